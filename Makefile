@@ -1,0 +1,34 @@
+# Two commands matter: `make run` and `make test`. Both prepare .venv first and need only python3.
+
+PYTHON ?= python3
+WORKERS ?= 2
+ARGS ?=
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check pins clean setup
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: setup ## Open a book and see it work
+	@$(BIN)/keepbook quickstart $(ARGS)
+
+test: setup ## Run every test on SQLite and PostgreSQL (ARGS="tests/contracts -x" for some)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: setup ## Only the fast checks: ruff and mypy
+	@$(BIN)/ruff check src tests scripts
+	@$(BIN)/ruff format --check src tests scripts
+	@$(BIN)/mypy
+
+pins: setup ## Renew constraints.txt with the newest versions that fit
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --upgrade --no-header --quiet \
+		--output-file constraints.txt
+
+clean: ## Remove .venv, caches and build results; no book is touched
+	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests scripts -type d -name __pycache__ -prune -exec rm -rf {} +
+
+setup:
+	@$(PYTHON) scripts/setup.py

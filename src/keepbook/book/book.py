@@ -1,0 +1,365 @@
+"""A book: everything of one owner, and every operation on it.
+
+Thin on purpose: each method opens the owner's transaction, names who acts, and calls the one operation that
+does the work. Methods called inside `with book.transaction():` are kept together or not at all.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, TextIO
+
+from keepbook.book import changes, injections, ledger, links, owners
+from keepbook.book import undo as undoing
+from keepbook.book.asof import as_of
+from keepbook.book.audit import Audit, audit
+from keepbook.book.block import Rendered
+from keepbook.book.changes import Moment
+from keepbook.book.erase import Receipt, due_for_purge, erase, purge
+from keepbook.book.ledger import Origin
+from keepbook.book.links import Link
+from keepbook.book.memories import (
+    TRASH_DAYS,
+    Memory,
+    Page,
+    Version,
+    Written,
+    find_row,
+    list_page,
+    resolve,
+    shaped,
+    to_version,
+    version_rows,
+)
+from keepbook.book.recall import Hit, recall, recall_past
+from keepbook.book.transfer import Imported, export_lines, import_lines
+from keepbook.book.verify import Verification, verify
+from keepbook.book.when import instant, stamp
+from keepbook.errors import Invalid
+from keepbook.presets import Preset
+from keepbook.storage.database import Database, Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detailed(Memory):
+    """A memory with all its versions, oldest first, and its links."""
+
+    versions: tuple[Version, ...]
+    links: tuple[Link, ...]
+
+
+class Presets:
+    """Which preset is in force: the call's, else the installation's, else the owner's own, else `general`."""
+
+    def __init__(self, load: Any, chosen: str | None) -> None:
+        self._load = load
+        self._chosen = chosen
+
+    def of(self, tx: Tx, asked: str | None = None) -> Preset:
+        preset: Preset = self._load(asked or self._chosen or owners.preset_name(tx) or "general")
+        return preset
+
+
+class Book:
+    """One owner's memory. Get one from `Keepbook.book(owner)`."""
+
+    def __init__(self, database: Database, owner: str, origin: Origin, presets: Presets) -> None:
+        self.owner = owners.clean_owner(owner)
+        self.origin = origin
+        self._database = database
+        self._presets = presets
+
+    def __repr__(self) -> str:
+        return f"<Book of {self.owner!r}, written by {self.origin.actor}>"
+
+    def acting(self, **changed: Any) -> "Book":
+        """The same book on another's word: `acting(actor="agent", door="mcp", thread_id="…")`."""
+        return Book(self._database, self.owner, replace(self.origin, **changed), self._presets)
+
+    @contextmanager
+    def transaction(self) -> Iterator["Book"]:
+        """Writes inside are kept together when the block ends, and not at all when it raises."""
+        with self._database.write(self.owner):
+            yield self
+
+    # Writing
+
+    def remember(
+        self,
+        content: str,
+        *,
+        category: str | None = None,
+        subject: str | None = None,
+        summary: str | None = None,
+        body: str | None = None,
+        confidence: str | None = None,
+        importance: float | None = None,
+        valid_from: Moment = None,
+        valid_until: Moment = None,
+        scope: str | None = None,
+        thread_id: str | None = None,
+        turn_ids: Sequence[Any] = (),
+        force: bool = False,
+    ) -> Written:
+        """Keep a new thing. Said before, it answers with what is there (`unchanged`); `similar` lists what is close."""
+        with self._writing() as (tx, preset):
+            return changes.remember(
+                tx, self.origin, preset, content, category=category, subject=subject, summary=summary, body=body,
+                confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
+                scope=scope, thread_id=thread_id, turn_ids=turn_ids, force=force,
+            )  # fmt: skip
+
+    def update(
+        self,
+        ref: str,
+        content: str,
+        *,
+        summary: str | None = None,
+        body: str | None = None,
+        category: str | None = None,
+        subject: str | None = None,
+        confidence: str | None = None,
+        importance: float | None = None,
+        valid_from: Moment = None,
+        valid_until: Moment = None,
+        correction: bool = False,
+        expect_version: int | None = None,
+        thread_id: str | None = None,
+        turn_ids: Sequence[Any] = (),
+    ) -> Written:
+        """Say it anew: a change from now on, or with `correction` as it should have been from the start."""
+        with self._writing() as (tx, preset):
+            return changes.update(
+                tx, self.origin, preset, ref, content, summary=summary, body=body, category=category, subject=subject,
+                confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
+                correction=correction, expect_version=expect_version, thread_id=thread_id, turn_ids=turn_ids,
+            )  # fmt: skip
+
+    def forget(self, ref: str, reason: str = "user_deleted") -> Written:
+        """Archive: out of every chat and recall, listed apart, restorable."""
+        with self._writing() as (tx, preset):
+            return changes.forget(tx, self.origin, preset, ref, reason)
+
+    def delete(self, ref: str, forever: bool = False) -> Written | None:
+        """Into the trash for 30 days; with `forever` gone at once, which nothing undoes."""
+        with self._writing() as (tx, preset):
+            if not forever:
+                return changes.delete(tx, self.origin, preset, ref)
+            purge(tx, self.origin, resolve(tx, ref))
+        self._database.compact(rewrite=False)
+        return None
+
+    def purge(self) -> int:
+        """Delete for good what has been in the trash for 30 days; answers how many."""
+        job = replace(self.origin, actor="job")
+        with self._database.write(self.owner) as tx:
+            due = due_for_purge(tx, stamp(self._database.clock() - timedelta(days=TRASH_DAYS)))
+            for id in due:
+                purge(tx, job, id)
+        if due:
+            self._database.compact(rewrite=False)
+        return len(due)
+
+    def restore(self, ref: str) -> Written:
+        """Back from the trash to where it was, or from the archive."""
+        with self._writing() as (tx, preset):
+            return changes.restore(tx, self.origin, preset, ref)
+
+    def confirm(self, ref: str) -> Written:
+        """Still true: its fading starts anew."""
+        with self._writing() as (tx, preset):
+            return changes.confirm(tx, self.origin, preset, ref)
+
+    def promote(self, ref: str) -> Written:
+        """From a reading to the person's own word."""
+        with self._writing() as (tx, preset):
+            return changes.set_confidence(tx, self.origin, preset, ref, "asserted")
+
+    def demote(self, ref: str) -> Written:
+        """From the person's word to a reading."""
+        with self._writing() as (tx, preset):
+            return changes.set_confidence(tx, self.origin, preset, ref, "inferred")
+
+    def link(self, from_id: str, to_id: str, relation: str) -> Link:
+        """Join two memories: relates_to, contradicts, supersedes, because_of, or another short word."""
+        with self._database.write(self.owner) as tx:
+            return links.link(tx, self.origin, from_id, to_id, relation)
+
+    def unlink(self, link_id: str) -> Link:
+        with self._database.write(self.owner) as tx:
+            return links.unlink(tx, self.origin, link_id)
+
+    def undo(self, event: int) -> Written | Link:
+        """Take back exactly the write that answered with `event`. Undo of an undo is redo."""
+        with self._writing() as (tx, preset):
+            return undoing.undo(tx, self.origin, preset, event)
+
+    def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
+        """The owner's own choices: preset and time zone."""
+        with self._database.write(self.owner) as tx:
+            if preset is not None:
+                self._presets.of(tx, preset)
+            owners.configure(tx, stamp(self._database.clock()), preset=preset, zone=zone)
+
+    # Reading
+
+    def get(self, id: str) -> Detailed:
+        """A memory with its versions and links, in whatever state it is."""
+        with self._reading() as (tx, preset, now):
+            memory = shaped(find_row(tx, id), now, preset)
+            told = tuple(to_version(row) for row in version_rows(tx, id))
+            values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+            return Detailed(**values, versions=told, links=tuple(links.links_of(tx, id)))
+
+    def list(
+        self,
+        category: str | None = None,
+        subject: str | None = None,
+        scope: str | None = None,
+        state: str = "active",
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[Memory]:
+        """Memories in order of creation: unscoped ones, with `scope` also its own, with `scope="*"` all."""
+        with self._reading() as (tx, preset, now):
+            return list_page(
+                tx,
+                preset,
+                now,
+                category=category,
+                subject=subject,
+                scope=scope,
+                state=state,
+                limit=limit,
+                cursor=cursor,
+            )
+
+    def history(self, ref: str) -> tuple[Version, ...]:
+        """Every version of a memory, oldest first."""
+        with self._reading() as (tx, _, _):
+            id = resolve(tx, ref)
+            find_row(tx, id)
+            return tuple(to_version(row) for row in version_rows(tx, id))
+
+    def ledger(
+        self,
+        *,
+        memory: str | None = None,
+        thread: str | None = None,
+        actor: str | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = 100,
+    ) -> Sequence[ledger.Entry]:
+        """What was written, newest first."""
+        with self._reading() as (tx, _, _):
+            return ledger.entries(
+                tx, memory_id=memory, thread_id=thread, actor=actor, after=after, before=before, limit=limit
+            )
+
+    def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        category: str | None = None,
+        scope: str | None = None,
+        known: Moment = None,
+        valid: Moment = None,
+    ) -> Sequence[Hit]:
+        """The memories that answer a question, best first, each with its reasons."""
+        with self._reading() as (tx, preset, now):
+            if known is None and valid is None:
+                return recall(tx, preset, now, query, limit=limit, category=category, scope=scope)
+            past = self._instants(known, valid, now)
+            return recall_past(tx, preset, *past, query, limit=limit, category=category, scope=scope)
+
+    def block(
+        self,
+        *,
+        preset: str | None = None,
+        scope: str | None = None,
+        known: Moment = None,
+        valid: Moment = None,
+    ) -> str:
+        """The text for a system prompt, as a chat beginning now would see it; a pure read."""
+        return self.rendered(preset=preset, scope=scope, known=known, valid=valid).text
+
+    def rendered(
+        self,
+        *,
+        preset: str | None = None,
+        scope: str | None = None,
+        known: Moment = None,
+        valid: Moment = None,
+    ) -> Rendered:
+        """The block with what it shows, and why each other memory is not in it."""
+        with self._reading(preset) as (tx, chosen, now):
+            if known is None and valid is None:
+                return injections.preview(tx, chosen, now, scope=scope)
+            return injections.preview_past(tx, chosen, *self._instants(known, valid, now), scope=scope)
+
+    def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
+        """The block of a session: rendered at its first call, then the same bytes for as long as it lasts."""
+        with self._database.read(self.owner) as tx:
+            kept = injections.stored(tx, session)
+            if kept is not None and preset is None:
+                preset = kept.preset
+            if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
+                return str(kept.block)
+        with self._writing(preset) as (tx, chosen):
+            return injections.inject(tx, chosen, stamp(self._database.clock()), session, scope=scope)
+
+    def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
+        """The active memories as they were known at one instant and true at another (each now, if not given)."""
+        with self._reading() as (tx, preset, now):
+            return as_of(tx, preset, *self._instants(known, valid, now))
+
+    def verify(self) -> Verification:
+        """Walk the whole ledger and hold the book against it."""
+        with self._database.read(self.owner) as tx:
+            return verify(tx)
+
+    def audit(self) -> Audit:
+        """What a careful person would tidy up, found without a model."""
+        with self._reading() as (tx, preset, now):
+            return audit(tx, preset, now, injections.preview(tx, preset, now))
+
+    # Moving house
+
+    def export(self, stream: TextIO) -> int:
+        """Write the whole book as JSON Lines; answers the number of lines."""
+        with self._database.read(self.owner) as tx:
+            count = 0
+            for line in export_lines(tx):
+                stream.write(line + "\n")
+                count += 1
+            return count
+
+    def import_(self, stream: Iterable[str], merge: bool = False) -> Imported:
+        """Restore an export into an empty book, or merge memories from it or from another program's file."""
+        try:
+            texts = list(stream)
+        except UnicodeDecodeError:
+            raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
+        with self._writing() as (tx, preset):
+            return import_lines(tx, self.origin, preset, texts, merge=merge)
+
+    def erase(self, confirm: str) -> Receipt:
+        """Everything of this owner, ledger included, for good. `confirm` must be the owner's name."""
+        with self._database.write(self.owner) as tx:
+            receipt = erase(tx, stamp(self._database.clock()), confirm)
+        return replace(receipt, beyond_reach=(*receipt.beyond_reach, *self._database.compact(rewrite=True)))
+
+    @contextmanager
+    def _writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
+        with self._database.write(self.owner) as tx:
+            yield tx, self._presets.of(tx, preset)
+
+    @contextmanager
+    def _reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
+        with self._database.read(self.owner) as tx:
+            yield tx, self._presets.of(tx, preset), stamp(self._database.clock())
+
+    def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:
+        return instant(known, field="known") or now, instant(valid, field="valid") or now

@@ -1,0 +1,83 @@
+"""What may be written: the limits of each field, and the words when one is broken."""
+
+import math
+import unicodedata
+from difflib import get_close_matches
+
+from keepbook.errors import Invalid
+from keepbook.presets import Preset
+
+_BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
+
+
+def clean_line(text: object, field: str, low: int, high: int) -> str:
+    """One line of text: breaks and tabs become spaces, other control characters are refused."""
+    line = _readable(text, field).replace("\r\n", "\n").translate(_BREAKS).strip()
+    _refuse_controls(line, field, "")
+    if not low <= len(line) <= high:
+        raise Invalid(f"{field} must have {low} to {high} characters; this has {len(line)}", field=field)
+    if line and all(unicodedata.category(mark)[0] in "CZ" for mark in line):
+        raise Invalid(f"{field} has no visible character", field=field)
+    return line
+
+
+def clean_body(text: object) -> str:
+    body = _readable(text, "body")
+    _refuse_controls(body, "body", "\n\r\t")
+    if len(body.encode()) > 64 * 1024:
+        raise Invalid(f"body must stay under 64 KB; this has {len(body.encode()) // 1024} KB", field="body")
+    return body
+
+
+def clean_optional(text: object, field: str, high: int) -> str | None:
+    """An optional line: none and the empty string both mean nothing."""
+    return None if text is None or text == "" else clean_line(text, field, 1, high)
+
+
+def clean_category(text: object, preset: Preset) -> str | None:
+    if text is None or text == "":
+        return preset.default_category
+    category = clean_line(text, "category", 1, 40)
+    if preset.categories and category not in preset.categories:
+        close = get_close_matches(category.lower(), preset.categories, 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise Invalid(
+            f"unknown category {category!r}; {hint}{preset.name} has: {', '.join(preset.categories)}",
+            field="category",
+        )
+    return category
+
+
+def clean_confidence(text: object) -> str:
+    if text not in ("asserted", "inferred"):
+        raise Invalid(f"confidence is 'asserted' or 'inferred', not {text!r}", field="confidence")
+    return str(text)
+
+
+def clean_share(number: object, field: str) -> float:
+    if (
+        isinstance(number, bool)
+        or not isinstance(number, int | float)
+        or not math.isfinite(number)
+        or not 0 <= number <= 1
+    ):
+        raise Invalid(f"{field} is a number from 0 to 1, not {number!r}", field=field)
+    return float(number)
+
+
+def _readable(text: object, field: str) -> str:
+    if not isinstance(text, str):
+        raise Invalid(f"{field} must be text, not {type(text).__name__}", field=field)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Invalid(f"{field} holds a broken character (half of a surrogate pair)", field=field) from None
+    return text
+
+
+def _refuse_controls(text: str, field: str, allowed: str) -> None:
+    for mark in text:
+        if mark < " " or "\x7f" <= mark <= "\x9f":
+            if mark in allowed:
+                continue
+            raise Invalid(f"{field} holds a control character (U+{ord(mark):04X}); remove it", field=field)

@@ -1,0 +1,60 @@
+"""Owners: the people the books are about."""
+
+import unicodedata
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import bindparam, insert, select, update
+
+from keepbook.errors import Invalid
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import owners
+
+
+def clean_owner(name: object) -> str:
+    """An owner's name as it must be: with no owner there is no book, never "all"."""
+    if not isinstance(name, str) or not name.strip():
+        raise Invalid("name the owner: every book belongs to someone", field="owner")
+    if (
+        name != name.strip()
+        or len(name) > 200
+        or any(unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") for mark in name)
+    ):
+        raise Invalid(
+            "an owner's name has 1 to 200 characters, no control characters, no spaces at its ends",
+            field="owner",
+        )
+    return name
+
+
+def preset_name(tx: Tx) -> str | None:
+    """The preset this owner has chosen, if any."""
+    row = _PRESET.first(tx.conn, {"owner": tx.owner})
+    chosen: str | None = None if row is None else row.preset
+    return chosen
+
+
+def zone_name(tx: Tx) -> str:
+    return tx.conn.execute(select(owners.c.zone).where(owners.c.owner == tx.owner)).scalar() or "UTC"
+
+
+def configure(tx: Tx, now: str, *, preset: str | None = None, zone: str | None = None) -> None:
+    """Set what the owner has chosen; what is not given stays."""
+    if zone is not None:
+        clean_zone(zone)
+    chosen = {name: value for name, value in (("preset", preset), ("zone", zone)) if value is not None}
+    known = select(owners.c.owner).where(owners.c.owner == tx.owner)
+    if tx.conn.execute(known).first() is None:
+        tx.conn.execute(insert(owners), {"owner": tx.owner, "created_at": now})
+    if chosen:
+        tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(chosen))
+
+
+def clean_zone(zone: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise Invalid(f"{zone!r} is no time zone; write it like Europe/Oslo", field="zone") from None
+
+
+_PRESET = Prepared(select(owners.c.preset).where(owners.c.owner == bindparam("owner")))

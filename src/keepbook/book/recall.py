@@ -1,0 +1,244 @@
+"""Recall: from a question to the memories that answer it, best first, each with its reasons.
+
+The rarest words of the question choose the candidates, under a cap; common words only help to order them. So
+the cost follows the question, not the size of the book. A word nobody wrote is tried as a misspelling of one
+somebody did. For a past instant the same rules read the book as it was.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+
+from keepbook.book.asof import past_of
+from keepbook.book.index import counts_up_to, term_weights
+from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, in_scope, said_by, shaped, to_memory
+from keepbook.book.words import close_terms, query_terms
+from keepbook.errors import Invalid
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import memories, terms
+
+COUNTED = 2000
+"""Terms and books are counted no further than this; beyond it a word is simply common."""
+CANDIDATES = 400
+TYPO_SHARE = 0.7
+"""What a word counts when it is only close to the one that was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(Memory):
+    """A memory that answers, how well (0 to 1), and why."""
+
+    relevance: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A term to look for: the word as asked, its share, how much finding it says."""
+
+    term: str
+    asked: str
+    share: float
+    idf: float
+
+
+# Rules
+
+
+def idf(count: int, total: int) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def check_query(query: object, limit: object) -> None:
+    if not isinstance(query, str) or not query.strip():
+        raise Invalid("ask something: the query is empty", field="query")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 200:
+        raise Invalid("limit is a number from 1 to 200", field="limit")
+
+
+def rank(
+    found: Mapping[str, Mapping[str, float]], wanted: Sequence[Wanted]
+) -> list[tuple[str, float, tuple[str, ...]]]:
+    """(id, relevance, reasons) for each candidate, given the weight of every term it has."""
+    whole = sum(want.idf for want in wanted if want.share == 1.0) or sum(want.idf for want in wanted)
+    ranked = []
+    for id, weights in found.items():
+        best: dict[str, tuple[float, Wanted]] = {}
+        for want in wanted:
+            if want.term in weights:
+                value = weights[want.term] * want.idf * want.share
+                if value > best.get(want.asked, (0.0, want))[0]:
+                    best[want.asked] = (value, want)
+        if not best:
+            continue
+        score = sum(value for value, _ in best.values())
+        ranked.append((id, min(1.0, round(score / whole, 4)) if whole else 0.0, _reasons(best)))
+    return ranked
+
+
+def _reasons(best: Mapping[str, tuple[float, Wanted]]) -> tuple[str, ...]:
+    exact = [want.term for _, want in best.values() if want.share == 1.0]
+    typos = [f"“{want.asked}” read as “{want.term}”" for _, want in best.values() if want.share != 1.0]
+    return (*([f"words: {', '.join(exact)}"] if exact else []), *typos)
+
+
+# Operations
+
+
+def recall(
+    tx: Tx,
+    preset: Preset,
+    now: str,
+    query: str,
+    *,
+    limit: int = 10,
+    category: str | None = None,
+    scope: str | None = None,
+) -> list[Hit]:
+    """The active memories that answer a question, as the book stands now."""
+    check_query(query, limit)
+    asked = query_terms(query)
+    wanted = _wanted(tx, asked)
+    candidates = _candidates(tx, wanted, category, scope)
+    found = _weights(tx, candidates, [want.term for want in wanted])
+    ranked = sorted(rank(found, wanted), key=lambda hit: (-hit[1], hit[0]))[: limit * 3]
+    rows = _rows(tx, [id for id, _, _ in ranked])
+    hits = [_hit(shaped(rows[id], now, preset), relevance, reasons) for id, relevance, reasons in ranked if id in rows]
+    return best_first(hits)[:limit]
+
+
+def recall_past(
+    tx: Tx,
+    preset: Preset,
+    known: str,
+    valid: str,
+    query: str,
+    *,
+    limit: int = 10,
+    category: str | None = None,
+    scope: str | None = None,
+) -> list[Hit]:
+    """The same for a past instant: rare, so it reads everything that was known then."""
+    check_query(query, limit)
+    past = [
+        item for item in past_of(tx, known, valid)
+        if item.state.name == "active" and (category is None or item.state.category == category)
+        and (item.state.scope is None or scope in (EVERY_SCOPE, item.state.scope))
+    ]  # fmt: skip
+    weights = {item.id: term_weights(said_by(item.state, item.version)) for item in past}
+    counts: dict[str, int] = {}
+    for held in weights.values():
+        for term in held:
+            counts[term] = counts.get(term, 0) + 1
+    wanted = _spelled(query_terms(query), counts, len(past), lambda _: counts)
+    by_id = {item.id: item for item in past}
+    hits = []
+    for id, relevance, reasons in rank(weights, wanted):
+        item = by_id[id]
+        memory = to_memory(
+            item.state,
+            item.version,
+            item.references,
+            id=id,
+            updated_at=item.changed_at,
+            now=valid,
+            preset=preset,
+        )
+        hits.append(_hit(memory, relevance, reasons))
+    return best_first(hits)[:limit]
+
+
+def best_first(hits: Iterable[Hit]) -> list[Hit]:
+    """By relevance; among equals the weightier and newer first, what is not true now last."""
+    return sorted(
+        hits,
+        key=lambda hit: (
+            -hit.relevance,
+            not hit.current,
+            -hit.importance,
+            -hit.recorded_at.timestamp(),
+            hit.id,
+        ),
+    )
+
+
+def _hit(memory: Memory, relevance: float, reasons: tuple[str, ...]) -> Hit:
+    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+    if not memory.current:
+        reasons = (*reasons, "not true now")
+    return Hit(**values, relevance=relevance, reasons=reasons)
+
+
+def _spelled(asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Any) -> list[Wanted]:
+    """Each word as asked; one that stands nowhere as the close words that do."""
+    wanted = []
+    for term in asked:
+        if counts.get(term, 0):
+            wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
+            continue
+        wanted.extend(
+            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total))
+            for close in close_terms(term, vocabulary(term))[:3]
+        )
+    return wanted
+
+
+# Queries
+
+
+def _wanted(tx: Tx, asked: Sequence[str]) -> list[Wanted]:
+    counts = counts_up_to(tx, asked, COUNTED)
+    some = select(memories.c.id).where(memories.c.owner == tx.owner, IS_ACTIVE).limit(COUNTED).subquery()
+    total = tx.conn.execute(select(func.count()).select_from(some)).scalar() or 0
+    return _spelled(asked, counts, total, lambda term: _vocabulary(tx, term))
+
+
+def _vocabulary(tx: Tx, term: str) -> list[str]:
+    """The owner's terms that begin like this one: typos seldom touch the first letter."""
+    first = term[0]
+    query = select(terms.c.term).where(
+        terms.c.owner == tx.owner, terms.c.term >= first, terms.c.term < chr(ord(first) + 1)
+    )
+    return list(tx.conn.execute(query.distinct()).scalars())
+
+
+def _candidates(tx: Tx, wanted: Sequence[Wanted], category: str | None, scope: str | None) -> list[str]:
+    """Ids that have the rarest terms; a commoner term is asked only while there is room."""
+    found: dict[str, None] = {}
+    for want in sorted(wanted, key=lambda want: (-want.idf * want.share, want.term)):
+        room = CANDIDATES - len(found)
+        if room <= 0:
+            break
+        query = (
+            select(terms.c.memory_id)
+            .join(memories, (memories.c.owner == terms.c.owner) & (memories.c.id == terms.c.memory_id))
+            .where(terms.c.owner == tx.owner, terms.c.term == want.term, IS_ACTIVE, in_scope(scope))
+            .order_by(terms.c.memory_id)
+            .limit(CANDIDATES)
+        )
+        if category is not None:
+            query = query.where(memories.c.category == category)
+        found.update(dict.fromkeys(tx.conn.execute(query).scalars()))
+    return list(found)
+
+
+def _weights(tx: Tx, ids: Sequence[str], wanted: Sequence[str]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for start in range(0, len(ids), 500):
+        query = select(terms.c.memory_id, terms.c.term, terms.c.weight).where(
+            terms.c.owner == tx.owner,
+            terms.c.term.in_(wanted),
+            terms.c.memory_id.in_(ids[start : start + 500]),
+        )
+        for id, term, weight in tx.conn.execute(query):
+            found.setdefault(id, {})[term] = weight
+    return found
+
+
+def _rows(tx: Tx, ids: Sequence[str]) -> dict[str, Any]:
+    query = WHOLE.where(memories.c.id.in_(ids), IS_ACTIVE)
+    return {row.id: row for row in tx.conn.execute(query, {"owner": tx.owner})}

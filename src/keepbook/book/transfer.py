@@ -1,0 +1,261 @@
+"""Taking a book elsewhere: export as JSON Lines, restore from it, or merge what another program kept.
+
+An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring
+replays the ledger through the same guards that every write passes, then exports again and compares: what
+comes in is byte for byte what went out, or nothing is kept. Foreign files go through `remember`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from sqlalchemy import Table, insert, select, update
+
+from keepbook.book import ledger as chain
+from keepbook.book.changes import remember
+from keepbook.book.index import put_words
+from keepbook.book.ledger import Origin, canonical
+from keepbook.book.memories import IS_ACTIVE, WHOLE, said_by
+from keepbook.book.verify import first_break, verify
+from keepbook.book.words import fold
+from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import erasures, injected, injections, ledger, links, memories, owners, versions
+
+FORMAT = 1
+HEADER = {"kind": "keepbook", "format": FORMAT}
+
+KINDS: dict[str, Table] = {
+    "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
+    "injection": injections, "injected": injected, "erasure": erasures,
+}  # fmt: skip
+"""The lines of an export and the tables they come from, in file order."""
+
+FOREIGN_TEXT = ("content", "memory", "text", "fact", "data")
+"""Where other programs keep the sentence itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: memories taken, memories that were there already."""
+
+    memories: int
+    unchanged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    value: Any
+
+
+# Rules
+
+
+def read_lines(texts: Iterator[str]) -> list[Line]:
+    """Every line as JSON; the first that is not is named by its number."""
+    lines = []
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            continue
+        try:
+            lines.append(Line(number, json.loads(text)))
+        except ValueError as error:
+            raise broken(number, f"is not JSON ({error})") from None
+    if not lines:
+        raise Invalid("the file is empty; nothing was imported", field="file")
+    return lines
+
+
+def broken(number: int, why: str) -> Invalid:
+    return Invalid(f"line {number} {why}; nothing was imported", code="broken_line", field="file", line=number)
+
+
+def is_ours(lines: Sequence[Line]) -> bool:
+    first = lines[0].value
+    return isinstance(first, dict) and first.get("kind") == "keepbook"
+
+
+def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
+    """The rows of one of our own files, each checked to have exactly its table's columns."""
+    head, *rows, last = lines if len(lines) > 1 else [*lines, Line(lines[0].number, None)]
+    if head.value.get("format") != FORMAT:
+        raise broken(head.number, f"has format {head.value.get('format')!r}; this program reads format {FORMAT}")
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in KINDS.items()}
+    for line in rows:
+        value = line.value
+        kind = value.get("kind") if isinstance(value, dict) else None
+        if kind not in KINDS:
+            raise broken(line.number, f"has no kind that this program knows ({kind!r})")
+        if value.keys() - {"kind"} != columns[kind]:
+            wrong = sorted((value.keys() - {"kind"}) ^ columns[kind])
+            raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
+        found[kind].append({name: item for name, item in value.items() if name != "kind"})
+    if last.value != {"kind": "end", "lines": len(rows)}:
+        raise broken(last.number, "should close the file; it seems to be cut off")
+    return found
+
+
+def foreign_memory(line: Line) -> dict[str, Any]:
+    """The arguments of `remember` in another program's record."""
+    value = line.value
+    if isinstance(value, str):
+        return {"content": value}
+    if not isinstance(value, dict):
+        raise broken(line.number, "is neither a text nor an object with a text")
+    name = next((name for name in FOREIGN_TEXT if isinstance(value.get(name), str)), None)
+    if name is None:
+        raise broken(line.number, f"has none of the fields {', '.join(FOREIGN_TEXT)}")
+    kept = ("category", "subject", "summary", "body", "importance", "valid_from", "valid_until", "scope")
+    return {"content": value[name]} | {key: value[key] for key in kept if value.get(key) is not None}
+
+
+# Operations
+
+
+def export_lines(tx: Tx) -> Iterator[str]:
+    """The whole book, line by line, without line ends."""
+    count = 0
+    yield canonical(HEADER)
+    for kind, table in KINDS.items():
+        query = select(table).where(table.c.owner == tx.owner).order_by(*table.primary_key.columns)
+        for row in tx.conn.execute(query):
+            count += 1
+            yield canonical({"kind": kind} | {name: value for name, value in row._mapping.items() if name != "owner"})
+    yield canonical({"kind": "end", "lines": count})
+
+
+def import_lines(tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool) -> Imported:
+    """Restore one of our files into an empty book, or add its memories (and any foreign file's) to this one."""
+    lines = read_lines(iter(texts))
+    if not is_ours(lines):
+        if len(lines) == 1 and isinstance(lines[0].value, list):
+            lines = [Line(1, item) for item in lines[0].value]
+        return _merge(tx, origin, preset, [(line.number, foreign_memory(line)) for line in lines])
+    found = sorted_by_kind(lines)
+    _check_chain(found)
+    if merge:
+        return _merge(tx, origin, preset, _active(found))
+    if chain.head(tx).seq:
+        if list(export_lines(tx)) == [canonical(line.value) for line in lines]:
+            return Imported(0, len(found["memory"]))
+        raise Conflict(
+            "this book is not empty; add the file's memories with --merge, or import into another owner",
+            code="not_empty",
+        )
+    _replay(tx, found)
+    if list(export_lines(tx)) != [canonical(line.value) for line in lines]:
+        raise Invalid(
+            "the file does not fit its own ledger: something in it was altered; nothing was imported",
+            field="file",
+            code="altered",
+        )
+    return Imported(len(found["memory"]))
+
+
+def _check_chain(found: Mapping[str, list[Any]]) -> None:
+    texts = {row["event"]: SimpleNamespace(**row) for row in found["version"] if row["content"] is not None}
+    rows = [SimpleNamespace(**row, _mapping=row) for row in found["entry"]]
+    _, where, why = first_break(rows, texts, {row["memory_id"] for row in found["erasure"]})
+    if where is not None:
+        raise Invalid(
+            f"the file's ledger is broken at entry {where}: {why}; nothing was imported",
+            field="file",
+            code="altered",
+        )
+
+
+def _merge(tx: Tx, origin: Origin, preset: Preset, records: Sequence[tuple[int, dict[str, Any]]]) -> Imported:
+    importing = Origin(origin.actor, origin.door, origin.thread_id, source="imported")
+    taken = 0
+    for number, record in records:
+        if preset.categories and record.get("category") not in preset.categories:
+            record.pop("category", None)
+        try:
+            written = remember(tx, importing, preset, **record, force=True)
+        except KeepbookError as error:
+            raise broken(number, f"cannot be kept: {error.message}") from error
+        taken += not written.unchanged
+    return Imported(taken, len(records) - taken)
+
+
+def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """The active memories of an export as records for `remember`, oldest first, with the line they stand on."""
+    current = {(row["memory_id"], row["version"]): row for row in found["version"]}
+    first_line = 2 + len(found["owner"]) + len(found["entry"])
+    records = []
+    for position, row in enumerate(found["memory"]):
+        if row["archived_at"] or row["trashed_at"] or row["purged_at"]:
+            continue
+        version = current[row["id"], row["version"]]
+        record = {name: row[name] for name in ("category", "subject", "scope", "importance") if row[name] is not None}
+        record |= {
+            name: version[name]
+            for name in ("content", "summary", "body", "valid_from", "valid_until")
+            if version[name] is not None
+        }
+        records.append((row["created_at"], first_line + position, record))
+    return [(number, record) for _, number, record in sorted(records, key=lambda item: item[:2])]
+
+
+def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
+    """Every write again, in order, through the guards; what was erased comes as the blanks it left."""
+
+    def put(table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            tx.conn.execute(insert(table), [{"owner": tx.owner, **row} for row in rows])
+
+    known = tx.conn.execute(select(owners.c.owner).where(owners.c.owner == tx.owner)).first()
+    if known is None:
+        put(owners, found["owner"])
+    elif found["owner"]:
+        tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(found["owner"][0]))
+    put(ledger, found["entry"])
+    put(erasures, found["erasure"])
+    erased = {row["memory_id"] for row in found["erasure"]}
+    put(memories, [row for row in found["memory"] if row["id"] in erased])
+    put(versions, [row for row in found["version"] if row["memory_id"] in erased])
+    made = {row["event"]: row for row in found["version"]}
+    for entry in found["entry"]:
+        if entry["salt"] is not None and (entry["link_id"] or entry["memory_id"] not in erased):
+            _replay_entry(tx, entry, made.get(entry["seq"]))
+    put(injections, found["injection"])
+    put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
+    for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
+        put_words(tx, row.id, said_by(row, row))
+    tx.head = None
+    result = verify(tx)
+    if not result.ok:
+        raise Invalid(
+            f"the file's ledger is broken at entry {result.broken}: {result.why}; nothing was imported",
+            field="file",
+            code="altered",
+        )
+
+
+def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:
+    after = json.loads(entry["after"])
+    table = links if entry["link_id"] else memories
+    columns = after | {"event": entry["seq"]}
+    if table is memories:
+        columns |= {
+            "id": entry["memory_id"],
+            "updated_at": entry["at"],
+            "subject_key": after["subject"] and fold(after["subject"]),
+        }
+    if entry["before"] is None:
+        tx.conn.execute(insert(table), {"owner": tx.owner, **columns})
+    if version is not None:
+        earlier = update(versions).where(
+            versions.c.owner == tx.owner,
+            versions.c.memory_id == entry["memory_id"],
+            versions.c.retired_at.is_(None),
+        )
+        tx.conn.execute(earlier.values(retired_at=entry["at"]))
+        tx.conn.execute(insert(versions), {"owner": tx.owner, **version, "retired_at": None})
+    if entry["before"] is not None:
+        tx.conn.execute(update(table).where(table.c.owner == tx.owner, table.c.id == columns["id"]).values(columns))

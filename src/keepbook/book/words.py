@@ -1,0 +1,304 @@
+"""What a text says in words: the analyser behind recall, near-duplicate hints and search in lists.
+
+It is our own, so that a text gives the same words on every machine and engine. Case, accents, short forms and
+the writing of numbers are folded (Anna's = anna, don't = do not, 48,000 = 48 000 = 48k = 48000, 5th = 5), and
+scripts that put no spaces between words are cut into overlapping pairs of characters.
+`tokens` are all the words of a text; `terms` what the index keeps of them, stemmed and without stop words.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+
+NEAR = 0.8
+"""Share of common words from which on two texts are near-duplicates."""
+FEW = 3
+"""A text with fewer content words than this keeps its stop words, so that it stays findable."""
+
+
+def fold(text: str) -> str:
+    """The form in which contents are compared for being identical: case and spaces do not count."""
+    return " ".join(_canonical(text).split())
+
+
+def tokens(text: str) -> list[str]:
+    """Every word and number, folded, in order."""
+    text = _plain(text)
+    if text.isascii() and not _DIGIT.search(text):
+        return _WORD.findall(text)  # most texts, and ten times as fast
+    found: list[str] = []
+    for match in _TOKEN.finditer(text):
+        if match["number"]:
+            found += _number(match["number"], match["scale"] or match["money_scale"])
+        elif run := match["unspaced"]:
+            found += map("".join, pairwise(run)) if len(run) > 1 else run
+        else:
+            found.append("401k" if match["plan"] else match[0])
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """What the index keeps: content words, stemmed, as often as they occur; all words where these are few."""
+    words = tokens(text)
+    content = _content(words)
+    return [stem(word) for word in (content if len(content) >= FEW else words)]
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms a question is about, each once: without the phrases that only ask, if that leaves any."""
+    words = tokens(text)
+    asked = tokens(_ASKING.sub(" ", _plain(text)))
+    content = _content(asked) or _content(words) or words
+    return list(dict.fromkeys(map(stem, content)))
+
+
+def _content(words: list[str]) -> list[str]:
+    return [word for word in words if word not in STOP_WORDS]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The English stem; numbers and other scripts stay what they are."""
+    if not (word.isascii() and word.isalpha()):
+        return word
+    # Loaded on first use: the package brings all its languages along and takes a fifth of a second.
+    from snowballstemmer.english_stemmer import EnglishStemmer
+
+    # Its class, since snowballstemmer.stemmer() answers with PyStemmer's rules where that is installed; a new
+    # one each time, since it keeps the word it works on and threads would mix theirs.
+    stemmed: str = EnglishStemmer().stemWord(word)
+    return stemmed
+
+
+def numbers(text: str) -> frozenset[str]:
+    """The numbers a text names, in digits or in words."""
+    found = (_NUMBER_WORDS.get(word, word) for word in tokens(text))
+    return frozenset(word for word in found if word[0].isdecimal())
+
+
+def polarity(text: str) -> bool:
+    """Whether the text denies. Two denials that meet cancel out: "does not avoid", "no longer hates"."""
+    words = tokens(text)
+    open_at: list[int] = []
+    for at, word in enumerate(words):
+        if tuple(words[at : at + 2]) in _NO_DENIAL:
+            continue
+        if word in _AVERSIONS and open_at and at - open_at[-1] <= 2:
+            open_at.pop()
+        elif word in _AVERSIONS or word in _DENIALS or _says_used_to(words, at):
+            open_at.append(at)
+    return bool(open_at)
+
+
+def _says_used_to(words: list[str], at: int) -> bool:
+    """He used to smoke: no longer. He is used to smoke: no denial."""
+    return words[at : at + 2] == ["used", "to"] and not (at and words[at - 1] in _BEING)
+
+
+def jaccard(a: Iterable[str], b: Iterable[str]) -> float:
+    """The share of their different words that two texts have in common; 0 where there are no words."""
+    one, other = set(a), set(b)
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def near_duplicate(a: str, b: str) -> bool:
+    """Nearly the same words, the same numbers, and not one the denial of the other."""
+    return jaccard(tokens(a), tokens(b)) >= NEAR and numbers(a) == numbers(b) and polarity(a) == polarity(b)
+
+
+def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
+    """Other words of the vocabulary that a typing error may have made of this one, the closest first.
+
+    An error is a letter wrong, missing or too many, or two swapped. One is forgiven from four letters on, two
+    from eight on; numbers are never guessed.
+    """
+    most = 0 if len(term) < 4 else 1 if len(term) < 8 else 2
+    if not most or any(map(str.isdecimal, term)):
+        return []
+    shortest, longest, letters = len(term) - most, len(term) + most, frozenset(term)
+    # An error takes at most one letter away and brings at most one in: two cheap looks spare most words the
+    # table of distances.
+    likely = [
+        word
+        for word in vocabulary
+        if shortest <= len(word) <= longest
+        and len(letters.difference(word)) <= most
+        and len(set(word).difference(letters)) <= most
+    ]
+    ranked = sorted((_distance(term, word, most), word) for word in set(likely))
+    return [word for away, word in ranked if 0 < away <= most]
+
+
+def _distance(a: str, b: str, most: int) -> int:
+    """Optimal string alignment along the diagonal; of what is over `most` only that is known."""
+    above: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        older, above, row = above, row, [i] + [most + 1] * len(b)
+        for j in range(max(1, i - most), min(len(b), i + most) + 1):
+            row[j] = min(above[j - 1] + (letter != b[j - 1]), above[j] + 1, row[j - 1] + 1)
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == b[j - 1]:
+                row[j] = min(row[j], older[j - 2] + 1)
+        if min(row) > most:
+            break
+    return row[-1] if min(row) <= most else most + 1
+
+
+def _canonical(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    # Folding case can undo the normal form and the other way round; a second round settles it.
+    for _ in range(2):
+        text = unicodedata.normalize("NFKC", text).casefold()
+    return text
+
+
+def _plain(text: str) -> str:
+    """Lower case, no accents, ASCII digits, short forms written out: ready to be cut into words."""
+    if not text.isascii():
+        text = _canonical(text.translate(_APOSTROPHES))
+        text = unicodedata.normalize("NFD", text).translate(_LETTERS)
+        text = unicodedata.normalize("NFC", _ACCENTS.sub("", text))
+        text = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+    text = _NOT.sub(lambda found: _IRREGULAR.get(found[1], found[1]) + " not", text.lower())
+    if "'" in text:
+        text = _SHORT_FORM.sub(lambda found: _LONG_FORMS[found[1]], text)
+        text = _ELISION.sub(" ", text).replace("'", "")
+    return text
+
+
+_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´＇", "'"))
+# Marks that are optional in writing: on Latin, Greek and Cyrillic letters, Hebrew points, Arabic short vowels.
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]+")
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ʼ": "'"}
+    | dict.fromkeys("\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff")  # invisible: they would cut words in two
+)
+_OTHER_DIGITS = re.compile(r"(?![0-9])\d")
+# Also as typed in haste: dont, cant, wont.
+_NOT = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|should|must|need|ca|wo|ai)n'?t\b")
+_IRREGULAR = {"ca": "can", "wo": "will", "ai": "is"}
+_SHORT_FORM = re.compile(r"'(s|d|m|re|ve|ll)\b")
+_LONG_FORMS = {"s": "", "d": "", "m": " am", "re": " are", "ve": " have", "ll": " will"}
+_ELISION = re.compile(r"\b(?:[djlmnst]|qu)'(?=\w)")  # l'eau
+
+_SCALES = {
+    "k": 3, "thousand": 3, "tusen": 3, "tausend": 3, "million": 6, "millions": 6, "millionen": 6,
+    "millioner": 6, "millones": 6, "mio": 6, "mn": 6, "m": 6, "billion": 9, "billions": 9, "bn": 9, "mrd": 9,
+}  # fmt: skip
+# Letters of scripts written without spaces (Thai, Lao, Tibetan, Burmese, Khmer, kana, Han; and Hangul, whose
+# words carry their particles along), and the vowel signs of Indic scripts, which are no letters to `re` but part
+# of words.
+_UNSPACED = (
+    "\u0e01-\u0e3e\u0e40-\u0e4e\u0e81-\u0edf\u0f00-\u0fbc\u1000-\u109f\u1100-\u11ff\u1780-\u17d3\u3005-\u3007"
+    "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_SIGNS = "\u0653-\u065f\u0900-\u0963\u0971-\u0df3"
+_TOKEN_OF = r"""
+    (?P<plan> 401[ ]?\(?k\b\)? )
+  | (?P<money> [$€£¥][ ]? )?
+    (?P<number> [0-9]{1,3} (?:[ ][0-9]{3})+ (?![0-9]) (?:[.,][0-9]{1,2} (?![0-9]))? | [0-9]+ (?:[.,][0-9]+)* )
+    (?: [ ]? (?P<scale> SCALES )\b | (?(money)[ ]?(?P<money_scale> m )\b | (?!) ) | (?:st|nd|rd|th)\b )?
+  | (?P<unspaced> [UNSPACED]+ )
+  | (?: (?![UNSPACED])[^\W_] | [SIGNS] )+
+"""
+
+
+_TOKEN = re.compile(
+    _TOKEN_OF.replace("UNSPACED", _UNSPACED)
+    .replace("SIGNS", _SIGNS)
+    # 5m is metres, unless it is money.
+    .replace("SCALES", "|".join(sorted(_SCALES.keys() - {"m"}, key=len, reverse=True))),
+    re.VERBOSE,
+)
+_WORD = re.compile("[a-z]+")
+_DIGIT = re.compile("[0-9]")
+
+
+def _number(written: str, scale: str | None) -> list[str]:
+    """The plain form of a written number; several where its marks do not make one (a date, an address)."""
+    groups, marks = re.split("[., ]", written), re.findall("[., ]", written)
+    fraction = ""
+    # A single point divides a fraction (3.125), a single comma only if no three digits follow (3,5 but 48,000).
+    if len(set(marks)) != 1 or marks == ["."] or not _are_thousands(groups):
+        if marks and (marks[-1] in marks[:-1] or len(set(marks)) > 2 or not _are_thousands(groups[:-1])):
+            return [_short(group) for group in groups]
+        if marks:
+            fraction = groups.pop().rstrip("0")
+    whole = "".join(groups)
+    if scale:
+        zeros = _SCALES[scale]
+        whole, fraction = whole + fraction[:zeros].ljust(zeros, "0"), fraction[zeros:]
+        whole = whole.lstrip("0") or "0"
+    return [f"{_short(whole)}.{fraction}" if fraction else _short(whole)]
+
+
+def _are_thousands(groups: list[str]) -> bool:
+    first, *others = groups
+    return not others or (len(first) <= 3 and first[0] != "0" and all(len(group) == 3 for group in others))
+
+
+def _short(digits: str) -> str:
+    # 09 is nine in a date or an hour; longer, the zeros belong to a number that is a name.
+    return digits.lstrip("0") or "0" if len(digits) <= 2 else digits
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+STOP_WORDS = _words("""
+    a about after again all also am an and any are as at be because been before being but by can could did do
+    does doing down during each for from had has have having he her here hers herself him himself his how i if
+    in into is it its itself just let me more most my myself no nor not now of off on once only or other our ours
+    ourselves out over own please same she should so some such than that the their theirs them themselves then
+    there these they this those through to too under until up us very was we were what when where which while
+    who whom whose why will with would you your yours yourself yourselves
+""")
+_ASKING = re.compile(
+    r"""\b(?:
+    (?:can|could|would|will)[ ]you[ ](?:please[ ])?(?:tell|remind|show|give)[ ]me
+  | (?:tell|remind|show)[ ](?:me|us)
+  | do[ ]you[ ](?:still[ ]|even[ ]|happen[ ]to[ ])?(?:know|remember|recall)
+  | (?:what|when|where|did|do|have|had)(?:[ ](?:did|do|have|had))?[ ]i[ ](?:ever[ ]|already[ ])?
+      (?:say|said|tell|told|mention|mentioned)(?:[ ](?:you|to[ ]you))?
+  | what[ ](?:do|did)[ ](?:you|we)[ ](?:know|remember|recall|say|have[ ]on)
+  | i[ ](?:want|need|would[ ]like|like)[ ]to[ ]know
+  | is[ ]there[ ](?:anything|something)
+    )\b""",
+    re.VERBOSE,
+)
+
+_NUMBER_WORDS = {
+    word: digits
+    for digits, said in {
+        "2": "two zwei dos", "3": "three drei tres tre", "4": "four vier cuatro", "5": "five funf cinco fem",
+        "6": "six sechs seis seks", "7": "seven sieben siete", "8": "eight acht ocho", "9": "nine neun nueve",
+        "10": "ten zehn diez", "11": "eleven elf", "12": "twelve dozen zwolf doce", "13": "thirteen",
+        "14": "fourteen", "15": "fifteen", "16": "sixteen", "17": "seventeen", "18": "eighteen",
+        "19": "nineteen", "20": "twenty zwanzig veinte", "30": "thirty", "40": "forty", "50": "fifty",
+        "60": "sixty", "70": "seventy", "80": "eighty", "90": "ninety", "100": "hundred hundert cien hundre",
+    }.items()
+    for word in said.split()
+}  # fmt: skip
+_DENIALS = _words("""
+    no not never nor neither none nobody nothing nowhere cannot
+    nunca jamas tampoco nada nadie ningun ninguna ninguno
+    nicht kein keine keinen keinem keiner keines nie niemals nichts niemand
+    ikke ikkje aldri ingen inga ingenting
+""")
+_AVERSIONS = _words("""
+    without stop stops stopped stopping quit quits quitting avoid avoids avoided avoiding dislike dislikes
+    disliked hate hates hated hating loathe loathes detest detests refuse refuses refused refusing lack lacks
+    sin odia odio odian evita evito evitan dejo dejado
+    ohne hasst hasse hassen vermeidet vermeide vermeiden meidet meide aufgehort
+    uten hater hatet unngar unnga sluttet slutta
+""")
+_NO_DENIAL = {
+    ("not", "only"), ("not", "just"), ("no", "doubt"), ("no", "matter"), ("no", "problem"), ("no", "wonder"),
+    ("nothing", "but"), ("never", "mind"),
+}  # fmt: skip
+_BEING = _words("am is are was were be been being get gets got getting")

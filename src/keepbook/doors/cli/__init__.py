@@ -1,0 +1,116 @@
+"""The command line: `keepbook remember … recall … verify …`.
+
+One module per kind of command; `desk` holds what they share, `sheets` what people see. Whatever goes wrong
+ends here as one line on stderr that says what to do: exit code 1 when the book refuses, 2 when the command
+was written wrongly, never a traceback unless --verbose asks for it.
+"""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from keepbook.doors.cli import desk, health, moving, quickstart, reading, writing
+from keepbook.errors import Conflict, KeepbookError
+
+app = typer.Typer(
+    name="keepbook",
+    help="The memory of an AI agent, kept like a ledger.",
+    epilog="Begin with: keepbook quickstart",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+desk.global_options(app, root=True)
+for part in (writing, reading, moving, health, quickstart):
+    part.register(app)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and answer its exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    said = args[: args.index("--")] if "--" in args else args
+    report = _Report(as_json="--json" in said, verbose="--verbose" in said)
+    try:
+        code = _run(args, report)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader (`| head`) has seen enough
+        _hush()
+        return 1
+    return code
+
+
+def _run(args: list[str], report: "_Report") -> int:
+    try:
+        code = app(args, prog_name="keepbook", standalone_mode=False)
+    except typer.Abort:
+        return report.say(1, "stopped", "stopped")
+    except typer.BadParameter.__mro__[1] as error:  # UsageError, which typer has but does not name in public
+        return report.usage(error)
+    except BrokenPipeError:
+        raise
+    except KeepbookError as error:
+        return report.refused(error)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return report.say(1, "system", f"the system refuses: {error.strerror or error}{where}")
+    except Exception as error:  # noqa: BLE001  the last net: a person never sees a traceback unasked
+        return report.unexpected(error)
+    if code == 130:  # Ctrl-C
+        return report.say(130, "stopped", "stopped; a write that was under way was not kept")
+    return code if isinstance(code, int) else 0
+
+
+class _Report:
+    """Errors on stderr: one line for people, one object for programs."""
+
+    def __init__(self, *, as_json: bool, verbose: bool) -> None:
+        self.as_json = as_json
+        self.verbose = verbose
+
+    def say(self, exit_code: int, code: str, message: str, **details: Any) -> int:
+        if self.verbose and sys.exc_info()[0] is not None:
+            sys.stderr.write(traceback.format_exc())
+        if self.as_json:
+            answer = {"error": {"code": code, "message": message, **details}}
+            sys.stderr.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        else:
+            sys.stderr.write(f"keepbook: {desk.visible(message)}\n")
+        return exit_code
+
+    def refused(self, error: KeepbookError) -> int:
+        # Loaded by now in most cases; where not, the error has nothing that needs it.
+        from keepbook.book.shape import to_json
+
+        details = to_json(error.details)
+        if isinstance(error, Conflict) and error.similar:
+            details["similar"] = to_json(error.similar)
+        return self.say(1, error.code, error.message, field=error.field, **details)
+
+    def usage(self, error: Any) -> int:
+        message = " ".join(str(error.format_message()).split()).rstrip(".")
+        if error.__class__.__name__ == "NoArgsIsHelpError":
+            return 2  # the help is the answer, and has been written
+        if "unexpected extra argument" in message:
+            message += "; put a text of several words in quotes"
+        place = error.ctx.command_path if error.ctx is not None else "keepbook"
+        return self.say(2, "usage", f"{message}. See: {place} --help")
+
+    def unexpected(self, error: Exception) -> int:
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("psycopg"):
+            advice = "PostgreSQL needs its driver; install it with: pip install 'keepbook[postgres]'"
+            return self.say(1, "no_driver", advice)
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        advice = "" if self.verbose else "; run it again with --verbose and report what that shows"
+        return self.say(1, "internal", f"this should not happen: {what[:300]}{advice}")
+
+
+def _hush() -> None:
+    """Python flushes stdout once more on its way out; let that go nowhere."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # stdout is not a real file: nothing will be flushed into a pipe
+        pass

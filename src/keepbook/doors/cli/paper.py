@@ -1,0 +1,116 @@
+"""The paper people read: a console that fits its terminal, and how times and words are written on it.
+
+Ink and pencil: what a person said is upright and plain; what software read between the lines is italic and
+says so in words. Colour never carries a meaning alone. Into a pipe goes plain text without colour, unwrapped.
+"""
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+META, ID, PENCIL, AMBER, GONE, HEAD = "dim", "cyan", "italic", "yellow", "strike dim", "bold"
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_UNBOUNDED = 100_000
+_STEERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x061C, 0x200E, 0x200F}
+
+
+def visible(text: str) -> str:
+    """Text from a book or a file, safe to show: nothing that moves the cursor or turns the line around."""
+    if text.isascii() and text.isprintable():
+        return text
+    shown = []
+    for mark in text.replace("\r\n", "\n"):
+        if mark in "\n\t":
+            shown.append(mark)
+        elif unicodedata.category(mark) in ("Cc", "Cs") or ord(mark) in _STEERING:
+            shown.append("\N{REPLACEMENT CHARACTER}")
+        else:
+            shown.append(mark)
+    return "".join(shown)
+
+
+def ink(text: str | None, style: str = "") -> Text:
+    """Any text as it stands: never read as markup."""
+    return Text(visible(text or ""), style=style)
+
+
+def dotted(parts: Iterable[Text | str], style: str = META) -> Text:
+    """Remarks in a row: a · b · c."""
+    texts = [part if isinstance(part, Text) else ink(part, style) for part in parts]
+    return Text(" · ", style=style).join(texts)
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+class Paper:
+    """Where an answer is written, and what its words depend on: the zone, the moment, the program's name."""
+
+    def __init__(self, *, zone: str, now: datetime, program: str = "keepbook") -> None:
+        self.zone = ZoneInfo(zone)
+        self.now = now
+        self.program = program
+        width = None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _UNBOUNDED
+        self.console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+
+    @property
+    def fancy(self) -> bool:
+        """Whether the lines of a drawing can be written in the encoding at hand."""
+        return self.console.encoding.lower().startswith("utf")
+
+    def put(self, *parts: RenderableType) -> None:
+        """One line (or one table); text breaks between words where the terminal ends."""
+        whole = Text.assemble(*parts) if all(isinstance(part, Text | str) for part in parts) else parts[0]
+        if isinstance(whole, Text):
+            whole.overflow = "fold"
+        self.console.print(whole)
+
+    def gap(self) -> None:
+        self.console.print()
+
+    def hint(self, *words: object) -> Text:
+        """A command to type next."""
+        return Text(" ".join([self.program, *map(str, words)]), style=ID)
+
+    # Times
+
+    def age(self, moment: datetime) -> str:
+        """How long ago, in the shortest words: 5 min ago, 2 d ago."""
+        seconds = (self.now - moment).total_seconds()
+        for size, unit in ((31_557_600, "y"), (2_629_800, "mo"), (86_400, "d"), (3_600, "h"), (60, "min")):
+            if abs(seconds) >= size:
+                amount = f"{int(abs(seconds) // size)} {unit}"
+                return f"{amount} ago" if seconds > 0 else f"in {amount}"
+        return "now"
+
+    def day(self, moment: datetime) -> str:
+        local = moment.astimezone(self.zone)
+        return f"{local.day} {MONTHS[local.month - 1]} {local.year}"
+
+    def clock(self, moment: datetime) -> str:
+        """A day and the time of it: 12 Mar 2026 09:19."""
+        return f"{self.day(moment)} {moment.astimezone(self.zone):%H:%M}"
+
+    def edge(self, moment: datetime) -> str:
+        """An end of a validity: the day alone where the time says nothing."""
+        local = moment.astimezone(self.zone)
+        at_midnight = local.timetz().replace(tzinfo=None) == datetime.min.time()
+        last_tick = (local + timedelta(microseconds=1)).date() != local.date()
+        return self.day(moment) if at_midnight or last_tick else self.clock(moment)
+
+
+def columns(*heads: str, text: int) -> Table:
+    """A table without lines: the column number `text` takes what room there is, the others keep to one line."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=META)
+    for number, head in enumerate(heads):
+        table.add_column(head, overflow="fold", no_wrap=number != text, ratio=1 if number == text else None)
+    return table

@@ -1,0 +1,66 @@
+"""What can be set, where it comes from, and nothing else reads the environment.
+
+An explicit argument wins, then `KEEPBOOK_…` in the environment, then the config file (TOML, by default
+`~/.keepbook/config.toml`), then the default. Unknown keys in the file are refused by name.
+"""
+
+import getpass
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from keepbook.errors import Invalid
+
+HOME = Path("~/.keepbook")
+
+
+def _system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a user database
+        return "me"
+
+
+class Settings(BaseSettings):
+    """Every setting of Keepbook."""
+
+    model_config = SettingsConfigDict(env_prefix="KEEPBOOK_", frozen=True, extra="forbid")
+
+    db: str = Field(
+        default_factory=lambda: str(HOME.expanduser() / "keepbook.db"),
+        description="Path of a SQLite file, or postgresql://…",
+    )
+    owner: str = Field(default_factory=_system_user, description="Whose book the command line opens.")
+    preset: str | None = Field(None, description="The preset, where neither the call nor the owner names one: general.")
+    presets: Path = Field(
+        default_factory=lambda: HOME.expanduser() / "presets", description="Folder with presets of your own."
+    )
+    busy_seconds: float = Field(30.0, gt=0, le=600, description="How long a writer waits for its turn.")
+
+
+def load_settings(**given: Any) -> Settings:
+    """The settings in force; `given` are explicit ones, None meaning not given."""
+    explicit = {name: value for name, value in given.items() if value is not None}
+    path = Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
+    from_file = _read(path) if path.is_file() else {}
+    # The file ranks below the environment, which pydantic would put below arguments.
+    in_environment = {name for name in Settings.model_fields if f"KEEPBOOK_{name.upper()}" in os.environ}
+    below = {name: value for name, value in from_file.items() if name not in in_environment}
+    try:
+        return Settings(**(below | explicit))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        where = f" in {path}" if name in from_file or name not in Settings.model_fields else ""
+        raise Invalid(f"setting {name!r}{where}: {first['msg'].lower()}", field=name) from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Invalid(f"cannot read {path}: {error}", field="config") from None

@@ -1,0 +1,166 @@
+"""One open database and its transactions.
+
+A transaction always serves exactly one owner: there is no way to ask for "all". Reads see one snapshot;
+writes hold the owner's turn, so that the ledger of an owner has one writer at a time, across processes.
+A transaction opened inside another one of the same thread joins it: all is kept, or nothing is.
+What differs between the engines stands behind `Backend`; this module says when, they say how.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(slots=True)
+class Tx:
+    """A transaction in one owner's scope. `head` is the ledger's last entry, once read under the lock."""
+
+    conn: Connection
+    owner: str
+    clock: Clock
+    writes: bool
+    head: Any = None
+
+
+class Backend(Protocol):
+    """What an engine does in its own way."""
+
+    address: str
+    driver_error: type[Exception]
+
+    def prepare(self) -> None:
+        """Make sure that the schema is the one this program knows, or say what to do."""
+
+    def reading(self, owner: str) -> AbstractContextManager[Connection]:
+        """A snapshot that sees `owner` alone."""
+
+    def writing(self, owner: str) -> AbstractContextManager[Connection]:
+        """A durable transaction that holds the owner's turn to write."""
+
+    def unscoped(self) -> AbstractContextManager[Connection]:
+        """A transaction that serves no owner: it sees only tables without personal text."""
+
+    def compact(self, *, rewrite: bool) -> list[str]:
+        """After an erasure: empty what the logs still hold, with `rewrite` the files too; answers what
+        could not be reached."""
+
+    def refusal(self, error: Exception) -> KeepbookError | None:
+        """The Keepbook error behind a database error, if it is one that a person can act on."""
+
+    def facts(self) -> dict[str, str]:
+        """What `keepbook doctor` shows."""
+
+    def close(self) -> None: ...
+
+
+class Database:
+    """An open book file or server."""
+
+    def __init__(self, address: str, clock: Clock, *, busy_seconds: float = 30.0) -> None:
+        self.clock = clock
+        self.backend = open_backend(address, busy_seconds)
+        self._open = threading.local()
+        with self._translated():
+            self.backend.prepare()
+
+    @contextmanager
+    def read(self, owner: str) -> Iterator[Tx]:
+        """A consistent view of one owner's book; inside a write it sees what that has written so far."""
+        if (outer := self._joined(owner)) is not None:
+            yield outer
+            return
+        with self._translated(), self.backend.reading(owner) as conn:
+            yield Tx(conn, owner, self.clock, writes=False)
+
+    @contextmanager
+    def write(self, owner: str) -> Iterator[Tx]:
+        """A transaction that is kept whole when the block ends, and not at all when it raises."""
+        if (outer := self._joined(owner)) is not None:
+            yield outer
+            return
+        with self._translated(), self.backend.writing(owner) as conn:
+            self._open.tx = Tx(conn, owner, self.clock, writes=True)
+            try:
+                yield self._open.tx
+            finally:
+                self._open.tx = None
+
+    @contextmanager
+    def unscoped(self) -> Iterator[Connection]:
+        with self._translated(), self.backend.unscoped() as conn:
+            yield conn
+
+    def compact(self, *, rewrite: bool) -> list[str]:
+        if getattr(self._open, "tx", None) is not None:
+            return []  # nothing is erased before the outer transaction ends
+        with self._translated():
+            return self.backend.compact(rewrite=rewrite)
+
+    def close(self) -> None:
+        self.backend.close()
+
+    def _joined(self, owner: str) -> Tx | None:
+        outer: Tx | None = getattr(self._open, "tx", None)
+        if outer is not None and outer.owner != owner:
+            raise Conflict(f"a transaction of {outer.owner!r} is open here; finish it before you serve {owner!r}")
+        return outer
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (DBAPIError, self.backend.driver_error) as error:
+            words = str(error.orig if isinstance(error, DBAPIError) else error)
+            if "guard: " in words:
+                why = words.split("guard: ", 1)[1].splitlines()[0]
+                raise NotAllowed(f"the book refuses: {why}", code="guard") from error
+            known = self.backend.refusal(error)
+            if known is None:
+                raise
+            raise known from error
+        except TimeoutError as error:  # the pool's own
+            raise Conflict("the database is busy: no connection became free; try again", code="busy") from error
+
+
+def is_postgresql(address: str) -> bool:
+    return address.startswith(("postgresql:", "postgres:", "postgresql+psycopg:"))
+
+
+def open_backend(address: str, busy_seconds: float) -> Backend:
+    """The engine behind an address: a PostgreSQL URL, else the path of a SQLite file (or `:memory:`)."""
+    if is_postgresql(address):
+        # Loaded only when asked for: SQLite alone must not need the PostgreSQL driver.
+        from keepbook.storage.postgres import Postgres
+
+        return Postgres(address, busy_seconds)
+    # Loaded beside its sibling: one engine is used, the other is never imported.
+    from keepbook.storage.sqlite import Sqlite
+
+    path = address.removeprefix("sqlite:///") if address.startswith("sqlite:") else address
+    if not path or "://" in path:
+        raise Invalid(
+            f"{address!r} is not a book: give the path of a file (keepbook.db), or postgresql://user@host/name",
+            field="db",
+        )
+    return Sqlite(path, busy_seconds)
+
+
+def upgrade(address: str) -> list[str]:
+    """Bring a database to this program's schema, as its administrator; answers the steps taken."""
+    if is_postgresql(address):
+        # See open_backend.
+        from keepbook.storage.postgres import upgrade_server
+
+        return upgrade_server(address)
+    open_backend(address, 30.0).prepare()
+    return []

@@ -1,0 +1,272 @@
+-- The guards of the book, as triggers, and who may do what. The SQLite file beside this one says the same.
+-- Every change of a memory names, in `event`, the ledger entry that accounts for it.
+
+CREATE FUNCTION keepbook_refuse(why text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'guard: %', why USING ERRCODE = 'integrity_constraint_violation'; END $$;
+
+CREATE FUNCTION keepbook_erased(an_owner text, VARIADIC ids text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT 1 FROM erasures WHERE owner = an_owner AND memory_id = ANY (ids)) $$;
+
+CREATE FUNCTION keepbook_actor(an_owner text, a_seq integer) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq $$;
+
+-- Ledger: append-only, numbered without gaps, each entry on its predecessor.
+CREATE FUNCTION keepbook_ledger_appends() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE last ledger%ROWTYPE;
+BEGIN
+  SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
+  IF NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.previous <> coalesce(last.hash, '') OR NEW.at <= coalesce(last.at, '') THEN
+    PERFORM keepbook_refuse('a ledger entry follows the one before it, in number, hash and time');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_ledger_appends();
+
+CREATE FUNCTION keepbook_ledger_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    keepbook_erased(OLD.owner, OLD.memory_id, OLD.other_id)
+    AND NEW.before IS NULL AND NEW.after IS NULL AND NEW.salt IS NULL
+    AND (NEW.owner, NEW.seq, NEW.at, NEW.actor, NEW.door, NEW.thread_id, NEW.action, NEW.memory_id, NEW.other_id,
+         NEW.link_id, NEW.undoes, NEW.digest, NEW.previous, NEW.hash)
+      IS NOT DISTINCT FROM
+        (OLD.owner, OLD.seq, OLD.at, OLD.actor, OLD.door, OLD.thread_id, OLD.action, OLD.memory_id, OLD.other_id,
+         OLD.link_id, OLD.undoes, OLD.digest, OLD.previous, OLD.hash)
+  ) THEN PERFORM keepbook_refuse('the ledger is append-only'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER ledger_never_changes BEFORE UPDATE ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_ledger_never_changes();
+
+-- Deleting: only when the whole book goes; a link also goes with either of its ends.
+CREATE FUNCTION keepbook_never_vanishes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*') THEN
+    PERFORM keepbook_refuse('nothing is deleted from ' || TG_TABLE_NAME || ' but by an erasure');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER ledger_never_shrinks BEFORE DELETE ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER injected_never_vanishes BEFORE DELETE ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER erasures_never_vanish BEFORE DELETE ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+
+CREATE FUNCTION keepbook_links_never_vanish() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*', OLD.from_id, OLD.to_id) THEN
+    PERFORM keepbook_refuse('a link is removed in the ledger, never deleted');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER links_never_vanish BEFORE DELETE ON links FOR EACH ROW EXECUTE FUNCTION keepbook_links_never_vanish();
+
+-- TRUNCATE fires no row trigger.
+CREATE FUNCTION keepbook_never_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN PERFORM keepbook_refuse(TG_TABLE_NAME || ' is append-only'); RETURN NULL; END $$;
+CREATE TRIGGER ledger_never_truncated BEFORE TRUNCATE ON ledger EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER memories_never_truncated BEFORE TRUNCATE ON memories EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER versions_never_truncated BEFORE TRUNCATE ON versions EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER links_never_truncated BEFORE TRUNCATE ON links EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER injections_never_truncated BEFORE TRUNCATE ON injections EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER injected_never_truncated BEFORE TRUNCATE ON injected EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER erasures_never_truncated BEFORE TRUNCATE ON erasures EXECUTE FUNCTION keepbook_never_truncated();
+
+-- Memories: a change comes with a newer ledger entry about this memory, and automation never drops a person's word.
+CREATE FUNCTION keepbook_memories_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id) THEN
+    PERFORM keepbook_refuse('a memory begins with a ledger entry');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER memories_begin_in_the_ledger BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_memories_begin();
+
+CREATE FUNCTION keepbook_memories_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.created_at = OLD.created_at AND OLD.purged_at IS NULL
+    AND (
+      (NEW.purged_at IS NULL AND NEW.event > OLD.event
+       AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id))
+      OR (NEW.purged_at IS NOT NULL AND NEW.subject IS NULL AND keepbook_erased(OLD.owner, OLD.id))
+    )
+  ) THEN PERFORM keepbook_refuse('a memory changes only with a ledger entry of its own'); END IF;
+  IF NEW.purged_at IS NULL AND keepbook_actor(NEW.owner, NEW.event) IN ('extractor', 'job') AND (
+    (NEW.confidence = 'asserted' AND OLD.confidence = 'inferred')
+    OR NEW.last_confirmed_at IS DISTINCT FROM OLD.last_confirmed_at
+    OR (
+      ((NEW.archived_at IS NOT NULL AND OLD.archived_at IS NULL)
+       OR (NEW.trashed_at IS NOT NULL AND OLD.trashed_at IS NULL)
+       OR (NEW.confidence = 'inferred' AND OLD.confidence = 'asserted'))
+      AND (OLD.confidence = 'asserted' OR OLD.last_confirmed_at IS NOT NULL
+           OR (SELECT source FROM versions WHERE owner = OLD.owner AND memory_id = OLD.id AND version = OLD.version)
+              NOT IN ('extracted', 'inferred'))
+    )
+  ) THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER memories_change_in_the_ledger BEFORE UPDATE ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_memories_change();
+
+-- Versions: numbered without gaps, periods that do not overlap, nothing rewritten, and the person's word first.
+CREATE FUNCTION keepbook_versions_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE last versions%ROWTYPE; book memories%ROWTYPE; who text;
+BEGIN
+  SELECT * INTO last FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id ORDER BY version DESC LIMIT 1;
+  IF NEW.version <> 1 + coalesce(last.version, 0)
+    OR (NEW.version > 1 AND (last.retired_at IS NULL OR last.retired_at > NEW.recorded_at))
+    OR NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event
+                     AND memory_id = NEW.memory_id AND at = NEW.recorded_at)
+  THEN PERFORM keepbook_refuse('a version follows the one before it and stands in the ledger'); END IF;
+  IF NEW.content IS NULL THEN
+    IF NOT keepbook_erased(NEW.owner, NEW.memory_id) THEN
+      PERFORM keepbook_refuse('a version has content until it is erased');
+    END IF;
+    RETURN NEW;
+  END IF;
+  SELECT * INTO book FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id;
+  who := keepbook_actor(NEW.owner, NEW.event);
+  IF NEW.version = 1 AND NEW.source IN ('extracted', 'inferred') AND book.confidence <> 'inferred' THEN
+    PERFORM keepbook_refuse('what software read is inferred until a person promotes it');
+  END IF;
+  IF NEW.version > 1 AND (NEW.source IN ('extracted', 'inferred') OR who IN ('extractor', 'job'))
+    AND (book.confidence = 'asserted' OR book.last_confirmed_at IS NOT NULL OR last.source NOT IN ('extracted', 'inferred'))
+    AND NOT (who = 'person' AND EXISTS (
+      SELECT 1 FROM versions r
+      WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
+        AND (r.content, r.summary, r.body, r.source, r.score, r.made_by, r.valid_from, r.valid_until)
+          IS NOT DISTINCT FROM
+            (NEW.content, NEW.summary, NEW.body, NEW.source, NEW.score, NEW.made_by, NEW.valid_from, NEW.valid_until)))
+  THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER versions_follow_each_other BEFORE INSERT ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_versions_begin();
+
+CREATE FUNCTION keepbook_versions_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    (NEW.owner, NEW.memory_id, NEW.version, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
+     NEW.valid_from, NEW.valid_until, NEW.recorded_at, NEW.restored_from, NEW.correction, NEW.event)
+      IS NOT DISTINCT FROM
+    (OLD.owner, OLD.memory_id, OLD.version, OLD.source, OLD.score, OLD.made_by, OLD.thread_id, OLD.turn_ids,
+     OLD.valid_from, OLD.valid_until, OLD.recorded_at, OLD.restored_from, OLD.correction, OLD.event)
+    AND (
+      ((NEW.content, NEW.summary, NEW.body) IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body)
+       AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
+       AND EXISTS (SELECT 1 FROM ledger WHERE owner = OLD.owner AND memory_id = OLD.memory_id
+                     AND seq > OLD.event AND at = NEW.retired_at))
+      OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
+          AND NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at AND keepbook_erased(OLD.owner, OLD.memory_id))
+    )
+  ) THEN PERFORM keepbook_refuse('a version is never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER versions_never_change BEFORE UPDATE ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_versions_never_change();
+
+-- Links: what they join stays; only standing or removed may change, with a ledger entry.
+CREATE FUNCTION keepbook_links_in_the_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND link_id = NEW.id)
+    OR (TG_OP = 'UPDATE' AND NOT (
+      (NEW.owner, NEW.id, NEW.from_id, NEW.to_id, NEW.relation, NEW.created_at)
+        = (OLD.owner, OLD.id, OLD.from_id, OLD.to_id, OLD.relation, OLD.created_at) AND NEW.event > OLD.event))
+  THEN PERFORM keepbook_refuse('a link keeps its ends and changes only with a ledger entry'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER links_begin_in_the_ledger BEFORE INSERT OR UPDATE ON links FOR EACH ROW EXECUTE FUNCTION keepbook_links_in_the_ledger();
+
+-- Injections: what a session saw stays as it was, unless a purge blanked it.
+CREATE FUNCTION keepbook_injections_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    (NEW.owner, NEW.space, NEW.session, NEW.preset, NEW.scope)
+      IS NOT DISTINCT FROM (OLD.owner, OLD.space, OLD.session, OLD.preset, OLD.scope)
+    AND (
+      OLD.block IS NULL
+      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
+        SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
+        WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session))
+    )
+  ) THEN PERFORM keepbook_refuse('an injection is never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER injections_never_change BEFORE UPDATE ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_injections_never_change();
+
+CREATE FUNCTION keepbook_injected_appends() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('injections are append-only'); END IF;
+  IF NEW.nth <> 1 + coalesce((SELECT max(nth) FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id), 0) THEN
+    PERFORM keepbook_refuse('injections are counted without gaps');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER injected_appends BEFORE INSERT OR UPDATE ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_injected_appends();
+
+-- Erasures: naming what goes is what makes it go. The application's role cannot blank or delete by itself;
+-- this function can, for exactly what the new row names.
+CREATE FUNCTION keepbook_erasures_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('an erasure is never taken back'); END IF;
+  IF NEW.memory_id <> '*' AND (
+    NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event
+                  AND memory_id = NEW.memory_id AND action = 'purge' AND actor <> 'extractor')
+    OR EXISTS (SELECT 1 FROM memories m JOIN ledger l ON l.owner = m.owner AND l.seq = NEW.event
+               WHERE m.owner = NEW.owner AND m.id = NEW.memory_id AND l.actor = 'job' AND m.trashed_at IS NULL))
+  THEN
+    PERFORM keepbook_refuse('an erasure stands in the ledger; a job erases only what a person put in the trash');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER erasures_begin BEFORE INSERT OR UPDATE ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_erasures_begin();
+
+CREATE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF NEW.memory_id <> '*' THEN
+    UPDATE versions SET content = NULL, summary = NULL, body = NULL
+      WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
+    UPDATE ledger SET before = NULL, after = NULL, salt = NULL
+      WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
+    UPDATE injections SET block = NULL
+      WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
+        SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
+    DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
+    DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+    DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+    UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
+      WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
+  ELSE
+    DELETE FROM terms WHERE owner = NEW.owner;
+    DELETE FROM likeness WHERE owner = NEW.owner;
+    DELETE FROM injected WHERE owner = NEW.owner;
+    DELETE FROM injections WHERE owner = NEW.owner;
+    DELETE FROM links WHERE owner = NEW.owner;
+    DELETE FROM versions WHERE owner = NEW.owner;
+    DELETE FROM memories WHERE owner = NEW.owner;
+    DELETE FROM ledger WHERE owner = NEW.owner;
+    DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
+    DELETE FROM erasures WHERE owner = NEW.owner;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER erasures_take AFTER INSERT ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_erase();
+
+-- Row-level security: a transaction that has not said whom it serves sees and writes nothing.
+DO $$
+DECLARE a_table text;
+BEGIN
+  FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness'] LOOP
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
+    EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
+    EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
+                   'WITH CHECK (owner = current_setting(''keepbook.owner'', true))', a_table);
+  END LOOP;
+END $$;
+
+-- What the application's role may do. The role itself is made by `keepbook db upgrade`.
+GRANT SELECT, INSERT ON ledger, versions, injected, erasures TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON memories, links, owners TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON terms, likeness TO keepbook_app;
+GRANT SELECT, INSERT ON injections TO keepbook_app;
+GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
+GRANT UPDATE (retired_at) ON versions TO keepbook_app;
+GRANT DELETE ON owners TO keepbook_app;

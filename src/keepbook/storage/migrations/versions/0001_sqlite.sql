@@ -1,0 +1,401 @@
+CREATE TABLE owners (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	created_at TEXT NOT NULL,
+	preset TEXT,
+	zone TEXT DEFAULT 'UTC' NOT NULL,
+	PRIMARY KEY (owner)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE ledger (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	seq INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	actor TEXT NOT NULL CHECK (actor IN ('person', 'agent', 'extractor', 'job')),
+	door TEXT NOT NULL,
+	thread_id TEXT,
+	action TEXT NOT NULL,
+	memory_id TEXT,
+	other_id TEXT,
+	link_id TEXT,
+	undoes INTEGER,
+	"before" TEXT,
+	"after" TEXT,
+	salt TEXT,
+	digest TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	PRIMARY KEY (owner, seq)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX ledger_by_memory ON ledger (owner, memory_id, seq);
+
+CREATE TABLE memories (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	category TEXT,
+	subject TEXT CHECK (length(subject) <= 200),
+	subject_key TEXT,
+	scope TEXT,
+	confidence TEXT NOT NULL CHECK (confidence IN ('asserted', 'inferred')),
+	importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	version INTEGER NOT NULL,
+	created_at TEXT NOT NULL,
+	edited_at TEXT NOT NULL,
+	updated_at TEXT NOT NULL,
+	last_confirmed_at TEXT,
+	archived_at TEXT,
+	archived_reason TEXT,
+	trashed_at TEXT,
+	purged_at TEXT,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, id),
+	CONSTRAINT archived_with_a_reason CHECK ((archived_at IS NULL) = (archived_reason IS NULL))
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
+
+CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
+
+CREATE TABLE injections (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	space TEXT NOT NULL CHECK (space IN ('chat', 'outside')),
+	session TEXT NOT NULL,
+	at TEXT NOT NULL,
+	preset TEXT NOT NULL,
+	scope TEXT,
+	seq INTEGER NOT NULL,
+	block TEXT,
+	PRIMARY KEY (owner, space, session)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE erasures (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	memory_id TEXT NOT NULL,
+	at TEXT NOT NULL,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE terms (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	term TEXT NOT NULL,
+	memory_id TEXT NOT NULL,
+	weight REAL NOT NULL,
+	PRIMARY KEY (owner, term, memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE likeness (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	"key" TEXT NOT NULL,
+	memory_id TEXT NOT NULL,
+	PRIMARY KEY (owner, "key", memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE versions (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	memory_id TEXT NOT NULL,
+	version INTEGER NOT NULL CHECK (version >= 1),
+	content TEXT CHECK (length(content) BETWEEN 4 AND 500),
+	summary TEXT CHECK (length(summary) <= 200),
+	body TEXT,
+	source TEXT NOT NULL CHECK (source IN ('profile', 'chat', 'inferred', 'extracted', 'imported')),
+	score REAL CHECK (score BETWEEN 0 AND 1),
+	made_by TEXT,
+	thread_id TEXT,
+	turn_ids TEXT DEFAULT '[]' NOT NULL,
+	valid_from TEXT NOT NULL,
+	valid_until TEXT,
+	recorded_at TEXT NOT NULL,
+	retired_at TEXT,
+	restored_from INTEGER,
+	correction INTEGER DEFAULT '0' NOT NULL CHECK (correction IN (0, 1)),
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id, version),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
+	CONSTRAINT only_extracted_has_a_score CHECK ((score IS NOT NULL) = (source = 'extracted')),
+	CONSTRAINT retired_after_recorded CHECK (retired_at >= recorded_at),
+	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX one_current_version ON versions (owner, memory_id) WHERE retired_at IS NULL;
+
+CREATE TABLE links (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	from_id TEXT NOT NULL,
+	to_id TEXT NOT NULL,
+	relation TEXT NOT NULL CHECK (length(relation) BETWEEN 1 AND 40),
+	created_at TEXT NOT NULL,
+	removed_at TEXT,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, from_id) REFERENCES memories (owner, id),
+	FOREIGN KEY(owner, to_id) REFERENCES memories (owner, id),
+	CONSTRAINT joins_two CHECK (from_id <> to_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
+
+CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE TABLE injected (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	memory_id TEXT NOT NULL,
+	nth INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	space TEXT NOT NULL,
+	session TEXT NOT NULL,
+	PRIMARY KEY (owner, memory_id, nth),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX injected_by_session ON injected (owner, space, session);
+
+-- The guards of the book, as triggers. What raw SQL must not do either, the database refuses here.
+-- Every change of a memory names, in `event`, the ledger entry that accounts for it.
+-- INSERT OR REPLACE deletes without firing delete triggers, so inserts check for a row in the way themselves.
+
+-- Ledger: append-only, numbered without gaps, each entry on its predecessor.
+CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger
+WHEN NEW.seq <> 1 + coalesce((SELECT max(seq) FROM ledger WHERE owner = NEW.owner), 0)
+  OR NEW.previous <> coalesce((SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
+  OR NEW.at <= coalesce((SELECT at FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
+BEGIN SELECT RAISE(ABORT, 'guard: a ledger entry follows the one before it, in number, hash and time'); END;
+
+CREATE TRIGGER ledger_never_changes BEFORE UPDATE ON ledger
+WHEN NOT (
+  EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id IN (OLD.memory_id, OLD.other_id))
+  AND NEW.before IS NULL AND NEW.after IS NULL AND NEW.salt IS NULL
+  AND NEW.owner = OLD.owner AND NEW.seq = OLD.seq AND NEW.at = OLD.at AND NEW.actor = OLD.actor
+  AND NEW.door = OLD.door AND NEW.thread_id IS OLD.thread_id AND NEW.action = OLD.action
+  AND NEW.memory_id IS OLD.memory_id AND NEW.other_id IS OLD.other_id AND NEW.link_id IS OLD.link_id
+  AND NEW.undoes IS OLD.undoes AND NEW.digest = OLD.digest AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
+)
+BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
+
+CREATE TRIGGER ledger_never_shrinks BEFORE DELETE ON ledger
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
+
+-- Memories: a change comes with a newer ledger entry about this memory.
+CREATE TRIGGER memories_begin_in_the_ledger BEFORE INSERT ON memories
+WHEN NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id)
+  OR EXISTS (SELECT 1 FROM memories WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: a memory begins with a ledger entry'); END;
+
+CREATE TRIGGER memories_change_in_the_ledger BEFORE UPDATE ON memories
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.created_at = OLD.created_at
+  AND OLD.purged_at IS NULL
+  AND (
+    (NEW.purged_at IS NULL AND NEW.event > OLD.event
+     AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id))
+    OR (NEW.purged_at IS NOT NULL AND NEW.subject IS NULL
+        AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.id))
+  )
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a memory changes only with a ledger entry of its own'); END;
+
+CREATE TRIGGER memories_are_a_persons_to_drop BEFORE UPDATE ON memories
+WHEN NEW.purged_at IS NULL
+  AND (SELECT actor FROM ledger WHERE owner = NEW.owner AND seq = NEW.event) IN ('extractor', 'job')
+  AND (
+    (NEW.confidence = 'asserted' AND OLD.confidence = 'inferred')
+    OR NEW.last_confirmed_at IS NOT OLD.last_confirmed_at
+    OR (
+      ((NEW.archived_at IS NOT NULL AND OLD.archived_at IS NULL)
+       OR (NEW.trashed_at IS NOT NULL AND OLD.trashed_at IS NULL)
+       OR (NEW.confidence = 'inferred' AND OLD.confidence = 'asserted'))
+      AND (OLD.confidence = 'asserted' OR OLD.last_confirmed_at IS NOT NULL
+           OR (SELECT source FROM versions WHERE owner = OLD.owner AND memory_id = OLD.id AND version = OLD.version)
+              NOT IN ('extracted', 'inferred'))
+    )
+  )
+BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
+
+CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: a memory is forgotten or erased, never deleted'); END;
+
+-- Versions: numbered without gaps, periods that do not overlap, nothing rewritten, and the person's word first.
+CREATE TRIGGER versions_follow_each_other BEFORE INSERT ON versions
+WHEN NEW.version <> 1 + coalesce((SELECT max(version) FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id), 0)
+  OR (NEW.version > 1 AND NOT EXISTS (
+    SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id
+      AND version = NEW.version - 1 AND retired_at <= NEW.recorded_at))
+  OR NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.memory_id AND at = NEW.recorded_at)
+BEGIN SELECT RAISE(ABORT, 'guard: a version follows the one before it and stands in the ledger'); END;
+
+CREATE TRIGGER versions_say_something BEFORE INSERT ON versions
+WHEN NEW.content IS NULL
+  AND NOT EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
+BEGIN SELECT RAISE(ABORT, 'guard: a version has content until it is erased'); END;
+
+CREATE TRIGGER versions_respect_a_persons_word BEFORE INSERT ON versions
+WHEN NEW.version > 1 AND NEW.content IS NOT NULL
+  AND (NEW.source IN ('extracted', 'inferred')
+       OR (SELECT actor FROM ledger WHERE owner = NEW.owner AND seq = NEW.event) IN ('extractor', 'job'))
+  AND EXISTS (
+    SELECT 1 FROM memories m JOIN versions v ON v.owner = m.owner AND v.memory_id = m.id AND v.version = NEW.version - 1
+    WHERE m.owner = NEW.owner AND m.id = NEW.memory_id
+      AND (m.confidence = 'asserted' OR m.last_confirmed_at IS NOT NULL OR v.source NOT IN ('extracted', 'inferred')))
+  AND NOT (
+    (SELECT actor FROM ledger WHERE owner = NEW.owner AND seq = NEW.event) = 'person'
+    AND EXISTS (
+      SELECT 1 FROM versions r
+      WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
+        AND r.content = NEW.content AND r.summary IS NEW.summary AND r.body IS NEW.body
+        AND r.source = NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by
+        AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until))
+BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
+
+CREATE TRIGGER versions_read_by_software_are_inferred BEFORE INSERT ON versions
+WHEN NEW.version = 1 AND NEW.content IS NOT NULL AND NEW.source IN ('extracted', 'inferred')
+  AND (SELECT confidence FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id) <> 'inferred'
+BEGIN SELECT RAISE(ABORT, 'guard: what software read is inferred until a person promotes it'); END;
+
+CREATE TRIGGER versions_never_change BEFORE UPDATE ON versions
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.memory_id = OLD.memory_id AND NEW.version = OLD.version
+  AND NEW.source = OLD.source AND NEW.score IS OLD.score AND NEW.made_by IS OLD.made_by
+  AND NEW.thread_id IS OLD.thread_id AND NEW.turn_ids = OLD.turn_ids
+  AND NEW.valid_from = OLD.valid_from AND NEW.valid_until IS OLD.valid_until
+  AND NEW.recorded_at = OLD.recorded_at AND NEW.restored_from IS OLD.restored_from
+  AND NEW.correction = OLD.correction AND NEW.event = OLD.event
+  AND (
+    (NEW.content IS OLD.content
+     AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body
+     AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
+     AND EXISTS (SELECT 1 FROM ledger WHERE owner = OLD.owner AND memory_id = OLD.memory_id
+                   AND seq > OLD.event AND at = NEW.retired_at))
+    OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
+        AND NEW.retired_at IS OLD.retired_at
+        AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.memory_id))
+  )
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a version is never rewritten'); END;
+
+CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: a version is never deleted'); END;
+
+-- Links: what they join stays; only standing or removed may change, with a ledger entry.
+CREATE TRIGGER links_begin_in_the_ledger BEFORE INSERT ON links
+WHEN NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND link_id = NEW.id)
+  OR EXISTS (SELECT 1 FROM links WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: a link begins with a ledger entry'); END;
+
+CREATE TRIGGER links_keep_their_ends BEFORE UPDATE ON links
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.from_id = OLD.from_id AND NEW.to_id = OLD.to_id
+  AND NEW.relation = OLD.relation AND NEW.created_at = OLD.created_at AND NEW.event > OLD.event
+  AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND link_id = NEW.id)
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a link keeps its ends and changes only with a ledger entry'); END;
+
+CREATE TRIGGER links_never_vanish BEFORE DELETE ON links
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id IN ('*', OLD.from_id, OLD.to_id))
+BEGIN SELECT RAISE(ABORT, 'guard: a link is removed in the ledger, never deleted'); END;
+
+-- Injections: what a session saw stays as it was, unless a purge blanked it.
+CREATE TRIGGER injections_never_change BEFORE UPDATE ON injections
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.space = OLD.space AND NEW.session = OLD.session
+  AND NEW.preset = OLD.preset AND NEW.scope IS OLD.scope
+  AND (
+    OLD.block IS NULL
+    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
+      SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
+      WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session))
+  )
+)
+BEGIN SELECT RAISE(ABORT, 'guard: an injection is never rewritten'); END;
+
+CREATE TRIGGER injections_happen_once BEFORE INSERT ON injections
+WHEN EXISTS (SELECT 1 FROM injections WHERE owner = NEW.owner AND space = NEW.space AND session = NEW.session)
+BEGIN SELECT RAISE(ABORT, 'guard: an injection is never rewritten'); END;
+
+CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
+
+CREATE TRIGGER injected_follow_each_other BEFORE INSERT ON injected
+WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id), 0)
+BEGIN SELECT RAISE(ABORT, 'guard: injections are counted without gaps'); END;
+
+CREATE TRIGGER injected_never_changes BEFORE UPDATE ON injected
+BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
+
+CREATE TRIGGER injected_never_vanishes BEFORE DELETE ON injected
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
+
+-- Erasures: naming what goes is what makes it go.
+CREATE TRIGGER erasures_stand_in_the_ledger BEFORE INSERT ON erasures
+WHEN NEW.memory_id <> '*' AND (
+  NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event
+                AND memory_id = NEW.memory_id AND action = 'purge' AND actor <> 'extractor')
+  OR EXISTS (SELECT 1 FROM memories m JOIN ledger l ON l.owner = m.owner AND l.seq = NEW.event
+             WHERE m.owner = NEW.owner AND m.id = NEW.memory_id AND l.actor = 'job' AND m.trashed_at IS NULL)
+)
+BEGIN SELECT RAISE(ABORT, 'guard: an erasure stands in the ledger; a job erases only what a person put in the trash'); END;
+
+CREATE TRIGGER erasures_never_change BEFORE UPDATE ON erasures
+BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
+
+CREATE TRIGGER erasures_never_vanish BEFORE DELETE ON erasures
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
+
+CREATE TRIGGER erasures_take_a_memory AFTER INSERT ON erasures
+WHEN NEW.memory_id <> '*'
+BEGIN
+  UPDATE versions SET content = NULL, summary = NULL, body = NULL
+    WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
+  UPDATE ledger SET before = NULL, after = NULL, salt = NULL
+    WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
+  UPDATE injections SET block = NULL
+    WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
+      SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
+  DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
+  DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
+    WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
+END;
+
+CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
+WHEN NEW.memory_id = '*'
+BEGIN
+  DELETE FROM terms WHERE owner = NEW.owner;
+  DELETE FROM likeness WHERE owner = NEW.owner;
+  DELETE FROM injected WHERE owner = NEW.owner;
+  DELETE FROM injections WHERE owner = NEW.owner;
+  DELETE FROM links WHERE owner = NEW.owner;
+  DELETE FROM versions WHERE owner = NEW.owner;
+  DELETE FROM memories WHERE owner = NEW.owner;
+  DELETE FROM ledger WHERE owner = NEW.owner;
+  DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
+  DELETE FROM erasures WHERE owner = NEW.owner;
+END;

@@ -1,0 +1,179 @@
+"""PostgreSQL: many owners, many workers.
+
+Every connection takes the application's role, which row-level security binds; each transaction says whom it
+serves (SET LOCAL) and sees that owner alone. A writer holds a lock in the owner's name until it commits, so
+the ledger has one writer at a time. Schema changes are the administrator's: `keepbook db upgrade`.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+from keepbook.storage import schema
+
+APP_ROLE = "keepbook_app"
+
+_SERVE = text("SELECT set_config('keepbook.owner', :owner, true)")
+_SERVE_AND_LOCK = text("SELECT set_config('keepbook.owner', :owner, true), pg_advisory_xact_lock(:lock)")
+
+
+class Postgres:
+    """The engine of one PostgreSQL database."""
+
+    driver_error: type[Exception] = psycopg.Error
+
+    def __init__(self, address: str, busy_seconds: float) -> None:
+        url = make_url(_with_driver(address))
+        self.address = url.render_as_string(hide_password=True).replace("+psycopg", "")
+        options = f"-c role={APP_ROLE} -c lock_timeout={int(busy_seconds * 1000)} -c timezone=UTC"
+        self._engine = create_engine(
+            url,
+            connect_args={"options": options, "connect_timeout": 10},
+            pool_size=10,
+            max_overflow=20,
+            pool_timeout=busy_seconds,
+            pool_pre_ping=True,
+        )
+        self._readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    def prepare(self) -> None:
+        with self.unscoped() as conn:
+            found = schema.revision(conn)
+            bypasses = conn.execute(
+                text("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
+            ).scalar()
+        schema.refuse_newer(found)
+        if found != schema.HEAD:
+            raise _needs_upgrade(self.address)
+        if bypasses:
+            raise NotAllowed(
+                f"the role {APP_ROLE} can bypass row-level security, so owners would not be apart; "
+                f"run: ALTER ROLE {APP_ROLE} NOSUPERUSER NOBYPASSRLS",
+                code="role_bypasses",
+            )
+
+    @contextmanager
+    def reading(self, owner: str) -> Iterator[Connection]:
+        with self._readers.connect() as conn, conn.begin():
+            conn.execute(_SERVE, {"owner": owner})
+            yield conn
+
+    @contextmanager
+    def writing(self, owner: str) -> Iterator[Connection]:
+        with self._engine.connect() as conn, conn.begin():
+            conn.execute(_SERVE_AND_LOCK, {"owner": owner, "lock": _lock_number(owner)})
+            yield conn
+
+    @contextmanager
+    def unscoped(self) -> Iterator[Connection]:
+        with self._engine.connect() as conn, conn.begin():
+            yield conn
+
+    def compact(self, *, rewrite: bool) -> list[str]:
+        return ["dead rows until PostgreSQL's autovacuum has passed; an administrator's VACUUM FULL does it at once"]
+
+    def refusal(self, error: Exception) -> KeepbookError | None:
+        driver = error.orig if isinstance(error, DBAPIError) else error
+        state = getattr(driver, "sqlstate", None)
+        if state == "55P03":
+            return Conflict("the book is busy: another program has been writing to it for long; try again", code="busy")
+        if state in ("40001", "40P01"):
+            return Conflict("two programs wrote at the same moment; try again", code="busy")
+        if state == "42501":
+            return NotAllowed("the database refuses: this owner's scope does not cover that", code="guard")
+        return _unreachable(driver, self.address)
+
+    def facts(self) -> dict[str, str]:
+        with self.unscoped() as conn:
+            server = conn.execute(text("SHOW server_version")).scalar()
+            size = conn.execute(text("SELECT pg_size_pretty(pg_database_size(current_database()))")).scalar()
+        return {
+            "engine": f"PostgreSQL {server}",
+            "place": self.address,
+            "size": str(size),
+            "schema": schema.HEAD,
+        }
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def upgrade_server(address: str) -> list[str]:
+    """As administrator: make the application's role and walk the migrations, under a lock."""
+    engine = _admin_engine(address)
+    shown = engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
+    try:
+        with engine.begin() as conn:
+            conn.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _lock_number("keepbook db upgrade")})
+            before = schema.revision(conn)
+            schema.refuse_newer(before)
+            _make_role(conn)
+            if before != schema.HEAD:
+                schema.migrate(conn)
+            conn.execute(text(f"GRANT SELECT ON alembic_version TO {APP_ROLE}"))
+    except DBAPIError as error:
+        known = _unreachable(error.orig, shown)
+        if known is None and getattr(error.orig, "sqlstate", None) == "42501":
+            known = NotAllowed(
+                f"{shown}: this user may not change the schema or make the role {APP_ROLE}; use an administrator",
+                code="not_admin",
+            )
+        if known is None:
+            raise
+        raise known from error
+    finally:
+        engine.dispose()
+    return [] if before == schema.HEAD else [*schema.KNOWN[schema.KNOWN.index(before) + 1 if before else 0 :]]
+
+
+def _make_role(conn: Connection) -> None:
+    conn.execute(
+        text(
+            f"DO $$ BEGIN CREATE ROLE {APP_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS; "
+            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+        )
+    )
+    conn.execute(text(f"GRANT {APP_ROLE} TO CURRENT_USER"))
+    place = conn.execute(text("SELECT current_schema()")).scalar()
+    conn.execute(text(f'GRANT USAGE ON SCHEMA "{place}" TO {APP_ROLE}'))
+
+
+def _admin_engine(address: str) -> Engine:
+    return create_engine(_with_driver(address), connect_args={"connect_timeout": 10})
+
+
+def _with_driver(address: str) -> str:
+    _, rest = address.split(":", 1)
+    try:
+        return make_url(f"postgresql+psycopg:{rest}").render_as_string(hide_password=False)
+    except ArgumentError as error:
+        raise Invalid("that is not a PostgreSQL address; write postgresql://user@host:5432/name", field="db") from error
+
+
+def _lock_number(name: str) -> int:
+    """A 63-bit number for the advisory lock; a rare collision only makes two owners take turns."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def _needs_upgrade(place: str) -> Conflict:
+    return Conflict(
+        f"{place} is not prepared for this version; run `keepbook db upgrade` as its administrator",
+        code="needs_upgrade",
+    )
+
+
+def _unreachable(error: BaseException | None, place: str) -> KeepbookError | None:
+    words = str(error)
+    if f'role "{APP_ROLE}"' in words:
+        return _needs_upgrade(place)
+    if isinstance(error, psycopg.OperationalError):
+        why = words.strip().splitlines()[0] if words.strip() else "no answer"
+        return KeepbookError(
+            f"cannot reach {place}: {why}; check that the server runs and the address is right", code="unavailable"
+        )
+    return None

@@ -1,0 +1,241 @@
+"""SQLite: one file, no server, several processes.
+
+Write-ahead log with synchronous=FULL: what was acknowledged survives a power cut. Writers begin IMMEDIATE and
+wait for each other, so no reader is upgraded half way and none sees "database is locked". Deleted bytes are
+overwritten (secure_delete). A book in memory has one connection, taken in turns.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
+from keepbook.storage import schema
+from keepbook.storage.statements import split
+from keepbook.storage.tables import metadata
+
+APPLICATION_ID = 0x4B424F4B
+"""Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
+
+IN_MEMORY = ":memory:"
+
+
+class Sqlite:
+    """The engine of one file, or of one book in memory."""
+
+    driver_error: type[Exception] = sqlite3.Error
+
+    def __init__(self, path: str, busy_seconds: float) -> None:
+        self.address = path
+        self._busy_seconds = busy_seconds
+        self._in_memory = path == IN_MEMORY
+        self._turn = threading.RLock()
+        if not self._in_memory:
+            _check_place(Path(path))
+        self._engine = self._make_engine()
+
+    def prepare(self) -> None:
+        with self._begin("DEFERRED") as conn:
+            found = self._recognise(conn)
+        if found == schema.HEAD:
+            return
+        with self._begin("IMMEDIATE") as conn:
+            found = self._recognise(conn)  # another process may have been first
+            if found is None:
+                metadata.create_all(conn)
+                for statement in split(schema.guards("sqlite")):
+                    conn.exec_driver_sql(statement)
+                schema.stamp(conn)
+                conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+            elif found != schema.HEAD:
+                schema.migrate(conn)
+
+    @contextmanager
+    def reading(self, owner: str) -> Iterator[Connection]:
+        with self._begin("DEFERRED") as conn:
+            yield conn
+
+    @contextmanager
+    def writing(self, owner: str) -> Iterator[Connection]:
+        with self._begin("IMMEDIATE") as conn:
+            yield conn
+
+    @contextmanager
+    def unscoped(self) -> Iterator[Connection]:
+        with self._begin("IMMEDIATE") as conn:
+            yield conn
+
+    def compact(self, *, rewrite: bool) -> list[str]:
+        """Deleted bytes are overwritten at once, but the log still holds older pages: empty it. A reader in
+        another process can hold that back."""
+        if self._in_memory:
+            return []
+        left = []
+        conn = self._connect()
+        try:
+            if rewrite:
+                conn.execute("VACUUM")
+            deadline = time.monotonic() + min(self._busy_seconds, 5.0)
+            while conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > deadline:
+                    left.append("the write-ahead log while another program reads it; it empties itself after that")
+                    break
+                time.sleep(0.05)
+        except sqlite3.OperationalError:
+            left.append("the free space of the file while another program uses it; erase again to compact it")
+        finally:
+            conn.close()
+        return left
+
+    def refusal(self, error: Exception) -> KeepbookError | None:
+        return _refusal(str(error), self.address)
+
+    def facts(self) -> dict[str, str]:
+        size = "in memory" if self._in_memory else f"{Path(self.address).stat().st_size / 1e6:.1f} MB"
+        return {
+            "engine": f"SQLite {sqlite3.sqlite_version}",
+            "place": self.address,
+            "size": size,
+            "schema": schema.HEAD,
+        }
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _begin(self, mode: str) -> Iterator[Connection]:
+        if self._in_memory:
+            with self._turn, self._transaction(mode) as conn:
+                yield conn
+        else:
+            with self._transaction(mode) as conn:
+                yield conn
+
+    @contextmanager
+    def _transaction(self, mode: str) -> Iterator[Connection]:
+        with self._engine.connect() as conn:
+            conn.info["begin"] = mode
+            with conn.begin():
+                yield conn
+
+    def _recognise(self, conn: Connection) -> str | None:
+        """The schema's revision; None for an empty file; refuses what is not a book or is too new."""
+        found = schema.revision(conn)
+        mark = conn.exec_driver_sql("PRAGMA application_id").scalar()
+        tables = conn.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
+        if tables and (found is None or mark != APPLICATION_ID):
+            raise Invalid(
+                f"{self.address} is a SQLite file of another program, not a book; choose another path",
+                code="not_a_book",
+                field="db",
+            )
+        schema.refuse_newer(found)
+        return found
+
+    def _make_engine(self) -> Engine:
+        if self._in_memory:
+            pool: dict[str, Any] = {"poolclass": StaticPool}
+        else:
+            pool = {
+                "poolclass": QueuePool,
+                "pool_size": 8,
+                "max_overflow": 56,
+                "pool_timeout": self._busy_seconds,
+            }
+        engine = create_engine(
+            "sqlite://",
+            creator=self._connect,
+            **pool,
+        )
+
+        @event.listens_for(engine, "begin")
+        def begin(conn: Connection) -> None:
+            conn.exec_driver_sql(f"BEGIN {conn.info.get('begin', 'DEFERRED')}")
+
+        return engine
+
+    def _connect(self) -> sqlite3.Connection:
+        conn = sqlite3.connect(
+            self.address,
+            timeout=self._busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            if not self._in_memory and conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                self._switch_to_wal(conn)
+            conn.execute("PRAGMA synchronous = FULL")
+            conn.execute("PRAGMA foreign_keys = ON")
+            conn.execute("PRAGMA secure_delete = ON")
+            conn.execute("PRAGMA cache_size = -32000")
+        except BaseException:
+            conn.close()
+            raise
+        return conn
+
+    def _switch_to_wal(self, conn: sqlite3.Connection) -> None:
+        """Changing the journal mode ignores the busy timeout, so two first openers have to take turns here."""
+        if conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            application = conn.execute("PRAGMA application_id").fetchone()[0]
+            if application != APPLICATION_ID:
+                return  # another program's file: leave its mode alone; it is refused in a moment
+        deadline = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                conn.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+
+def _check_place(path: Path) -> None:
+    """What SQLite would call "unable to open database file", said so that one can act on it."""
+    if path.is_dir():
+        raise Invalid(f"{path} is a folder; give the path of a file, such as {path / 'keepbook.db'}", field="db")
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise Invalid(f"the folder {path.parent} does not exist; make it first, or choose another path", field="db")
+        if not os.access(path.parent, os.W_OK):
+            raise NotAllowed(f"the folder {path.parent} cannot be written to; choose another path", code="read_only")
+        return
+    if not os.access(path, os.R_OK):
+        raise NotAllowed(f"{path} cannot be read by this user; check its permissions", code="read_only")
+    with path.open("rb") as file:
+        start = file.read(16)
+    if start and start != b"SQLite format 3\x00":
+        raise Invalid(
+            f"{path} is not a book (not even a SQLite file); choose another path",
+            code="not_a_book",
+            field="db",
+        )
+
+
+def _refusal(words: str, place: str) -> KeepbookError | None:
+    if "database is locked" in words or "database table is locked" in words:
+        return Conflict(f"{place} is busy: another program has been writing to it for long; try again", code="busy")
+    if "readonly database" in words or "unable to open database file" in words:
+        return NotAllowed(
+            f"{place} cannot be written to; check the permissions of the file and its folder",
+            code="read_only",
+        )
+    if "disk is full" in words:
+        return LimitReached(
+            f"the disk that holds {place} is full; nothing was written; make room and try again",
+            code="disk_full",
+        )
+    if "disk I/O error" in words:
+        return KeepbookError(f"the disk that holds {place} gave an error; nothing was written", code="disk_error")
+    if "malformed" in words or "not a database" in words:
+        return Invalid(f"{place} is damaged or not a book; restore it from a backup", code="not_a_book", field="db")
+    return None

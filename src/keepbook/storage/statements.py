@@ -1,0 +1,27 @@
+"""Cutting a SQL script into statements, with triggers and dollar-quoted bodies kept whole."""
+
+import re
+from collections.abc import Iterator
+
+_MARK = re.compile(r"\$\$|'(?:[^']|'')*'|--[^\n]*|\bBEGIN\b(?=\s+\S)|\bCASE\b|\bEND\b|;", re.IGNORECASE)
+
+
+def split(script: str) -> Iterator[str]:
+    """Each statement without its closing semicolon; one inside `$$ … $$` or `BEGIN … END` does not close."""
+    start, depth, dollar = 0, 0, False
+    for mark in _MARK.finditer(script):
+        word = mark.group().upper()
+        if word == "$$":
+            dollar = not dollar
+        elif dollar or word.startswith(("'", "--")):
+            continue
+        elif word in ("BEGIN", "CASE"):
+            depth += 1
+        elif word == "END":
+            depth -= 1
+        elif word == ";" and depth == 0:
+            if statement := script[start : mark.start()].strip():
+                yield statement
+            start = mark.end()
+    if rest := re.sub(r"--[^\n]*", "", script[start:]).strip():
+        yield rest

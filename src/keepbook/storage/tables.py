@@ -1,0 +1,245 @@
+"""Every table, once, for both engines.
+
+The owner comes first in every key and index: one owner is one contiguous range, row-level security is
+cheap, and the schema can be sharded by owner as it stands. Instants are fixed-width UTC text
+(`2026-11-15T03:26:39.123456Z`), so both engines compare, hash and export the same bytes.
+What a constraint can say stands here; what needs a look at other rows is a trigger in `guards/`.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    REAL,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+from sqlalchemy.types import TypeEngine
+
+metadata = MetaData()
+
+# Code-point order on both engines, whatever the locale of the server.
+Word = Text().with_variant(Text(collation="C"), "postgresql")
+# STRICT tables of SQLite know REAL, where PostgreSQL's REAL would lose digits.
+Number: TypeEngine[Any] = Double().with_variant(REAL(), "sqlite")
+
+WHOLE_BOOK = "*"
+"""The `memory_id` of an erasure that takes everything of its owner."""
+
+
+def _table(name: str, *parts: Any) -> Table:
+    return Table(name, metadata, *parts, sqlite_strict=True, sqlite_with_rowid=False)
+
+
+def _owner() -> Column[Any]:
+    return Column("owner", Word, CheckConstraint("owner <> ''"), nullable=False)
+
+
+def _one_of(column: str, *words: str) -> CheckConstraint:
+    listed = ", ".join(f"'{word}'" for word in words)
+    return CheckConstraint(f"{column} IN ({listed})")
+
+
+owners = _table(
+    "owners",
+    _owner(),
+    Column("created_at", Word, nullable=False),
+    Column("preset", Word),
+    Column("zone", Word, nullable=False, server_default="UTC"),
+    PrimaryKeyConstraint("owner"),
+)
+
+ledger = _table(
+    "ledger",
+    _owner(),
+    Column("seq", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("actor", Word, _one_of("actor", "person", "agent", "extractor", "job"), nullable=False),
+    Column("door", Word, nullable=False),
+    Column("thread_id", Word),
+    Column("action", Word, nullable=False),
+    Column("memory_id", Word),
+    Column("other_id", Word),
+    Column("link_id", Word),
+    Column("undoes", Integer),
+    Column("before", Word),
+    Column("after", Word),
+    Column("salt", Word),
+    Column("digest", Word, nullable=False),
+    Column("previous", Word, nullable=False),
+    Column("hash", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "seq"),
+)
+Index("ledger_by_memory", ledger.c.owner, ledger.c.memory_id, ledger.c.seq)
+
+memories = _table(
+    "memories",
+    _owner(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("category", Word),
+    Column("subject", Word, CheckConstraint("length(subject) <= 200")),
+    Column("subject_key", Word),
+    Column("scope", Word),
+    Column("confidence", Word, _one_of("confidence", "asserted", "inferred"), nullable=False),
+    Column("importance", Number, CheckConstraint("importance BETWEEN 0 AND 1"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created_at", Word, nullable=False),
+    Column("edited_at", Word, nullable=False),
+    Column("updated_at", Word, nullable=False),
+    Column("last_confirmed_at", Word),
+    Column("archived_at", Word),
+    Column("archived_reason", Word),
+    Column("trashed_at", Word),
+    Column("purged_at", Word),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "id"),
+    CheckConstraint("(archived_at IS NULL) = (archived_reason IS NULL)", name="archived_with_a_reason"),
+)
+Index(
+    "memories_by_subject",
+    memories.c.owner,
+    memories.c.subject_key,
+    sqlite_where=memories.c.subject_key.isnot(None),
+    postgresql_where=memories.c.subject_key.isnot(None),
+)
+Index("memories_by_creation", memories.c.owner, memories.c.created_at, memories.c.id)
+
+versions = _table(
+    "versions",
+    _owner(),
+    Column("memory_id", Word, nullable=False),
+    Column("version", Integer, CheckConstraint("version >= 1"), nullable=False),
+    Column("content", Word, CheckConstraint("length(content) BETWEEN 4 AND 500")),
+    Column("summary", Word, CheckConstraint("length(summary) <= 200")),
+    Column("body", Word),
+    Column(
+        "source",
+        Word,
+        _one_of("source", "profile", "chat", "inferred", "extracted", "imported"),
+        nullable=False,
+    ),
+    Column("score", Number, CheckConstraint("score BETWEEN 0 AND 1")),
+    Column("made_by", Word),
+    Column("thread_id", Word),
+    Column("turn_ids", Word, nullable=False, server_default="[]"),
+    Column("valid_from", Word, nullable=False),
+    Column("valid_until", Word),
+    Column("recorded_at", Word, nullable=False),
+    Column("retired_at", Word),
+    Column("restored_from", Integer),
+    Column("correction", Integer, CheckConstraint("correction IN (0, 1)"), nullable=False, server_default="0"),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "memory_id", "version"),
+    ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
+    CheckConstraint("(score IS NOT NULL) = (source = 'extracted')", name="only_extracted_has_a_score"),
+    CheckConstraint("retired_at >= recorded_at", name="retired_after_recorded"),
+    CheckConstraint("valid_until > valid_from", name="ends_after_it_began"),
+)
+_current = versions.c.retired_at.is_(None)
+Index(
+    "one_current_version",
+    versions.c.owner,
+    versions.c.memory_id,
+    unique=True,
+    sqlite_where=_current,
+    postgresql_where=_current,
+)
+
+
+links = _table(
+    "links",
+    _owner(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("from_id", Word, nullable=False),
+    Column("to_id", Word, nullable=False),
+    Column("relation", Word, CheckConstraint("length(relation) BETWEEN 1 AND 40"), nullable=False),
+    Column("created_at", Word, nullable=False),
+    Column("removed_at", Word),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "id"),
+    ForeignKeyConstraint(["owner", "from_id"], ["memories.owner", "memories.id"]),
+    ForeignKeyConstraint(["owner", "to_id"], ["memories.owner", "memories.id"]),
+    CheckConstraint("from_id <> to_id", name="joins_two"),
+)
+_standing = links.c.removed_at.is_(None)
+Index(
+    "links_from",
+    links.c.owner,
+    links.c.from_id,
+    links.c.to_id,
+    links.c.relation,
+    unique=True,
+    sqlite_where=_standing,
+    postgresql_where=_standing,
+)
+Index("links_to", links.c.owner, links.c.to_id)
+
+# One row a session: the block as that session saw it. `space` keeps our own chats and the session ids of
+# outside agents apart.
+injections = _table(
+    "injections",
+    _owner(),
+    Column("space", Word, _one_of("space", "chat", "outside"), nullable=False),
+    Column("session", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("preset", Word, nullable=False),
+    Column("scope", Word),
+    Column("seq", Integer, nullable=False),
+    Column("block", Word),
+    PrimaryKeyConstraint("owner", "space", "session"),
+)
+
+# One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row holds
+# both how often and when last, and nothing has to be summed or swept.
+injected = _table(
+    "injected",
+    _owner(),
+    Column("memory_id", Word, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("space", Word, nullable=False),
+    Column("session", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "memory_id", "nth"),
+    ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
+)
+Index("injected_by_session", injected.c.owner, injected.c.space, injected.c.session)
+
+erasures = _table(
+    "erasures",
+    _owner(),
+    Column("memory_id", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "memory_id"),
+)
+
+# The word index: the analysed terms of each active memory's current version, in plain rows, so that both
+# engines give the same hits, the statistics are this owner's alone, and forgotten words cannot be found.
+terms = _table(
+    "terms",
+    _owner(),
+    Column("term", Word, nullable=False),
+    Column("memory_id", Word, nullable=False),
+    Column("weight", Number, nullable=False),
+    PrimaryKeyConstraint("owner", "term", "memory_id"),
+)
+
+# A few keys for each active memory, such that any two near-duplicates share one (see book/similar.py).
+likeness = _table(
+    "likeness",
+    _owner(),
+    Column("key", Word, nullable=False),
+    Column("memory_id", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "key", "memory_id"),
+)
+
+# What belongs to one owner, children first: the order in which it can be erased.
+OWNED = (terms, likeness, injected, injections, links, versions, memories, ledger, erasures)

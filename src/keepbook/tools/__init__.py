@@ -1,0 +1,5 @@
+"""What an agent can do, each thing defined once.
+
+`memory` holds the operations, `definition` makes a tool of a function, `catalogue` binds both to a preset's
+vocabulary and answers calls.
+"""

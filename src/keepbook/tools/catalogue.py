@@ -1,0 +1,224 @@
+"""A preset's tools over one owner's book, ready for any model.
+
+The preset says which operations there are and in which words; `build` binds them to the book, as written by an
+agent, and other tools may join. A call never raises for what a model did wrong: it answers what is wrong and
+what to do, and nothing is written. The same definitions go out in the form that each kind of client reads.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+from keepbook.book.book import Book, Presets
+from keepbook.book.shape import to_json
+from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllowed, NotFound
+from keepbook.presets import Argument, Preset
+from keepbook.tools.definition import Answer, Schema, Tool, define
+from keepbook.tools.memory import ARGUMENT_OF, OPERATIONS, line
+
+Format = Literal["openai", "anthropic", "mcp"]
+
+SYSTEM = "system"
+"""The tag of tools that are always there and never counted against a limit."""
+CEILINGS = {"coach": 16}
+"""How many tools there may be in all, memory tools counted, where a preset limits itself."""
+MOST_CANDIDATES = 20
+
+
+# Building
+
+
+def build(
+    preset: Preset | str | None,
+    book: Book,
+    *,
+    thread_id: str | None = None,
+    turn_ids: Sequence[str] = (),
+    extra: Iterable[Tool] = (),
+    ceiling: int | None = None,
+) -> "ToolSet":
+    """The tools of a preset (the book's own, if none is given) and `extra` ones, over this book.
+
+    `thread_id` and `turn_ids` say in which chat and at which turns something is saved. `ceiling` is the
+    host's limit; it counts what is not tagged `system`.
+    """
+    chosen = _chosen(preset, book)
+    working = _worked_by_agent(book, chosen, thread_id)
+    tools = []
+    for spec, tool in zip(chosen.tools, _memory_tools(chosen), strict=True):
+        from_chat = {"turn_ids": tuple(turn_ids)} if OPERATIONS[spec.does].says else {}
+        tools.append(replace(tool, handler=partial(tool.handler, working, **from_chat)))
+    tools += extra
+    _check_ceiling(tools, (CEILINGS.get(chosen.name), ceiling))
+    return ToolSet(tools, {spec.does: spec.name for spec in chosen.tools})
+
+
+def _check_ceiling(tools: Sequence[Tool], limits: Iterable[int | None]) -> None:
+    counted = [tool.name for tool in tools if SYSTEM not in tool.tags]
+    for limit in limits:
+        if limit is not None and len(counted) > limit:
+            raise Invalid(
+                f"{len(counted)} tools are more than the {limit} allowed here; leave some out of: {', '.join(counted)}",
+                field="tools",
+            )
+
+
+def _chosen(preset: Preset | str | None, book: Book) -> Preset:
+    if isinstance(preset, Preset):
+        return preset
+    with book._reading(preset) as (_, chosen, _):
+        return chosen
+
+
+def _worked_by_agent(book: Book, preset: Preset, thread_id: str | None) -> Book:
+    """The same book on the agent's word, and under the preset of its tools, whatever the owner's own is."""
+    origin = replace(book.origin, actor="agent", thread_id=thread_id or book.origin.thread_id)
+    return Book(book._database, book.owner, origin, Presets(lambda _: preset, preset.name))
+
+
+@lru_cache(maxsize=64)
+def _memory_tools(preset: Preset) -> tuple[Tool, ...]:
+    """The preset's tools before they are bound to a book."""
+    narrowed: dict[str, Any] = {}
+    if preset.categories:
+        choice: Any = Literal
+        narrowed["category"] = choice[preset.categories]
+    tools = []
+    for tool in preset.tools:
+        if tool.does not in OPERATIONS:
+            known = ", ".join(OPERATIONS)
+            raise Invalid(f"tool {tool.name!r} does {tool.does!r}, which is none of {known}", field="tools")
+        operation = OPERATIONS[tool.does]
+        made = define(
+            operation.function,
+            name=tool.name,
+            description=tool.description,
+            arguments=tool.arguments,
+            narrowed=narrowed,
+            tags=("memory",) if preset.name in CEILINGS else ("memory", SYSTEM),
+            annotations=operation.annotations,
+        )
+        tools.append(made)
+    return tuple(tools)
+
+
+# Calling
+
+
+class ToolSet:
+    """Tools by name, in order. `call` answers, `schemas` shows them to a model."""
+
+    def __init__(self, tools: Iterable[Tool], names: Mapping[str, str] | None = None) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._names = names or {}  # operation → the tool that does it, to advise a next step
+        for tool in tools:
+            if tool.name in self._tools:
+                raise Invalid(f"there are two tools called {tool.name!r}; rename one", field="tools")
+            self._tools[tool.name] = tool
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __getitem__(self, name: str) -> Tool:
+        try:
+            return self._tools[name]
+        except KeyError:
+            known = ", ".join(self._tools)
+            raise NotFound(f"there is no tool {name[:60]!r}; the tools are {known}", code="unknown_tool") from None
+
+    def __repr__(self) -> str:
+        return f"<ToolSet: {', '.join(self._tools)}>"
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Answer:
+        """Do what a model asks, with its arguments as a mapping or as JSON; what it got wrong is answered too."""
+        tool = None
+        try:
+            tool = self[name]
+            return tool(arguments)
+        except KeepbookError as error:
+            return self._refusal(error, tool)
+
+    def schemas(self, format: Format = "openai") -> list[Schema]:
+        """The tools as a client of that kind reads them."""
+        if format not in _FORMATS:
+            raise Invalid(f"format is one of {', '.join(_FORMATS)}, not {format!r}", field="format")
+        return [copy.deepcopy(_FORMATS[format](tool)) for tool in self]
+
+    def _refusal(self, error: KeepbookError, tool: Tool | None) -> Answer:
+        """The one place where an error becomes words for a model."""
+        argument = _argument(error, tool)
+        # The book calls its fields by its own names, and knows of a command line that a model has not got.
+        message = error.message.partition("; `keepbook ")[0]
+        if argument and message.startswith((f"{error.field} ", f"{error.field}:")):
+            message = f"`{argument}`{message.removeprefix(str(error.field))}"
+        message = message[:1].upper() + message[1:].removesuffix(".") + "."
+        data = {"code": error.code, "message": message, "field": argument} | to_json(error.details)
+        said = [message]
+        if isinstance(error, Ambiguous):
+            data["candidates"] = data["candidates"][:MOST_CANDIDATES]
+        if isinstance(error, Conflict) and error.similar:
+            data["similar"] = to_json(error.similar)
+            said = ["Not saved. Close to it is already stored:", *map(line, error.similar)]
+        return Answer("\n".join([*said, *self._advice(error, tool)]), data, error=error.code)
+
+    def _advice(self, error: KeepbookError, tool: Tool | None) -> Iterator[str]:
+        can = self._names
+        match error:
+            case Conflict(code="similar"):
+                way = f"call {can['update']} with its id" if "update" in can else "update that one"
+                force = next((name for name, bound in _arguments(tool) if bound.is_ == "force"), "force")
+                yield f"If this is the same matter, {way}. If it is another fact, repeat with {force} = true."
+            case Conflict(code="archived" | "trash"):
+                yield "Only the person can restore it."
+            case NotFound(field="ref" | "id"):
+                ways = [can[operation] for operation in ("list", "recall") if operation in can]
+                yield f"Look with {' or '.join(ways)}, then use an id." if ways else "Use a piece of what it says."
+            case NotAllowed():
+                yield "Nothing was written; ask the person."
+
+
+def _arguments(tool: Tool | None) -> Iterable[tuple[str, Argument]]:
+    return () if tool is None else tool.arguments.items()
+
+
+def _argument(error: KeepbookError, tool: Tool | None) -> str | None:
+    """What the tool calls the field that is wrong."""
+    if tool is None or error.field is None or error.field in tool.arguments:
+        return error.field
+    filled = ARGUMENT_OF.get(error.field, error.field)
+    return next((name for name, bound in _arguments(tool) if bound.is_ == filled), None)
+
+
+def _openai(tool: Tool) -> Schema:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _anthropic(tool: Tool) -> Schema:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def _mcp(tool: Tool) -> Schema:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.parameters,
+        "annotations": {
+            "readOnlyHint": tool.annotations.read_only,
+            "destructiveHint": tool.annotations.destructive,
+            "idempotentHint": tool.annotations.idempotent,
+            "openWorldHint": False,
+        },
+        "_meta": {"tags": list(tool.tags)},
+    }
+
+
+_FORMATS: Mapping[str, Callable[[Tool], Schema]] = {"openai": _openai, "anthropic": _anthropic, "mcp": _mcp}

@@ -1,0 +1,311 @@
+"""A tool: a plain function, with the words and the schema under which a model may call it.
+
+`define` reads the function's signature. What it takes by name is what a model may give; what stands before a
+`/` or behind a `*` comes from the program (the book, the turns of the chat) and no model ever sees it. Other
+names, fewer arguments and other defaults are a matter of binding, so one function serves every preset.
+A call is checked kindly: "10" is a number, null is an argument not given, Fact is the choice fact. What a
+model cannot have meant is refused, with all that is wrong with it in one answer.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+
+from keepbook.errors import Invalid
+from keepbook.presets import Argument
+
+Risk = Literal["low", "medium", "high"]
+Schema = dict[str, Any]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what every provider of models accepts
+_KINDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call gives back: words for the model, the same as data, and what it wrote.
+
+    `memory_event` has op, id, before, after and event, the ledger's number that undoes it. `error` is a code,
+    empty when the call did what it should.
+    """
+
+    text: str
+    data: Any = None
+    memory_event: dict[str, Any] | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What a call may do to the book."""
+
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+
+
+READS = Annotations(read_only=True, idempotent=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """One thing an agent can do. `parameters` is the JSON schema of what a model gives."""
+
+    name: str
+    description: str
+    arguments: Mapping[str, Argument]
+    parameters: Schema
+    handler: Callable[..., Answer]
+    tags: tuple[str, ...] = ()
+    risk_level: Risk = "low"
+    requires_confirmation: bool = False
+    annotations: Annotations = Annotations()
+    _readers: Mapping[str, TypeAdapter[Any]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __call__(self, arguments: Mapping[str, Any] | str | None = None) -> Answer:
+        """Call it with a model's arguments, as a mapping or as JSON; `Invalid` if they do not fit."""
+        return self.handler(**self.check(_parsed(arguments)))
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The handler's arguments from a model's; `Invalid` says everything that is wrong with them."""
+        properties: dict[str, Schema] = self.parameters["properties"]
+        wrong: dict[str, str] = {}
+        values = {bound.is_: bound.default for bound in self.arguments.values() if bound.default is not None}
+        for name, bound in self.arguments.items():
+            value = _meant(given.get(name), properties[name])
+            if value is not None:
+                try:
+                    values[bound.is_] = _read(self._readers[name], value, properties[name])
+                except ValueError as error:
+                    wrong[name] = f"`{name}` {error}"
+            elif bound.required:
+                wrong[name] = f"`{name}` is missing"
+        takes = f"{self.name} takes {', '.join(self.arguments) or 'none'}"
+        for name in given:
+            if name not in self.arguments:
+                wrong[str(name)] = f"there is no argument {_shown(str(name))} ({takes})"
+        if wrong:
+            raise Invalid("; ".join(wrong.values()), field=next(iter(wrong)))
+        return values
+
+
+# Defining
+
+
+def define(
+    handler: Callable[..., Answer],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    arguments: Mapping[str, Argument] | None = None,
+    narrowed: Mapping[str, Any] | None = None,
+    tags: Iterable[str] = (),
+    risk_level: Risk = "low",
+    requires_confirmation: bool = False,
+    annotations: Annotations,
+) -> Tool:
+    """The tool that calls `handler`.
+
+    Name, description and arguments are the function's own where none are given: its name, its docstring, its
+    signature (`Annotated[int, "How many hours."]`). `narrowed` gives a parameter another type than its own.
+    """
+    own = handler.func if isinstance(handler, partial) else handler
+    name = name or own.__name__
+    taken = _taken(handler)
+    bound = _own_arguments(taken) if arguments is None else arguments
+    _check_binding(name, bound, taken)
+    kinds = {each: (narrowed or {}).get(each, parameter.annotation) for each, parameter in taken.items()}
+    readers = {each: TypeAdapter(_given(kinds[argument.is_])) for each, argument in bound.items()}
+    tool = Tool(
+        name=name,
+        description=" ".join((description or inspect.getdoc(own) or "").split()),
+        arguments=MappingProxyType(dict(bound)),
+        parameters=_schema(bound, readers),
+        handler=handler,
+        tags=tuple(tags),
+        risk_level=risk_level,
+        requires_confirmation=requires_confirmation,
+        annotations=annotations,
+        _readers=MappingProxyType(readers),
+    )
+    for each, argument in bound.items():
+        if argument.default is not None:
+            try:
+                _read(readers[each], argument.default, tool.parameters["properties"][each])
+            except ValueError as error:
+                raise Invalid(f"tool {name!r}: the default of {each} {error}", field="tools") from None
+    return tool
+
+
+def _taken(handler: Callable[..., Answer]) -> dict[str, inspect.Parameter]:
+    """What the function takes both by place and by name."""
+    parameters = inspect.signature(handler, eval_str=True).parameters
+    return {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    }
+
+
+def _own_arguments(taken: Mapping[str, inspect.Parameter]) -> dict[str, Argument]:
+    return {
+        name: Argument(
+            is_=name,
+            description=next((word for word in get_args(parameter.annotation) if isinstance(word, str)), ""),
+            required=parameter.default is inspect.Parameter.empty,
+            default=None if parameter.default is inspect.Parameter.empty else parameter.default,
+        )
+        for name, parameter in taken.items()
+    }
+
+
+def _check_binding(tool: str, bound: Mapping[str, Argument], taken: Mapping[str, inspect.Parameter]) -> None:
+    for name in (tool, *bound):
+        if not _NAME.fullmatch(name):
+            raise Invalid(f"{name!r} is no name for a tool or an argument: letters, digits and _", field="tools")
+    filled = [argument.is_ for argument in bound.values()]
+    for name, argument in bound.items():
+        if argument.is_ not in taken:
+            known = ", ".join(taken)
+            raise Invalid(f"tool {tool!r}: {name} is {argument.is_!r}, which is none of {known}", field="tools")
+        if filled.count(argument.is_) > 1:
+            raise Invalid(f"tool {tool!r}: {argument.is_!r} is filled by two arguments", field="tools")
+    sure = {argument.is_ for argument in bound.values() if argument.required or argument.default is not None}
+    for name, parameter in taken.items():
+        if parameter.default is inspect.Parameter.empty and name not in sure:
+            raise Invalid(f"tool {tool!r}: an argument must fill {name!r}, and be required", field="tools")
+
+
+def _given(kind: Any) -> Any:
+    """The type without None: null is an argument not given, which the schema says by not requiring it."""
+    if get_origin(kind) in (Union, UnionType):
+        kinds = [each for each in get_args(kind) if each is not NoneType]
+        return Union[tuple(kinds)]  # noqa: UP007 - made at run time
+    if get_origin(kind) is Annotated:
+        inner, *words = get_args(kind)
+        return Annotated[(_given(inner), *words)]
+    return kind
+
+
+def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any]]) -> Schema:
+    properties: dict[str, Schema] = {}
+    shared: Schema = {}
+    for name, argument in bound.items():
+        schema = _untitled(readers[name].json_schema())
+        shared |= schema.pop("$defs", {})
+        if "const" in schema:  # a choice of one is a choice
+            schema["enum"] = [schema.pop("const")]
+        if argument.description:
+            schema["description"] = argument.description
+        if argument.default is not None:
+            schema["default"] = argument.default
+        properties[name] = schema
+    whole: Schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name, argument in bound.items() if argument.required],
+        "additionalProperties": False,
+    }
+    return whole | ({"$defs": shared} if shared else {})
+
+
+def _untitled(schema: Any) -> Any:
+    """Without the titles that pydantic makes of names: they cost tokens and say nothing."""
+    if isinstance(schema, dict):
+        # A property may be called title; then it is a schema and no text.
+        return {key: _untitled(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
+    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+
+
+# Reading what a model gives
+
+
+def _parsed(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+    if isinstance(arguments, str):
+        try:
+            # Models send an empty text to a tool that needs nothing.
+            arguments = json.loads(arguments) if arguments.strip() else {}
+        except (ValueError, RecursionError) as error:
+            why = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
+            raise Invalid(f"the arguments are not valid JSON{why}; send one JSON object", code="json") from None
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise Invalid(f"the arguments are {_shown(arguments)}; send one JSON object", code="json")
+    return arguments
+
+
+def _meant(value: Any, schema: Schema) -> Any:
+    """What sloppy writing stands for: no choice for an empty one, a choice in other letters."""
+    if isinstance(value, str) and schema.get("type") != "string" and not value.strip():
+        return None
+    if isinstance(value, str) and "enum" in schema:
+        choice = value.strip().casefold()
+        same = (each for each in schema["enum"] if str(each).casefold() == choice)
+        return next(same, value if choice else None)
+    return value
+
+
+def _read(reader: TypeAdapter[Any], value: Any, schema: Schema) -> Any:
+    """The value as its type wants it; a ValueError says what it should be."""
+    try:
+        if isinstance(value, bool) and schema.get("type") in ("integer", "number"):
+            raise ValueError  # pydantic would read true as 1
+        read = reader.validate_python(value)
+    except ValueError as error:
+        inside = isinstance(error, ValidationError) and error.errors()[0]["loc"]
+        where = f" (at {'.'.join(map(str, inside))})" if inside else ""
+        raise ValueError(f"must be {_expected(schema)}, not {_shown(value)}{where}") from None
+    if any("\0" in text for text in _texts(read)):
+        raise ValueError("holds the character NUL; remove it")
+    return read
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _texts(item)
+
+
+def _expected(schema: Schema) -> str:
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    kind = _KINDS.get(schema.get("type", ""), "of another kind")
+    if "minimum" in schema and "maximum" in schema:
+        return f"{kind} from {schema['minimum']} to {schema['maximum']}"
+    if kind == "a list" and (items := _KINDS.get(schema.get("items", {}).get("type", ""))):
+        return f"a list of {items.removeprefix('a ')}"
+    return kind
+
+
+def _shown(value: Any) -> str:
+    # Never the repr of a list or an object: one that is nested deep enough has none.
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return "a list"
+    if value is None or isinstance(value, bool | float):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**18 else "a number that long"
+    text = value if isinstance(value, str) else type(value).__name__
+    return repr(text if len(text) <= 60 else text[:59] + "…")

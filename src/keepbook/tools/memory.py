@@ -1,0 +1,283 @@
+"""What an agent can do with a memory, each operation once, as a plain function over a book.
+
+The names of the arguments are those that presets bind to; what a preset leaves out keeps its default here.
+Every answer is a few plain words for a model, the same as data, and for a write the event that undoes it.
+An operation refuses by raising a `KeepbookError`; the catalogue turns that into words.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
+
+from keepbook.book import owners
+from keepbook.book.book import Book
+from keepbook.book.memories import Memory, State, Version, Written, resolve
+from keepbook.book.shape import to_json
+from keepbook.book.when import in_words, zone_named
+from keepbook.tools.definition import READS, Annotations, Answer
+
+LIST_CHARS = 24_000
+"""How much a listing says in words, some 6,000 tokens: the newest come in, the oldest are counted."""
+DETAIL_CHARS = 1_000
+"""How much of one memory's detail a recall says in words; the data has all of it."""
+
+_STATE = ("category", "subject", "confidence", "version", "last_confirmed_at", "archived_reason")
+
+
+# Rules
+
+
+def line(memory: Memory) -> str:
+    """A memory in one line: its id, what it says, and what a reader must know about it."""
+    notes = [memory.category or "", memory.subject and f"about {memory.subject}"]
+    notes += ["inferred" if memory.confidence == "inferred" else "", "" if memory.current else "not true now"]
+    told = "; ".join(note for note in notes if note)
+    return f"[{memory.id}] {memory.content}" + (f" ({told})" if told else "")
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _newest_lines(memories: Sequence[Memory], chars: int) -> list[str]:
+    lines: list[str] = []
+    for memory in reversed(memories):
+        told = line(memory)
+        chars -= len(told) + 1
+        if chars < 0 and lines:
+            break
+        lines.append(told)
+    return lines[::-1]
+
+
+def _small(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A ledger entry's state in the few fields that a page shows struck through or underlined."""
+    if state is None:
+        return None
+    name = State(**{key: value for key, value in state.items() if key != "content"}).name
+    return {"content": state["content"], "state": name} | {key: state[key] for key in _STATE}
+
+
+# Operations
+
+
+def remember(
+    book: Book,
+    /,
+    content: str,
+    category: str | None = None,
+    subject: str | None = None,
+    detail: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    confidence: Literal["asserted", "inferred"] | None = None,
+    force: bool = False,
+    *,
+    turn_ids: Sequence[str] = (),
+) -> Answer:
+    """Keep one new fact."""
+    with book.transaction():
+        written = book.remember(
+            content, category=category, subject=subject, body=detail, confidence=_confidence(book, confidence),
+            valid_from=_moment(book, since, "since"), valid_until=_moment(book, until, "until"),
+            force=force, turn_ids=turn_ids,
+        )  # fmt: skip
+        if written.unchanged:
+            return _written(book, written, f"Already known {line(written)}. Nothing was written.")
+        said = f"Saved [{written.id}]: {_sentence(written.content)} {_from_when(written, _zone(book))}"
+        if written.similar and not force:
+            near = "\n".join(line(memory) for memory in written.similar)
+            said += f"\nClose to it is:\n{near}\nIf one of these is out of date, update or forget it."
+        return _written(book, written, said)
+
+
+def update(
+    book: Book,
+    /,
+    memory: str,
+    content: str,
+    detail: str | None = None,
+    correction: bool = False,
+    *,
+    turn_ids: Sequence[str] = (),
+) -> Answer:
+    """Say it anew: the world changed, or with `correction` it was never right."""
+    with book.transaction():
+        written = book.update(
+            memory, content, body=detail, correction=correction, confidence=_confidence(book, None), turn_ids=turn_ids
+        )  # fmt: skip
+        if written.unchanged:
+            return _written(book, written, f"It says so already: {line(written)}. Nothing was written.")
+        verb = "Corrected" if correction else "Updated"
+        said = f"{verb} [{written.id}]: {_sentence(written.content)} {_from_when(written, _zone(book))}"
+        return _written(book, written, said)
+
+
+def forget(
+    book: Book,
+    /,
+    memory: str,
+    reason: Literal["user_deleted", "user_corrected", "agent_forget"] = "agent_forget",
+) -> Answer:
+    """Stop using a memory; it stays in the archive."""
+    with book.transaction():
+        written = book.forget(memory, reason)
+        if written.unchanged:
+            return _written(book, written, f"It was forgotten before: {line(written)}. Nothing was written.")
+        said = f"Forgotten [{written.id}]: {_sentence(written.content)} Do not use it any more; it can be restored."
+        return _written(book, written, said)
+
+
+def confirm(book: Book, /, memory: str) -> Answer:
+    """Note that the person has said that it still holds."""
+    with book.transaction():
+        written = book.confirm(memory)
+        return _written(book, written, f"Confirmed [{written.id}]: {_sentence(written.content)}")
+
+
+def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> Answer:
+    """Record how two memories belong together."""
+    with book.transaction():
+        made = book.link(from_memory, to_memory, relation)
+        ends = f"{line(book.get(made.from_id))}\n{made.relation}\n{line(book.get(made.to_id))}"
+        said = "They are linked already" if made.event is None else "Linked"
+        return Answer(f"{said}:\n{ends}", to_json(made), _event(book, made.from_id, made.event))
+
+
+def list_memories(book: Book, /, category: str | None = None) -> Answer:
+    """What is stored right now, the newest last."""
+    page = book.list(category or None, limit=1000)
+    stored, total = list(page), page.total
+    while page.next:
+        page = book.list(category or None, limit=1000, cursor=page.next)
+        stored += page
+    if not stored:
+        return Answer(f"Nothing is stored{f' under {category}' if category else ' yet'}.", _listed([], 0))
+    lines = _newest_lines(stored, LIST_CHARS)
+    shown = stored[len(stored) - len(lines) :]
+    said = f"{total} stored:" if total > 1 else "1 stored:"
+    if len(lines) < total:
+        said = f"{total} stored; the {total - len(lines)} oldest are left out here, search for those:"
+    return Answer("\n".join([said, *lines]), _listed(shown, total))
+
+
+def recall(book: Book, /, query: str, limit: Annotated[int, Ge(1), Le(200)] = 10) -> Answer:
+    """Search everything stored, best answer first."""
+    hits = book.recall(query, limit)
+    if not hits:
+        return Answer("Nothing stored answers that.", {"hits": []})
+    lines = []
+    for hit in hits:
+        lines.append(line(hit))
+        if hit.body:
+            lines.append("    " + " ".join(_cut(hit.body, DETAIL_CHARS).split()))
+    return Answer("\n".join([f"{len(hits)} found, best first:", *lines]), {"hits": to_json(hits)})
+
+
+def history(book: Book, /, memory: str) -> Answer:
+    """Every version of one memory, oldest first."""
+    with book._database.read(book.owner) as tx:
+        id = resolve(tx, memory)
+    known, zone = book.get(id), _zone(book)
+    count = f"{len(known.versions)} versions, oldest first" if len(known.versions) > 1 else "1 version"
+    said = [f"[{id}] has {count}" + ("" if known.state == "active" else f" and is {_PUT_AWAY[known.state]}") + ":"]
+    said += [_told(version, zone) for version in known.versions]
+    return Answer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A function a preset's tool may do, and what it may do to the book."""
+
+    function: Callable[..., Answer]
+    annotations: Annotations
+    says: bool = False
+    """Whether it keeps words of a chat, and so the turns that said them."""
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "remember": Operation(remember, Annotations(idempotent=True), says=True),
+    "update": Operation(update, Annotations(idempotent=True), says=True),
+    "forget": Operation(forget, Annotations(destructive=True, idempotent=True)),
+    "confirm": Operation(confirm, Annotations()),
+    "link": Operation(link, Annotations(idempotent=True)),
+    "list": Operation(list_memories, READS),
+    "recall": Operation(recall, READS),
+    "history": Operation(history, READS),
+}
+"""By the name that a preset's `does` gives."""
+
+ARGUMENT_OF = {
+    "body": "detail",
+    "valid_from": "since",
+    "valid_until": "until",
+    "ref": "memory",
+    "id": "memory",
+    "from_id": "from_memory",
+    "to_id": "to_memory",
+}
+"""Where the book calls a field by another name than the operations do."""
+
+_PUT_AWAY = {"archived": "forgotten", "trash": "in the trash"}
+
+
+def _confidence(book: Book, given: str | None) -> str | None:
+    # Where an agent runs with nobody there to say anything, all it writes is its own reading.
+    return "inferred" if book.origin.source == "inferred" else given
+
+
+def _zone(book: Book) -> str:
+    with book._database.read(book.owner) as tx:
+        return owners.zone_name(tx)
+
+
+def _moment(book: Book, said: str | None, field: str) -> str | None:
+    """A date or plain words ("last Friday"), as said now where the owner lives."""
+    if not said or not said.strip():
+        return None
+    return in_words(said, moment=book._database.clock(), zone=_zone(book), end=field == "until", field=field)
+
+
+def _day(moment: datetime, zone: str) -> str:
+    return f"{moment.astimezone(zone_named(zone)):%Y-%m-%d}"
+
+
+def _from_when(written: Written, zone: str) -> str:
+    if written.current:
+        return "It counts from the next chat on."
+    if written.valid_until is not None and written.valid_until <= written.updated_at:
+        return f"It is kept as past: it held until {_day(written.valid_until, zone)}."
+    return f"It counts in chats from {_day(written.valid_from, zone)} on."
+
+
+def _told(version: Version, zone: str) -> str:
+    true = f"true from {_day(version.valid_from, zone)}"
+    if version.valid_until is not None:
+        true += f" until {_day(version.valid_until, zone)}"
+    how = ", a correction" if version.correction else ", restored" if version.restored_from else ""
+    noted = f"noted {_day(version.recorded_at, zone)}, {version.source}{how}"
+    return f"{version.version}. {version.content} ({true}; {noted})"
+
+
+def _written(book: Book, written: Written, said: str) -> Answer:
+    return Answer(said, to_json(written), _event(book, written.id, written.event))
+
+
+def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:
+    """What the page turns into a line with Undo; none where nothing was written."""
+    if event is None:
+        return None
+    entry = book.ledger(after=event - 1, limit=1)[0]
+    before, after = (entry.before, entry.after) if entry.link_id else (_small(entry.before), _small(entry.after))
+    return {"op": entry.action, "id": id, "before": before, "after": after, "event": event}
+
+
+def _listed(memories: Sequence[Memory], total: int) -> dict[str, Any]:
+    return {"memories": to_json(memories), "total": total, "next": None}

@@ -1,0 +1,258 @@
+"""What every test may ask for: a book on each engine, a clock that obeys, and a clean environment.
+
+A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL. One server
+serves the whole run, all xdist workers included; it starts when the first test asks and surely stops with
+the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, and dropped
+after its test. Nothing is ever skipped: where PostgreSQL cannot start, its tests fail and say why.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+import hypothesis
+import psycopg
+import pytest
+from psycopg import sql
+
+# Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
+TEMPLATE = "keepbook_template"
+
+# No test judges time, so hypothesis does not either. CI draws the same examples on every run.
+hypothesis.settings.register_profile(
+    "here", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "ci", hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
+)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+# --- the server ------------------------------------------------------------------------------------------
+
+_folder = pytest.StashKey[Path]()
+_keeper = pytest.StashKey["subprocess.Popen[bytes]"]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):  # an xdist worker: the folder is its parent's
+        config.stash[_folder] = Path(config.workerinput["postgres_folder"])
+        return
+    folder = Path(tempfile.mkdtemp(prefix="keepbook-test-", dir=_place_in_memory()))
+    config.stash[_folder] = folder
+    config.stash[_keeper] = subprocess.Popen(
+        [sys.executable, "-S", str(SERVER), "keep", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C ends the tests, and only then the server
+    )
+
+
+def _place_in_memory() -> str | None:
+    """Copying a database is writing 300 files: several times faster where no disk takes part."""
+    shared_memory = "/dev/shm"
+    if os.access(shared_memory, os.W_OK) and shutil.disk_usage(shared_memory).free > 2 * 2**30:
+        return shared_memory
+    return None  # the 64 MB a container has by default would not hold one server
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["postgres_folder"] = str(node.config.stash[_folder])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if keeper := config.stash.get(_keeper, None):
+        keeper.communicate()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / "workers.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _once(folder: Path, name: str, make: Callable[[], str]) -> str:
+    """What `make` answers, called by the first worker only; after a failure the next one tries again."""
+    with _locked(folder):
+        answer = folder / name
+        if not answer.exists():
+            answer.write_text(make())
+        return answer.read_text()
+
+
+@pytest.fixture(scope="session")
+def postgres_admin_url(pytestconfig: pytest.Config) -> str:
+    """The server's own `postgres` database, as a superuser."""
+    folder = pytestconfig.stash[_folder]
+
+    def start() -> str:
+        command = [sys.executable, str(SERVER), "start", str(folder)]
+        started = subprocess.run(command, capture_output=True, text=True, check=False)
+        if started.returncode != 0:
+            log = folder / "data" / "log"
+            said = log.read_text(errors="replace") if log.exists() else ""
+            raise RuntimeError(f"PostgreSQL did not start.\n{started.stderr}\n{said}")
+        return started.stdout.strip().splitlines()[-1]
+
+    return _once(folder, "admin-url", start)
+
+
+@pytest.fixture(scope="session")
+def postgres_template(pytestconfig: pytest.Config, postgres_admin_url: str) -> str:
+    """The name of a migrated, empty database to copy."""
+
+    def migrate() -> str:
+        from keepbook.storage.database import upgrade  # here: pure tests run also while storage does not
+
+        _admin(postgres_admin_url, "DROP DATABASE IF EXISTS {}", TEMPLATE)
+        _admin(postgres_admin_url, "CREATE DATABASE {}", TEMPLATE)
+        upgrade(_url_of(postgres_admin_url, TEMPLATE))
+        return TEMPLATE
+
+    return _once(pytestconfig.stash[_folder], "template", migrate)
+
+
+def _admin(url: str, statement: str, *names: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+def _url_of(admin_url: str, database: str) -> str:
+    return urlunsplit(urlsplit(admin_url)._replace(path=f"/{database}"))
+
+
+@contextmanager
+def _database(admin_url: str, template: str) -> Iterator[str]:
+    name = f"kb_{uuid.uuid4().hex}"
+    _admin(admin_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
+    try:
+        yield _url_of(admin_url, name)
+    finally:
+        _admin(admin_url, "DROP DATABASE {} WITH (FORCE)", name)
+
+
+# --- the book --------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Tells the time it is set to; each look at it takes one second, so no two entries share an instant."""
+
+    def __init__(self, now: datetime = datetime(2026, 3, 1, 9, tzinfo=UTC)) -> None:
+        self.now = now
+        self._lock = threading.Lock()
+
+    def __call__(self) -> datetime:
+        with self._lock:
+            seen, self.now = self.now, self.now + timedelta(seconds=1)
+            return seen
+
+    def set(self, now: datetime | str) -> None:
+        moment = datetime.fromisoformat(now) if isinstance(now, str) else now
+        if moment.tzinfo is None:
+            raise ValueError("give the clock an instant with its zone, such as 2026-03-01T09:00:00Z")
+        with self._lock:
+            self.now = moment.astimezone(UTC)
+
+    def forward(self, **amount: float) -> None:
+        """By `days=`, `hours=`, `minutes=`, ... as in `timedelta`."""
+        with self._lock:
+            self.now += timedelta(**amount)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def empty_url(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database without any table: for tests of migrations."""
+    yield from _fresh_url(engine_name, "template1", request, tmp_path)
+
+
+@pytest.fixture
+def book_url(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where a new book may be opened, on each engine in turn."""
+    template = request.getfixturevalue("postgres_template") if engine_name == "postgresql" else ""
+    yield from _fresh_url(engine_name, template, request, tmp_path)
+
+
+def _fresh_url(
+    engine_name: str, template: str, request: pytest.FixtureRequest, folder: Path
+) -> Iterator[str]:
+    if engine_name == "sqlite":
+        yield str(folder / "book.db")
+        return
+    # Asked for by name, so that a run on SQLite alone starts no server.
+    with _database(request.getfixturevalue("postgres_admin_url"), template) as url:
+        yield url
+
+
+@pytest.fixture
+def kb(book_url: str, clock: Clock) -> Iterator[Any]:
+    from keepbook import Keepbook  # here: tests of the lower floors run also while the top one does not
+
+    with closing(Keepbook(book_url, clock=clock)) as keepbook:
+        yield keepbook
+
+
+@pytest.fixture
+def alice(kb: Any) -> Any:
+    return kb.book("alice")
+
+
+class Both(NamedTuple):
+    sqlite: Any
+    postgresql: Any
+
+
+@pytest.fixture
+def both_kbs(postgres_admin_url: str, postgres_template: str, tmp_path: Path) -> Iterator[Both]:
+    """One Keepbook on each engine, each with a clock of its own that shows the same times."""
+    from keepbook import Keepbook  # as in `kb`
+
+    with (
+        _database(postgres_admin_url, postgres_template) as url,
+        closing(Keepbook(str(tmp_path / "both.db"), clock=Clock())) as sqlite,
+        closing(Keepbook(url, clock=Clock())) as postgresql,
+    ):
+        yield Both(sqlite, postgresql)
+
+
+# --- the environment -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_developer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for name in [name for name in os.environ if name.startswith("KEEPBOOK_")]:
+        monkeypatch.delenv(name)
+    home = tmp_path_factory.getbasetemp() / "nobody"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))

@@ -1,0 +1,229 @@
+"""The rules of the house, checked: style, types, direction of imports, sizes, names, what a file may hold.
+
+The tools run as a developer runs them, with the configuration of pyproject.toml. What needs a list of
+exceptions finds it in house.toml, each with its reason; an exception nobody needs any more fails too.
+"""
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import keepbook
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "keepbook"
+MODULES = sorted(SOURCE.rglob("*.py"))
+HOUSE = tomllib.loads((Path(__file__).parent / "house.toml").read_text(encoding="utf-8"))
+
+LONGEST_MODULE = 450
+LONGEST_FUNCTION = 60
+VAGUE_WORDS = {"base", "common", "helper", "helpers", "manager", "misc", "service", "util", "utils", "v2"}
+
+# Written so that this file does not hold what it looks for.
+MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|root|home/[a-z][\w-]*|Users/[A-Za-z][\w-]*)/")
+REGISTRY = re.compile(
+    r"pypi\.org|pythonhosted\.|npmjs\.|://[\w.@:-]*(?:artifact|index|mirror|nexus|pypi|registry)"
+)
+DIALECT = re.compile(r"\bdialect\s*(?:==|!=|\bin\b)|\.dialect\.name\b|\.backend_name\b|get_backend_name\(")
+
+
+def _passes(*command: str) -> None:
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+# --- the tools -------------------------------------------------------------------------------------------
+
+
+def test_ruff_finds_nothing() -> None:
+    _passes("-m", "ruff", "check", "--quiet", "src", "tests", "scripts")
+
+
+def test_everything_is_formatted() -> None:
+    _passes("-m", "ruff", "format", "--check", "--output-format", "concise", "src", "tests", "scripts")
+
+
+def test_types_hold_under_mypy_strict() -> None:
+    _passes("-m", "mypy")
+
+
+def test_imports_point_down_only() -> None:
+    _passes("-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_logo=True))")
+
+
+# --- the source ------------------------------------------------------------------------------------------
+
+
+def test_no_floor_imports_the_front_hall() -> None:
+    """`from keepbook import Keepbook` inside the package would be a way up that the layers do not see."""
+    public = set(HOUSE["public_names"])
+    found = [
+        f"{_name(path)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if (isinstance(node, ast.ImportFrom) and node.module == "keepbook")
+        if any(alias.name in public for alias in node.names)
+    ]
+    assert not found, "import from the module that defines the name"
+
+
+def test_an_import_inside_a_function_says_why() -> None:
+    found = [
+        f"{_name(path)}:{line}"
+        for path in MODULES
+        for line in _unexplained_imports(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "move the import up, or write the reason beside it or on the line above"
+
+
+def _unexplained_imports(source: str) -> Iterator[int]:
+    reasons = _lines_with_a_reason(source)
+    inside = {
+        node.lineno: node
+        for function in ast.walk(ast.parse(source))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    explained: set[int] = set()
+    for line, node in sorted(inside.items()):
+        own_lines = set(range(line, (node.end_lineno or line) + 1))
+        # One reason covers a run of imports: the line above may itself be an import that has one.
+        if reasons & own_lines or line - 1 in reasons | explained:
+            explained |= own_lines
+        else:
+            yield line
+
+
+def _lines_with_a_reason(source: str) -> set[int]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
+    order = re.compile(r"#\s*(?:noqa|type:\s*ignore|pragma|fmt)\S*(?:\s+[A-Z]+\d+\b,?)*")
+    return {line for line, comment in comments if re.search(r"\w\s+\w", order.sub("", comment))}
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("import json\n", []),
+        ("def f():\n    import json\n", [2]),
+        ("def f():\n    import json  # noqa: F401\n", [2]),
+        ("def f():\n    import json  # slow to load\n", []),
+        ("def f():\n    # slow to load\n    import json\n    from re import (\n        sub,\n    )\n", []),
+        ("def f():\n    # slow to load\n    import json\n    f()\n    import os\n", [5]),
+        ("class C:\n    async def f(self):\n        if self:\n            import json\n", [4]),
+    ],
+)
+def test_the_check_of_hidden_imports_sees_them(source: str, lines: list[int]) -> None:
+    assert list(_unexplained_imports(source)) == lines
+
+
+def test_modules_and_functions_stay_small() -> None:
+    too_long = {
+        _name(path): lines
+        for path in MODULES
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_MODULE
+    }
+    too_long |= {
+        f"{_name(path)}:{node.name}": lines
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST_FUNCTION
+    }
+    allowed = HOUSE["long_modules"] | HOUSE["long_functions"]
+    assert not {name: lines for name, lines in too_long.items() if name not in allowed}
+    assert not allowed.keys() - too_long.keys(), "no longer long: take it out of house.toml"
+    assert all(allowed.values()), "each exception gives its reason"
+
+
+def test_only_storage_asks_which_engine_it_is() -> None:
+    found = _lines_matching(DIALECT, [path for path in MODULES if not _name(path).startswith("storage/")])
+    assert not found
+
+
+def test_public_names_are_pinned() -> None:
+    assert list(keepbook.__all__) == HOUSE["public_names"]
+    assert [name for name in keepbook.__all__ if not hasattr(keepbook, name)] == []
+
+
+# --- every file ------------------------------------------------------------------------------------------
+
+
+def _kept_files() -> list[Path]:
+    """What git keeps or would keep."""
+    # The checkout may belong to another user (a container's mount); reading its list of files is harmless.
+    command = [
+        "git",
+        "-c",
+        "safe.directory=*",
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert listed.returncode == 0, f"these checks need git and a clone: {listed.stderr}"
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def _lines_matching(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
+    found = []
+    for path in paths:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # a picture
+        if pattern.search(text):
+            found += [
+                f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+                for number, line in enumerate(text.splitlines(), 1)
+                if pattern.search(line)
+            ]
+    return found
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_no_file_has_a_name_that_hides_what_it_is() -> None:
+    found = [
+        str(path.relative_to(ROOT))
+        for path in _kept_files()
+        if path.suffix in {".py", ".toml"}
+        if VAGUE_WORDS & {word for part in path.relative_to(ROOT).parts for word in re.split(r"[\W_]+", part)}
+    ]
+    assert not found
+
+
+def test_no_file_holds_a_path_of_somebodys_machine() -> None:
+    assert not _lines_matching(MACHINE_PATH, _kept_files())
+
+
+def test_no_file_names_a_package_registry() -> None:
+    assert not _lines_matching(REGISTRY, _kept_files())
+
+
+def test_the_pins_hold_versions_and_nothing_else() -> None:
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    odd = [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[\w.+!]+( ; [^#/@]+)?|\s+#[^/@]*", line)]
+    assert not odd
+
+
+def test_no_lock_file_that_names_hosts_is_kept() -> None:
+    assert not {path.name for path in _kept_files()} & {"uv.lock", "pylock.toml"}

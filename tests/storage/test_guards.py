@@ -1,0 +1,862 @@
+"""The guards, attacked with raw SQL: what Python never does, the database must refuse by itself.
+
+One book with every kind of memory in it is made once for each engine. An attack is a name and its steps: raw
+statements and, where one is needed, a proper ledger entry written by hand. All steps but the last must be
+accepted, the last must be refused, and for the reason given; then everything is rolled back. Lawful writes
+made of the same steps must be accepted, or an attack could fail for the wrong reason. PostgreSQL is attacked
+as its administrator and as the application's role. SQLite is opened as any program would open it.
+"""
+
+import json
+import re
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import Integer, Text
+
+from keepbook import Keepbook, NotAllowed
+from keepbook.book import changes
+from keepbook.book.memories import STATE_FIELDS
+from keepbook.presets import load_preset
+from keepbook.settings import Settings
+from keepbook.storage import tables
+
+SQLITE = "sqlite"
+ADMIN = "postgresql-as-admin"
+APP = "postgresql-as-the-application"
+
+
+# --- the raw way in --------------------------------------------------------------------------------------
+
+
+class Refused(Exception):
+    """The database itself said no."""
+
+
+class Raw:
+    """A connection that knows nothing of Keepbook; one transaction, always rolled back."""
+
+    def __init__(self, address: str, way: str) -> None:
+        self.way = way
+        self._connection: Any
+        if way == SQLITE:
+            self._connection = sqlite3.connect(address, isolation_level=None)
+            self._connection.execute("BEGIN IMMEDIATE")
+        else:
+            options = "-c role=keepbook_app" if way == APP else ""
+            self._connection = psycopg.connect(address, options=options)
+            if way == APP:
+                self._connection.execute("SELECT set_config('keepbook.owner', 'alice', true)")
+
+    def run(self, statement: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        if self.way != SQLITE:
+            statement = re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", statement)
+        try:
+            cursor = self._connection.execute(statement, values or {})
+            return list(cursor.fetchall()) if cursor.description else []
+        except (sqlite3.IntegrityError, psycopg.errors.IntegrityError) as error:
+            raise Refused(str(error)) from error
+        except psycopg.errors.InsufficientPrivilege as error:
+            if self.way != APP:
+                raise
+            raise Refused(f"no right: {error}") from error
+
+    def one(self, table: str, where: str, values: dict[str, Any]) -> dict[str, Any]:
+        names = [column.name for column in tables.metadata.tables[table].c]
+        found = self.run(f"SELECT {', '.join(names)} FROM {table} WHERE {where}", values)
+        assert len(found) == 1
+        return dict(zip(names, found[0], strict=True))
+
+    def close(self) -> None:
+        if self.way == SQLITE:
+            self._connection.execute("ROLLBACK")
+        else:
+            self._connection.rollback()
+        self._connection.close()
+
+
+# --- the book under attack -------------------------------------------------------------------------------
+
+
+class Tick:
+    """Each look at the clock is a second later."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+def _read_by_software(kb: Keepbook, content: str) -> str:
+    automatic = kb.book("alice").acting(actor="extractor", door="close", source="extracted")
+    with kb._database.write("alice") as tx:
+        written = changes.remember(
+            tx, automatic.origin, load_preset("general"), content, score=0.8, made_by="rules", thread_id="t1"
+        )
+    return written.id
+
+
+def make_book(address: str) -> dict[str, str]:
+    """A book with a memory of each kind; answers their ids by name."""
+    with Keepbook(address, clock=Tick(), settings=Settings()) as kb:
+        alice, bob = kb.book("alice"), kb.book("bob")
+        ids = {
+            "asserted": alice.remember("Takes no leverage above five", subject="Leverage").id,
+            "history": alice.remember("Lives in Oslo", summary="Oslo", body="Moved there in spring").id,
+            "weak": alice.remember("May look at bonds some day", confidence="inferred").id,
+            "reading": _read_by_software(kb, "Seems to like jazz"),
+            "confirmed": _read_by_software(kb, "Plays the cello on Sundays"),
+            "promoted": _read_by_software(kb, "Works for a shipping company"),
+            "adopted": _read_by_software(kb, "Has two daughters"),
+            "guess": kb.book("alice", by="agent").remember("Prefers short answers", confidence="inferred").id,
+            "archived": alice.remember("Owns a boat named Vinden").id,
+            "trashed": alice.remember("Hates coriander in soup").id,
+            "erased": alice.remember("The secret is under the old oak").id,
+            "bobs": bob.remember("Bob keeps bees in the garden").id,
+        }
+        ids["other"] = bob.remember("Bob has a sister in Bergen").id
+        alice.update(ids["history"], "Lives in Bergen")
+        alice.confirm(ids["confirmed"])
+        alice.promote(ids["promoted"])
+        alice.update(ids["adopted"], "Has three daughters")
+        alice.forget(ids["archived"])
+        alice.delete(ids["trashed"])
+        ids["link"] = alice.link(ids["asserted"], ids["history"], "because_of").id
+        ids["removed"] = alice.link(ids["weak"], ids["history"], "relates_to").id
+        alice.unlink(ids["removed"])
+        ids["twin"] = alice.link(ids["weak"], ids["history"], "relates_to").id
+        ids["bobs_link"] = bob.link(ids["bobs"], ids["other"], "relates_to").id
+        alice.inject("first")
+        alice.link(ids["erased"], ids["history"], "relates_to")
+        alice.delete(ids["erased"], forever=True)
+        alice.inject("first")  # its block was blanked: rendered anew, without the secret
+        alice.inject("second")
+        assert alice.verify().ok
+    return ids
+
+
+@pytest.fixture(scope="module")
+def sqlite_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]]:
+    address = str(tmp_path_factory.mktemp("attacked") / "book.db")
+    return address, make_book(address)
+
+
+@pytest.fixture(scope="module")
+def postgresql_book(postgres_admin_url: str, postgres_template: str) -> Iterator[tuple[str, dict[str, str]]]:
+    name = f"kb_{uuid.uuid4().hex}"
+    make = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+    drop = sql.SQL("DROP DATABASE {} WITH (FORCE)")
+    with psycopg.connect(postgres_admin_url, autocommit=True) as admin:
+        admin.execute(make.format(sql.Identifier(name), sql.Identifier(postgres_template)))
+        try:
+            address = urlunsplit(urlsplit(postgres_admin_url)._replace(path=f"/{name}"))
+            yield address, make_book(address)
+        finally:
+            admin.execute(drop.format(sql.Identifier(name)))
+
+
+@dataclass
+class Attacked:
+    """The raw connection and what a step may name: ids, and the number, instant and versions of an entry."""
+
+    raw: Raw
+    values: dict[str, Any]
+
+    def take(self, step: "Step") -> None:
+        if isinstance(step, str):
+            self.raw.run(step, self.values)
+        else:
+            self._append(step)
+
+    def _append(self, entry: "Entry") -> None:
+        (last,) = self.raw.run("SELECT seq, at, hash FROM ledger WHERE owner = 'alice' ORDER BY seq DESC LIMIT 1")
+        seq, at, previous = last[0] + 1, _after(last[1]), last[2]
+        memory = self.values[entry.memory]
+        before = self.raw.one("memories", "owner = 'alice' AND id = :id", {"id": memory})
+        self.values |= {
+            "now": at, "event": seq, "current": before["version"], "next": before["version"] + 1,
+        }  # fmt: skip
+        state = {name: before[name] for name in STATE_FIELDS}
+        state |= {name: self.values[value[1:]] if _named(value) else value for name, value in entry.after.items()}
+        row = {
+            "owner": "alice", "seq": seq, "at": at, "actor": entry.actor, "door": "raw", "action": entry.action,
+            "memory_id": memory, "other_id": entry.other and self.values[entry.other],
+            "link_id": entry.link and self.values[entry.link], "before": None, "after": json.dumps(state),
+            "salt": "salt", "digest": "digest", "previous": previous, "hash": f"hash {seq}",
+        } | dict(entry.wrong)  # fmt: skip
+        if entry.action == "purge":
+            row |= {"before": None, "after": None, "salt": None}
+        names = ", ".join(f'"{name}"' for name in row)
+        self.raw.run(f"INSERT INTO ledger ({names}) VALUES ({', '.join(f':{name}' for name in row)})", row)
+
+
+def _after(at: str) -> str:
+    later = datetime.fromisoformat(at) + timedelta(seconds=1)
+    return later.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(":")
+
+
+@pytest.fixture(params=[SQLITE, ADMIN, APP])
+def book(request: pytest.FixtureRequest) -> Iterator[Attacked]:
+    made = "sqlite_book" if request.param == SQLITE else "postgresql_book"
+    address, ids = request.getfixturevalue(made)
+    with closing(Raw(address, request.param)) as raw:
+        yield Attacked(raw, dict(ids))
+
+
+# --- what attacks and lawful writes are made of ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A ledger entry about a memory, as it should be but for what is `wrong`."""
+
+    actor: str
+    action: str
+    memory: str
+    after: dict[str, Any] = field(default_factory=dict)
+    other: str | None = None
+    link: str | None = None
+    wrong: tuple[tuple[str, Any], ...] = ()
+
+
+Step = str | Entry
+Steps = tuple[Step, ...]
+
+
+def literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return value if _named(value) or not isinstance(value, str) else f"'{value}'"
+
+
+def changes_state(memory: str, actor: str, action: str, **columns: Any) -> Steps:
+    """An entry, and the memory's state as the entry says."""
+    assigned = ", ".join(f"{name} = {literal(value)}" for name, value in columns.items())
+    update = f"UPDATE memories SET {assigned}, event = :event WHERE owner = 'alice' AND id = :{memory}"
+    return (Entry(actor, action, memory, columns), update)
+
+
+def closes(memory: str, at: str = ":now") -> str:
+    return (
+        f"UPDATE versions SET retired_at = {at} WHERE owner = 'alice' AND memory_id = :{memory} AND version = :current"
+    )
+
+
+def begins(memory: str, **columns: Any) -> str:
+    row = {
+        "owner": "alice", "memory_id": f":{memory}", "version": ":next", "content": "Something else altogether",
+        "source": "profile", "valid_from": ":now", "recorded_at": ":now", "event": ":event",
+    } | columns  # fmt: skip
+    return f"INSERT INTO versions ({', '.join(row)}) VALUES ({', '.join(str(literal(v)) for v in row.values())})"
+
+
+def points(memory: str, **columns: Any) -> str:
+    """The last step of a supersession: the memory's state names its new version."""
+    assigned = "".join(f", {name} = {literal(value)}" for name, value in columns.items())
+    return f"UPDATE memories SET version = :next, event = :event{assigned} WHERE owner = 'alice' AND id = :{memory}"
+
+
+def supersedes(memory: str, actor: str, **columns: Any) -> Steps:
+    return (Entry(actor, "update", memory, {"version": ":next"}), closes(memory), begins(memory, **columns))
+
+
+COPIED = "content, summary, body, source, score, made_by, thread_id, turn_ids, valid_from, valid_until"
+
+
+def copies(memory: str, version: int, **altered: Any) -> str:
+    """A version that says it restores an earlier one, with some of its columns altered."""
+    said = ", ".join(str(literal(altered[name])) if name in altered else name for name in COPIED.split(", "))
+    return (
+        f"INSERT INTO versions (owner, memory_id, version, {COPIED}, recorded_at, restored_from, event) "
+        f"SELECT owner, memory_id, :next, {said}, :now, {version}, :event FROM versions "
+        f"WHERE owner = 'alice' AND memory_id = :{memory} AND version = {version}"
+    )
+
+
+def restores(memory: str, actor: str, version: int, **altered: Any) -> Steps:
+    undo = Entry(actor, "undo", memory, {"version": ":next"})
+    return (undo, closes(memory), copies(memory, version, **altered))
+
+
+EXTRACTED: dict[str, Any] = {"source": "extracted", "score": 0.9}
+INFERRED: dict[str, Any] = {"source": "inferred"}
+ARCHIVED: dict[str, Any] = {"archived_at": ":now", "archived_reason": "agent_forget"}
+TRASHED: dict[str, Any] = {"trashed_at": ":now"}
+PROTECTED = ("asserted", "weak", "confirmed", "promoted", "adopted")
+
+JOINS = "INSERT INTO links (owner, id, from_id, to_id, relation, created_at, event) VALUES ({}, :now, :event)"
+ERASES = "INSERT INTO erasures (owner, memory_id, at, event) VALUES ('alice', {}, :now, :event)"
+
+
+def links(actor: str, from_id: str, to_id: str, relation: str = "'because_of'", link: str = "new_link") -> Steps:
+    ends = f"'alice', :{link}, {from_id}, {to_id}, {relation}"
+    return (Entry(actor, "link", "asserted", other="history", link=link), JOINS.format(ends))
+
+
+def purges(memory: str, actor: str) -> Steps:
+    return (Entry(actor, "purge", memory), ERASES.format(f":{memory}"))
+
+
+def _attacks_on_trust() -> dict[str, Steps]:
+    found: dict[str, Steps] = {}
+    for memory in PROTECTED:
+        for actor in ("person", "agent", "extractor", "job"):
+            found[f"{actor} writes an extracted version over {memory}"] = supersedes(memory, actor, **EXTRACTED)
+            found[f"{actor} writes an inferred version over {memory}"] = supersedes(memory, actor, **INFERRED)
+        for actor in ("extractor", "job"):
+            found[f"{actor} calls its version over {memory} a person's"] = supersedes(memory, actor)
+            found[f"{actor} archives {memory}"] = changes_state(memory, actor, "forget", **ARCHIVED)
+            found[f"{actor} trashes {memory}"] = changes_state(memory, actor, "delete", **TRASHED)
+    for actor in ("extractor", "job"):
+        for memory in ("asserted", "promoted", "adopted"):
+            found[f"{actor} demotes {memory}"] = changes_state(memory, actor, "demote", confidence="inferred")
+        found[f"{actor} promotes its own reading"] = changes_state("reading", actor, "promote", confidence="asserted")
+        found[f"{actor} confirms its own reading"] = changes_state(
+            "reading", actor, "confirm", last_confirmed_at=":now"
+        )
+        found[f"{actor} takes a person's confirmation back"] = changes_state(
+            "confirmed", actor, "confirm", last_confirmed_at=None
+        )
+        found[f"{actor} trashes what the person archived"] = changes_state("archived", actor, "delete", **TRASHED)
+        found[f"{actor} restores an automatic version over the person's"] = restores("adopted", actor, 1)
+    found["an agent restores an automatic version over the person's"] = restores("adopted", "agent", 1)
+    forged = {
+        "content": "Has four daughters", "summary": "Daughters", "body": "All of them tall", "source": "inferred",
+        "score": 0.99, "made_by": "another rule", "thread_id": "t2", "turn_ids": '["9"]',
+        "valid_from": "2020-01-01T00:00:00.000000Z", "valid_until": "2030-01-01T00:00:00.000000Z",
+    }  # fmt: skip
+    for column, value in forged.items():
+        altered = {column: value} | ({"score": None} if column == "source" else {})
+        found[f"an undo whose copy has another {column}"] = restores("adopted", "person", 1, **altered)
+    found["an undo that restores a version that never was"] = (
+        Entry("person", "undo", "adopted", {"version": ":next"}),
+        closes("adopted"),
+        begins("adopted", restored_from=7, **EXTRACTED),
+    )
+    found["an undo that names the version it overrules"] = (
+        Entry("person", "undo", "adopted", {"version": ":next"}),
+        closes("adopted"),
+        begins("adopted", restored_from=2, **EXTRACTED),
+    )
+    return found
+
+
+TRUST = _attacks_on_trust()
+
+ONE_CURRENT: dict[str, Steps] = {
+    "a second current version": (Entry("person", "update", "asserted"), begins("asserted")),
+    "a version number is skipped": (
+        Entry("person", "update", "asserted"), closes("asserted"), begins("asserted", version=7),
+    ),
+    "a version number is used twice": (
+        Entry("person", "update", "history"), closes("history"), begins("history", version=1),
+    ),
+    "a version zero": (Entry("person", "update", "asserted"), closes("asserted"), begins("asserted", version=0)),
+    "a version that begins before its predecessor ended": (
+        Entry("person", "update", "asserted"),
+        closes("asserted"),
+        begins("asserted", recorded_at="2026-03-01T09:00:01.000000Z"),
+    ),
+    "a version without a ledger entry": (
+        Entry("person", "update", "asserted"), closes("asserted"), begins("asserted", event=9999),
+    ),
+    "a version that leans on the entry of another memory": (
+        Entry("person", "update", "asserted"), closes("asserted"), Entry("person", "update", "weak"),
+        begins("asserted", version=2),
+    ),
+    "a version that was never current": (
+        Entry("person", "update", "asserted"), closes("asserted"), begins("asserted", retired_at=":now"),
+    ),
+    "a version without content": (
+        Entry("person", "update", "asserted"), closes("asserted"), begins("asserted", content=None),
+    ),
+    "a version of a memory that is not there": (
+        Entry("person", "remember", "asserted", wrong=(("memory_id", "GHOST001"),)),
+        begins("asserted", memory_id="GHOST001", version=1),
+    ),
+    "the current version ends and nothing follows": (
+        Entry("person", "confirm", "asserted", {"last_confirmed_at": ":now"}), closes("asserted"),
+    ),
+    "the current version ends without a ledger entry": (
+        "UPDATE versions SET retired_at = '2026-09-09T00:00:00.000000Z' "
+        "WHERE owner = 'alice' AND memory_id = :asserted",
+    ),
+    "the current version ends at another time than the entry says": (
+        Entry("person", "update", "asserted"), closes("asserted", "'2026-09-09T00:00:00.000000Z'"),
+    ),
+    "the current version ends on an entry older than itself": (
+        "UPDATE versions SET retired_at = (SELECT at FROM ledger WHERE owner = 'alice' AND seq = 2) "
+        "WHERE owner = 'alice' AND memory_id = :history AND version = 2",
+    ),
+    "a version ends twice": (
+        Entry("person", "update", "history"),
+        "UPDATE versions SET retired_at = :now WHERE owner = 'alice' AND memory_id = :history AND version = 1",
+    ),
+    "an ended version is opened again": (
+        "UPDATE versions SET retired_at = NULL WHERE owner = 'alice' AND memory_id = :history AND version = 1",
+    ),
+    "the extractor points a person's memory back at what software read": changes_state(
+        "adopted", "extractor", "update", version=1,
+    ),
+    "a memory points back at an older version": changes_state("history", "person", "update", version=1),
+    "a memory points at a version that is not there": changes_state("history", "person", "update", version=3),
+}  # fmt: skip
+
+LEDGER: dict[str, Steps] = {
+    "an entry skips a number": (Entry("person", "update", "asserted", wrong=(("seq", 9999),)),),
+    "an entry takes a number again": (Entry("person", "update", "asserted", wrong=(("seq", 3),)),),
+    "an entry does not stand on the last one": (Entry("person", "update", "asserted", wrong=(("previous", "x"),)),),
+    "an entry stands on nothing": (Entry("person", "update", "asserted", wrong=(("previous", ""),)),),
+    "an entry stands on an older one": (
+        "INSERT INTO ledger (owner, seq, at, actor, door, action, digest, previous, hash) "
+        "SELECT owner, (SELECT max(seq) + 1 FROM ledger WHERE owner = 'alice'), '2027-01-01T00:00:00.000000Z', "
+        "'person', 'raw', 'x', 'x', hash, 'x' FROM ledger WHERE owner = 'alice' AND seq = 1",
+    ),
+    "an entry before its time": (
+        Entry("person", "update", "asserted", wrong=(("at", "2026-03-01T09:00:01.000000Z"),)),
+    ),
+    "an entry at the very instant of the last one": (
+        "INSERT INTO ledger (owner, seq, at, actor, door, action, digest, previous, hash) "
+        "SELECT owner, seq + 1, at, 'person', 'raw', 'x', 'x', hash, 'x' FROM ledger "
+        "WHERE owner = 'alice' ORDER BY seq DESC LIMIT 1",
+    ),
+    "an entry by an unknown actor": (Entry("nobody", "update", "asserted"),),
+}  # fmt: skip
+
+STATE: dict[str, Steps] = {
+    "a memory without a ledger entry": (
+        "INSERT INTO memories (owner, id, confidence, importance, version, created_at, edited_at, updated_at, event) "
+        "VALUES ('alice', 'GHOST001', 'asserted', 0.5, 1, '2027', '2027', '2027', 9999)",
+    ),
+    "a memory that begins with the entry of another": (
+        Entry("person", "remember", "asserted"),
+        "INSERT INTO memories (owner, id, confidence, importance, version, created_at, edited_at, updated_at, event) "
+        "VALUES ('alice', 'GHOST001', 'asserted', 0.5, 1, :now, :now, :now, :event)",
+    ),
+    "a state that changes on the entry of another memory": (
+        Entry("person", "demote", "asserted"),
+        "UPDATE memories SET confidence = 'inferred', event = :event WHERE owner = 'alice' AND id = :history",
+    ),
+    "a state that changes on an entry it has used": (
+        "UPDATE memories SET confidence = 'inferred', event = event WHERE owner = 'alice' AND id = :asserted",
+    ),
+    "a state that changes on an entry that is not there": (
+        "UPDATE memories SET confidence = 'inferred', event = 9999 WHERE owner = 'alice' AND id = :asserted",
+    ),
+    "a state that changes on an entry about a link": (
+        Entry("person", "link", "asserted", other="history", link="link"),
+        "UPDATE memories SET confidence = 'inferred', event = :event WHERE owner = 'alice' AND id = :asserted",
+    ),
+    "a memory that was never kept is called older": changes_state(
+        "asserted", "person", "update", created_at="2020-01-01T00:00:00.000000Z"
+    ),
+    "a memory gets another id": changes_state("asserted", "person", "update", id="GHOST001"),
+    "a memory moves to another owner": changes_state("asserted", "person", "update", owner="bob"),
+    "a memory is called purged": changes_state("asserted", "person", "purge", purged_at=":now", subject=None),
+    "a purged memory comes back": changes_state("erased", "person", "restore", purged_at=None),
+    "a purged memory gets a subject": changes_state("erased", "person", "update", subject="Oak"),
+    "a memory is archived without a reason": changes_state("asserted", "person", "forget", archived_at=":now"),
+}  # fmt: skip
+
+LINKS: dict[str, Steps] = {
+    "a link to another owner's memory": links("person", ":asserted", ":bobs"),
+    "a link from another owner's memory": links("person", ":bobs", ":asserted"),
+    "a link to a memory that is not there": links("person", ":asserted", "'GHOST001'"),
+    "a link of a memory to itself": links("person", ":asserted", ":asserted"),
+    "a link without a ledger entry": (
+        Entry("person", "link", "asserted", other="history"),
+        JOINS.format("'alice', :new_link, :asserted, :history, 'because_of'"),
+    ),
+    "a link on the entry of another link": (
+        Entry("person", "link", "asserted", other="history", link="link"),
+        JOINS.format("'alice', :new_link, :asserted, :weak, 'because_of'"),
+    ),
+    "the same link twice": links("person", ":asserted", ":history"),
+    "a link is turned to another memory": (
+        Entry("person", "link", "asserted", other="history", link="link"),
+        "UPDATE links SET to_id = :weak, event = :event WHERE owner = 'alice' AND id = :link",
+    ),
+    "a link is turned to another owner's memory": (
+        Entry("person", "link", "asserted", other="history", link="link"),
+        "UPDATE links SET to_id = :bobs, event = :event WHERE owner = 'alice' AND id = :link",
+    ),
+    "a link changes its relation": (
+        Entry("person", "link", "asserted", other="history", link="link"),
+        "UPDATE links SET relation = 'contradicts', event = :event WHERE owner = 'alice' AND id = :link",
+    ),
+    "a link is removed without a ledger entry": (
+        "UPDATE links SET removed_at = '2027-01-01T00:00:00.000000Z' WHERE owner = 'alice' AND id = :link",
+    ),
+    "a link stands again beside its twin": (
+        Entry("person", "undo", "weak", other="history", link="removed"),
+        "UPDATE links SET removed_at = NULL, event = :event WHERE owner = 'alice' AND id = :removed",
+    ),
+}  # fmt: skip
+
+ERASURES: dict[str, Steps] = {
+    "an erasure without a ledger entry": (
+        "INSERT INTO erasures (owner, memory_id, at, event) VALUES ('alice', :asserted, '2027', 9999)",
+    ),
+    "an erasure on the entry of another memory": (Entry("person", "purge", "weak"), ERASES.format(":asserted")),
+    "an erasure on an entry that is no purge": (Entry("person", "delete", "asserted"), ERASES.format(":asserted")),
+    "the extractor erases": purges("reading", "extractor"),
+    "the extractor erases from the trash": purges("trashed", "extractor"),
+    "a job erases what is active": purges("asserted", "job"),
+    "a job erases what is archived": purges("archived", "job"),
+    "a job erases its own kind's reading": purges("reading", "job"),
+    "an erasure twice": (Entry("person", "purge", "erased"), ERASES.format(":erased")),
+    "a version is blanked by hand": (
+        "UPDATE versions SET content = NULL, summary = NULL, body = NULL "
+        "WHERE owner = 'alice' AND memory_id = :history AND version = 1",
+    ),
+    "a version is blanked after a purge entry, without the erasure": (
+        Entry("person", "purge", "history"),
+        "UPDATE versions SET content = NULL, summary = NULL, body = NULL "
+        "WHERE owner = 'alice' AND memory_id = :history AND version = 1",
+    ),
+    "an entry is blanked by hand": (
+        'UPDATE ledger SET "before" = NULL, "after" = NULL, salt = NULL '
+        "WHERE owner = 'alice' AND memory_id = :asserted",
+    ),
+    "a block is blanked by hand": (
+        "UPDATE injections SET block = NULL WHERE owner = 'alice' AND session = 'second'",
+    ),
+    "a block rendered anew is blanked by hand": (
+        "UPDATE injections SET block = NULL WHERE owner = 'alice' AND session = 'first'",
+    ),
+    "an erased version speaks again": (
+        "UPDATE versions SET content = 'The secret is back' WHERE owner = 'alice' AND memory_id = :erased",
+    ),
+    "an erased memory gets a new version": (
+        Entry("person", "update", "erased"), closes("erased"), begins("erased"),
+    ),
+    "an erased memory gets a version with a body alone": (
+        Entry("person", "update", "erased"), closes("erased"),
+        begins("erased", content=None, body="The secret is back"),
+    ),
+    "an erased entry gets its text back": (
+        "UPDATE ledger SET \"after\" = '{}', salt = 'x' WHERE owner = 'alice' AND memory_id = :erased",
+    ),
+}  # fmt: skip
+
+INJECTIONS: dict[str, Steps] = {
+    "an injection is counted twice": (
+        "INSERT INTO injected (owner, memory_id, nth, at, version, space, session) "
+        "VALUES ('alice', :asserted, 1, '2027', 1, 'outside', 'third')",
+    ),
+    "an injection skips a count": (
+        "INSERT INTO injected (owner, memory_id, nth, at, version, space, session) "
+        "VALUES ('alice', :asserted, 99, '2027', 1, 'outside', 'third')",
+    ),
+    "an injection of a memory that is not there": (
+        "INSERT INTO injected (owner, memory_id, nth, at, version, space, session) "
+        "VALUES ('alice', 'GHOST001', 1, '2027', 1, 'outside', 'third')",
+    ),
+    "a session is injected again": (
+        "INSERT INTO injections (owner, space, session, at, preset, seq, block) "
+        "VALUES ('alice', 'outside', 'first', '2027', 'general', 1, 'forged')",
+    ),
+}  # fmt: skip
+
+REASONS: dict[str, tuple[str, dict[str, Steps]]] = {
+    "trust": (r"automation may not overrule a person", TRUST),
+    "one current version": (r"guard: |FOREIGN|foreign|UNIQUE|one_current_version|CHECK|check", ONE_CURRENT),
+    "ledger": (r"a ledger entry follows the one before it|CHECK|check", LEDGER),
+    "state": (r"guard: |archived_with_a_reason", STATE),
+    "links": (r"guard: |FOREIGN|foreign|UNIQUE|links_from|joins_two", LINKS),
+    "erasures": (r"guard: |UNIQUE|erasures_pkey", ERASURES),
+    "injections": (r"guard: |FOREIGN|foreign|UNIQUE|_pkey", INJECTIONS),
+}
+ATTACKS = [
+    pytest.param(why, steps, id=f"{guard}-{name}")
+    for guard, (why, attacks) in REASONS.items()
+    for name, steps in attacks.items()
+]
+
+
+@pytest.mark.parametrize(("why", "steps"), ATTACKS)
+def test_the_database_refuses(book: Attacked, why: str, steps: Steps) -> None:
+    book.values["new_link"] = "NEWLINK1"
+    *preparation, attack = steps
+    for step in preparation:
+        book.take(step)
+    with pytest.raises(Refused) as refused:
+        book.take(attack)
+    assert re.search(why, str(refused.value)) or str(refused.value).startswith("no right: ")
+
+
+def _rewritten() -> Iterator[Any]:
+    """Each column of what only grows, in a row that is whole and in one that was erased."""
+    rows = {
+        "ledger": {"plain": "seq = 1", "erased": "memory_id = :erased"},
+        "versions": {
+            "ended": "memory_id = :history AND version = 1",
+            "current": "memory_id = :asserted",
+            "erased": "memory_id = :erased",
+        },
+        "memories": {"active": "id = :asserted", "erased": "id = :erased"},
+        "links": {"standing": "id = :link"},
+        "injections": {"plain": "session = 'second'"},
+        "injected": {"plain": "memory_id = :asserted AND nth = 1"},
+        "erasures": {"plain": "memory_id = :erased"},
+    }
+    for table, kinds in rows.items():
+        for column in tables.metadata.tables[table].c:
+            kind = type(column.type)
+            forged = "77" if kind is Integer else "'forged'" if kind is Text else "0.125"
+            for name, where in kinds.items():
+                attack = f"UPDATE {table} SET \"{column.name}\" = {forged} WHERE owner = 'alice' AND {where}"
+                yield pytest.param(attack, id=f"{table}.{column.name} of a row that is {name}")
+
+
+@pytest.mark.parametrize("attack", [*_rewritten()])
+def test_what_was_written_is_never_rewritten(book: Attacked, attack: str) -> None:
+    with pytest.raises(Refused, match=r"guard: |no right: "):
+        book.take(attack)
+
+
+GROWING = ("ledger", "memories", "versions", "links", "injections", "injected", "erasures")
+
+
+@pytest.mark.parametrize("table", GROWING)
+def test_nothing_is_deleted(book: Attacked, table: str) -> None:
+    with pytest.raises(Refused, match=r"guard: |no right: "):
+        book.take(f"DELETE FROM {table} WHERE owner = 'alice'")
+
+
+# --- what SQLite alone can do: a conflict that replaces deletes a row without its triggers ----------------
+
+COLUMNS = {name: [column.name for column in table.c] for name, table in tables.metadata.tables.items()}
+
+
+def replaces(table: str, where: str, verb: str = "REPLACE", **columns: str) -> str:
+    """Puts a row in its own place with some columns altered."""
+    said = ", ".join(columns.get(name, f'"{name}"') for name in COLUMNS[table])
+    return f"{verb} INTO {table} SELECT {said} FROM {table} WHERE owner = 'alice' AND {where}"
+
+
+REPLACED: dict[str, Steps] = {
+    "an entry": (replaces("ledger", "seq = 1", actor="'job'"),),
+    "a memory's state": (replaces("memories", "id = :asserted", confidence="'inferred'"),),
+    "a memory's trash": (replaces("memories", "id = :trashed", trashed_at="NULL"),),
+    "a purged memory": (replaces("memories", "id = :erased", purged_at="NULL", subject="'Oak'"),),
+    "an ended version": (replaces("versions", "memory_id = :history AND version = 1", content="'Lives nowhere'"),),
+    "a current version": (replaces("versions", "memory_id = :asserted", content="'Takes any leverage'"),),
+    "the ends of a link": (replaces("links", "id = :link", to_id=":weak"),),
+    "a link by its twin": (
+        Entry("person", "link", "asserted", other="history", link="new_link"),
+        replaces("links", "id = :link", id="'NEWLINK1'", event=":event"),
+    ),
+    "a block": (replaces("injections", "session = 'second'", block="'forged'"),),
+    "a count of injections": (replaces("injected", "memory_id = :asserted AND nth = 1", version="9"),),
+    "an erasure": (replaces("erasures", "memory_id = :erased", at="'2020'"),),
+}
+
+
+@pytest.mark.parametrize("verb", ["REPLACE", "INSERT OR REPLACE"])
+@pytest.mark.parametrize("steps", [pytest.param(steps, id=name) for name, steps in REPLACED.items()])
+@pytest.mark.parametrize("book", [SQLITE], indirect=True)
+def test_sqlite_replaces_nothing(book: Attacked, steps: Steps, verb: str) -> None:
+    book.values["new_link"] = "NEWLINK1"
+    *preparation, attack = steps
+    for step in preparation:
+        book.take(step)
+    with pytest.raises(Refused):
+        book.take(attack.replace("REPLACE", verb, 1) if isinstance(attack, str) else attack)
+
+
+@pytest.mark.parametrize("book", [SQLITE], indirect=True)
+def test_sqlite_replaces_no_twin_when_a_link_stands_again(book: Attacked) -> None:
+    book.take(Entry("person", "undo", "weak", other="history", link="removed"))
+    with pytest.raises(Refused):
+        book.take(
+            "UPDATE OR REPLACE links SET removed_at = NULL, event = :event WHERE owner = 'alice' AND id = :removed"
+        )
+
+
+UPSERTED = {
+    "ledger": ("seq = 1", "owner, seq", "actor", "'job'"),
+    "memories": ("id = :asserted", "owner, id", "confidence", "'inferred'"),
+    "versions": ("memory_id = :asserted", "owner, memory_id, version", "content", "'Takes any leverage'"),
+    "links": ("id = :link", "owner, id", "to_id", ":weak"),
+    "injections": ("session = 'second'", "owner, space, session", "block", "'forged'"),
+    "injected": ("memory_id = :asserted AND nth = 1", "owner, memory_id, nth", "version", "9"),
+    "erasures": ("memory_id = :erased", "owner, memory_id", "at", "'2020'"),
+}
+
+
+@pytest.mark.parametrize("table", UPSERTED)
+def test_an_upsert_is_an_update(book: Attacked, table: str) -> None:
+    where, key, column, value = UPSERTED[table]
+    row = replaces(table, where, verb="INSERT")
+    with pytest.raises(Refused, match=r"guard: |no right: "):
+        book.take(f"{row} ON CONFLICT ({key}) DO UPDATE SET {column} = {value}")
+
+
+@pytest.mark.parametrize("book", [SQLITE], indirect=True)
+def test_a_temporary_table_of_sqlite_does_not_stand_in_for_the_ledger(book: Attacked) -> None:
+    book.take("CREATE TEMP TABLE ledger AS SELECT * FROM main.ledger WHERE owner = 'alice'")
+    book.take("UPDATE temp.ledger SET seq = 9999 WHERE memory_id = :asserted AND seq = 1")
+    with pytest.raises(Refused, match="guard: "):
+        book.take("UPDATE memories SET confidence = 'inferred', event = 9999 WHERE owner = 'alice' AND id = :asserted")
+
+
+# --- what PostgreSQL alone can do ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("book", [ADMIN, APP], indirect=True)
+@pytest.mark.parametrize("table", GROWING)
+def test_nothing_is_truncated(book: Attacked, table: str) -> None:
+    with pytest.raises(Refused, match=r"guard: |no right: "):
+        book.take(f"TRUNCATE {table} CASCADE")
+
+
+@pytest.mark.parametrize("book", [ADMIN, APP], indirect=True)
+def test_a_temporary_table_of_postgresql_does_not_stand_in_for_the_ledger(book: Attacked) -> None:
+    steps = (
+        "CREATE TEMP TABLE ledger (LIKE public.ledger)",
+        "INSERT INTO pg_temp.ledger SELECT * FROM public.ledger WHERE owner = 'alice'",
+        "UPDATE pg_temp.ledger SET seq = 9999 WHERE memory_id = :asserted AND seq = 1",
+        "UPDATE public.memories SET confidence = 'inferred', event = 9999 WHERE owner = 'alice' AND id = :asserted",
+    )
+    with pytest.raises(Refused, match=r"guard: |no right: "):
+        for step in steps:
+            book.take(step)
+
+
+# --- what must be accepted, or the refusals above prove nothing -------------------------------------------
+
+LAWFUL: dict[str, Steps] = {
+    "a person's version over their own": (*supersedes("asserted", "person"), points("asserted")),
+    "an agent's version in a conversation": (*supersedes("asserted", "agent", source="chat"), points("asserted")),
+    "a person's version over a reading": (*supersedes("reading", "person"), points("reading")),
+    "the extractor's version over a reading": (*supersedes("reading", "extractor", **EXTRACTED), points("reading")),
+    "an agent's reading over a reading": (*supersedes("guess", "agent", **INFERRED), points("guess")),
+    "a person's undo that copies what software read": (
+        *restores("adopted", "person", 1), points("adopted", confidence="inferred"),
+    ),
+    "the extractor archives a reading": changes_state("reading", "extractor", "forget", **ARCHIVED),
+    "the extractor archives an agent's guess": changes_state("guess", "extractor", "forget", **ARCHIVED),
+    "an agent archives a person's word": changes_state("asserted", "agent", "forget", **ARCHIVED),
+    "a person demotes their own word": changes_state("asserted", "person", "demote", confidence="inferred"),
+    "a person promotes a reading": changes_state("reading", "person", "promote", confidence="asserted"),
+    "a person confirms a reading": changes_state("reading", "person", "confirm", last_confirmed_at=":now"),
+    "a person trashes": changes_state("asserted", "person", "delete", **TRASHED),
+    "a person restores from the trash": changes_state("trashed", "person", "restore", trashed_at=None),
+    "a link": links("person", ":asserted", ":weak"),
+    "a link is removed": (
+        Entry("person", "unlink", "asserted", other="history", link="link"),
+        "UPDATE links SET removed_at = :now, event = :event WHERE owner = 'alice' AND id = :link",
+    ),
+    "a person erases": purges("asserted", "person"),
+    "a job erases from the trash": purges("trashed", "job"),
+    "an injection": (
+        "INSERT INTO injections (owner, space, session, at, preset, seq, block) "
+        "VALUES ('alice', 'outside', 'third', '2027', 'general', 1, 'text')",
+        "INSERT INTO injected (owner, memory_id, nth, at, version, space, session) SELECT owner, memory_id, "
+        "max(nth) + 1, '2027', 1, 'outside', 'third' FROM injected WHERE owner = 'alice' AND memory_id = :asserted "
+        "GROUP BY owner, memory_id",
+    ),
+    "the whole book is erased": (
+        "INSERT INTO erasures (owner, memory_id, at, event) VALUES ('alice', '*', '2027', 0)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", [pytest.param(steps, id=name) for name, steps in LAWFUL.items()])
+def test_the_database_accepts(book: Attacked, steps: Steps) -> None:
+    book.values["new_link"] = "NEWLINK1"
+    for step in steps:
+        book.take(step)
+
+
+# --- what a lawful erasure takes ------------------------------------------------------------------------
+
+OWNED = [table.name for table in tables.OWNED]
+
+
+def rows_of(book: Attacked, table: str, where: str = "owner = 'alice'") -> list[dict[str, Any]]:
+    found = book.raw.run(f"SELECT * FROM {table} WHERE {where}", book.values)
+    return [dict(zip(COLUMNS[table], row, strict=True)) for row in found]
+
+
+def test_an_erasure_takes_the_text_wherever_it_stands(book: Attacked) -> None:
+    needle = "leverag"  # as the stemmed index has it
+    holding = {name for name in OWNED if any(needle in str(row).lower() for row in rows_of(book, name))}
+    assert {"versions", "ledger", "memories", "injections", "terms"} <= holding
+    before = rows_of(book, "ledger")
+    for step in purges("asserted", "person"):
+        book.take(step)
+    assert {name for name in OWNED if any(needle in str(row).lower() for row in rows_of(book, name))} == set()
+    (version,) = rows_of(book, "versions", "owner = 'alice' AND memory_id = :asserted")
+    assert {version[name] for name in ("content", "summary", "body")} == {None}
+    (memory,) = rows_of(book, "memories", "owner = 'alice' AND id = :asserted")
+    assert memory["purged_at"] == book.values["now"]
+    assert {memory[name] for name in ("subject", "subject_key", "category", "scope")} == {None}
+    assert rows_of(book, "terms", "owner = 'alice' AND memory_id = :asserted") == []
+    assert rows_of(book, "links", "owner = 'alice' AND :asserted IN (from_id, to_id)") == []
+    blocks = {row["session"]: row["block"] for row in rows_of(book, "injections")}
+    assert blocks == {"first": None, "second": None}
+    about = "owner = 'alice' AND (memory_id = :asserted OR other_id = :asserted)"
+    blanked = rows_of(book, "ledger", about)
+    assert len(blanked) == 3  # remember, link, purge
+    assert {row[name] for row in blanked for name in ("before", "after", "salt")} == {None}
+    kept = ("seq", "digest", "previous", "hash")
+    assert [[row[name] for name in kept] for row in rows_of(book, "ledger")][:-1] == [
+        [row[name] for name in kept] for row in before
+    ]
+
+
+def test_an_erasure_leaves_everything_else_as_it_was(book: Attacked) -> None:
+    def others() -> dict[str, list[dict[str, Any]]]:
+        mine = book.values["asserted"]
+        found = {name: rows_of(book, name) for name in ("versions", "memories", "links", "terms", "injected")}
+        return {name: [row for row in rows if mine not in row.values()] for name, rows in found.items()}
+
+    before = others()
+    for step in purges("asserted", "person"):
+        book.take(step)
+    assert others() == before
+
+
+@pytest.mark.parametrize("book", [SQLITE, ADMIN], indirect=True)
+def test_erasing_a_whole_book_leaves_no_row_and_no_other_book_touched(book: Attacked) -> None:
+    bobs = {name: rows_of(book, name, "owner = 'bob'") for name in OWNED}
+    assert bobs["links"]
+    book.take("INSERT INTO erasures (owner, memory_id, at, event) VALUES ('alice', '*', '2027', 0)")
+    assert {name: rows_of(book, name) for name in OWNED} == {name: [] for name in OWNED}
+    assert {name: rows_of(book, name, "owner = 'bob'") for name in OWNED} == bobs
+
+
+def test_the_chain_still_verifies_after_an_erasure(alice: Any) -> None:
+    kept = alice.remember("Lives in Oslo with a dog")
+    gone = alice.remember("The secret is under the old oak", subject="Oak")
+    alice.link(kept.id, gone.id, "because_of")
+    alice.update(gone.id, "The secret is under the young oak")
+    alice.inject("s")
+    alice.delete(gone.id, forever=True)
+    assert alice.verify().ok
+    assert "oak" not in alice.inject("s")
+    assert [version.content for version in alice.history(kept.id)] == ["Lives in Oslo with a dog"]
+
+
+def test_a_guard_speaks_through_the_engine_in_plain_words(kb: Any) -> None:
+    kb.book("alice").remember("Lives in Oslo with a dog")
+    with pytest.raises(NotAllowed, match="the book refuses") as refused, kb._database.write("alice") as tx:
+        tx.conn.exec_driver_sql("UPDATE versions SET retired_at = 'never' WHERE owner = 'alice'")
+    assert refused.value.code == "guard"
