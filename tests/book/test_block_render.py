@@ -4,11 +4,12 @@ import re
 import sys
 import unicodedata
 from dataclasses import replace
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -207,6 +208,22 @@ def test_an_extracted_memory_leaves_the_block_when_it_has_faded(
     assert (faded.text, faded.shown) == ("", ())
     assert faded.fates[found.id].place == "recall_only"
     assert "0.7" in faded.fates[found.id].reason
+
+
+@given(
+    score=st.floats(0, 1),
+    floor=st.floats(0, 1),
+    half_life=st.floats(0.5, 1e12),
+    minutes=st.integers(0, 2_000_000),
+)
+def test_the_block_and_the_effective_score_agree_about_the_floor(
+    score: float, floor: float, half_life: float, minutes: int
+) -> None:
+    since = (datetime.fromisoformat(NOW) - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    preset = replace(GENERAL, floor=floor, half_life_days=half_life)
+    left = effective_score(score, since, NOW, half_life)
+    assume(minutes == 0 or abs(left - floor) > 1e-9)
+    assert bool(render([extracted(0, score, created_at=since)], preset, NOW).shown) == (left >= floor)
 
 
 def test_confirming_starts_the_decay_anew() -> None:

@@ -10,7 +10,7 @@ cut in whole lines, lowest priority first, and the rest is displayed in the pres
 import math
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
@@ -76,15 +76,29 @@ def _affirmed_at(entry: Entry) -> str:
 
 def _faded(entries: Sequence[Entry], preset: Preset, now: str) -> set[str]:
     """The ids under the floor. Only what software found can fade: once promoted it is the person's word."""
-    floor, half_life = preset.floor, preset.half_life_days
-    return {
-        entry.id
-        for entry in entries
-        if entry.source == "extracted"
-        and entry.score is not None
-        and entry.confidence != "asserted"
-        and effective_score(entry.score, _affirmed_at(entry), now, half_life) < floor
-    }
+    faded = set()
+    last: dict[float, str] = {}  # scores are few, so one stamp for each settles its memories by comparing text
+    for entry in entries:
+        score = entry.score
+        if entry.source != "extracted" or score is None or entry.confidence == "asserted":
+            continue
+        if score not in last:
+            last[score] = _fades_before(score, preset, now)
+        if _affirmed_at(entry) < last[score]:
+            faded.add(entry.id)
+    return faded
+
+
+def _fades_before(score: float, preset: Preset, now: str) -> str:
+    """Affirmed before this instant, `effective_score` is under the floor by now."""
+    if score < preset.floor:
+        return "~"  # after every stamp
+    try:
+        days = preset.half_life_days * math.log2(score / preset.floor)
+        instant = datetime.fromisoformat(now) - timedelta(days=days)
+    except (ZeroDivisionError, OverflowError):  # no floor, or a half-life of ages
+        return ""
+    return instant.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 # --- rules: order

@@ -7,16 +7,19 @@ does the work. Methods called inside `with book.transaction():` are kept togethe
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TextIO
 
-from keepbook.book import changes, injections, ledger, links, owners
+from keepbook.book import changes, choices, injections, ledger, links, owners
 from keepbook.book import undo as undoing
 from keepbook.book.asof import as_of
 from keepbook.book.audit import Audit, audit
 from keepbook.book.block import Rendered
 from keepbook.book.changes import Moment
+from keepbook.book.chat_recall import ChatHit
+from keepbook.book.choices import Choices
 from keepbook.book.erase import Receipt, due_for_purge, erase, purge
+from keepbook.book.facets import Chat, Chats, Closer, Journal, Review, Spending
 from keepbook.book.ledger import Origin
 from keepbook.book.links import Link
 from keepbook.book.memories import (
@@ -36,7 +39,7 @@ from keepbook.book.recall import Hit, recall, recall_past
 from keepbook.book.transfer import Imported, export_lines, import_lines
 from keepbook.book.verify import Verification, verify
 from keepbook.book.when import instant, stamp
-from keepbook.errors import Invalid
+from keepbook.errors import Invalid, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
@@ -64,18 +67,42 @@ class Presets:
 class Book:
     """One owner's memory. Get one from `Keepbook.book(owner)`."""
 
-    def __init__(self, database: Database, owner: str, origin: Origin, presets: Presets) -> None:
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        origin: Origin,
+        presets: Presets,
+        *,
+        closer: Closer | None = None,
+        close_after_hours: float = 6.0,
+    ) -> None:
         self.owner = owners.clean_owner(owner)
         self.origin = origin
+        self.close_after_hours = close_after_hours
         self._database = database
         self._presets = presets
+        self._closer = closer
 
     def __repr__(self) -> str:
         return f"<Book of {self.owner!r}, written by {self.origin.actor}>"
 
     def acting(self, **changed: Any) -> "Book":
         """The same book on another's word: `acting(actor="agent", door="mcp", thread_id="…")`."""
-        return Book(self._database, self.owner, replace(self.origin, **changed), self._presets)
+        return self._copied(replace(self.origin, **changed), self._presets)
+
+    def under(self, preset: Preset) -> "Book":
+        """The same book with this preset in force, whatever the owner's own is."""
+        return self._copied(self.origin, Presets(lambda _: preset, preset.name))
+
+    def preset(self, asked: str | None = None) -> Preset:
+        """The preset in force, or the one asked for by name."""
+        with self._database.read(self.owner) as tx:
+            return self._presets.of(tx, asked)
+
+    def _copied(self, origin: Origin, presets: Presets) -> "Book":
+        hours = self.close_after_hours
+        return Book(self._database, self.owner, origin, presets, closer=self._closer, close_after_hours=hours)
 
     @contextmanager
     def transaction(self) -> Iterator["Book"]:
@@ -103,7 +130,7 @@ class Book:
         force: bool = False,
     ) -> Written:
         """Keep a new thing. Said before, it answers with what is there (`unchanged`); `similar` lists what is close."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return changes.remember(
                 tx, self.origin, preset, content, category=category, subject=subject, summary=summary, body=body,
                 confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
@@ -129,7 +156,7 @@ class Book:
         turn_ids: Sequence[Any] = (),
     ) -> Written:
         """Say it anew: a change from now on, or with `correction` as it should have been from the start."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return changes.update(
                 tx, self.origin, preset, ref, content, summary=summary, body=body, category=category, subject=subject,
                 confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
@@ -138,12 +165,12 @@ class Book:
 
     def forget(self, ref: str, reason: str = "user_deleted") -> Written:
         """Archive: out of every chat and recall, listed apart, restorable."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return changes.forget(tx, self.origin, preset, ref, reason)
 
     def delete(self, ref: str, forever: bool = False) -> Written | None:
         """Into the trash for 30 days; with `forever` gone at once, which nothing undoes."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             if not forever:
                 return changes.delete(tx, self.origin, preset, ref)
             purge(tx, self.origin, resolve(tx, ref))
@@ -163,22 +190,22 @@ class Book:
 
     def restore(self, ref: str) -> Written:
         """Back from the trash to where it was, or from the archive."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return changes.restore(tx, self.origin, preset, ref)
 
     def confirm(self, ref: str) -> Written:
         """Still true: its fading starts anew."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return changes.confirm(tx, self.origin, preset, ref)
 
     def promote(self, ref: str) -> Written:
         """From a reading to the person's own word."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return changes.set_confidence(tx, self.origin, preset, ref, "asserted")
 
     def demote(self, ref: str) -> Written:
         """From the person's word to a reading."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return changes.set_confidence(tx, self.origin, preset, ref, "inferred")
 
     def link(self, from_id: str, to_id: str, relation: str) -> Link:
@@ -192,21 +219,21 @@ class Book:
 
     def undo(self, event: int) -> Written | Link:
         """Take back exactly the write that answered with `event`. Undo of an undo is redo."""
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return undoing.undo(tx, self.origin, preset, event)
 
     def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
         """The owner's own choices: preset and time zone."""
         with self._database.write(self.owner) as tx:
             if preset is not None:
-                self._presets.of(tx, preset)
+                self.preset(preset)
             owners.configure(tx, stamp(self._database.clock()), preset=preset, zone=zone)
 
     # Reading
 
     def get(self, id: str) -> Detailed:
         """A memory with its versions and links, in whatever state it is."""
-        with self._reading() as (tx, preset, now):
+        with self.reading() as (tx, preset, now):
             memory = shaped(find_row(tx, id), now, preset)
             told = tuple(to_version(row) for row in version_rows(tx, id))
             values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
@@ -222,7 +249,7 @@ class Book:
         cursor: str | None = None,
     ) -> Page[Memory]:
         """Memories in order of creation: unscoped ones, with `scope` also its own, with `scope="*"` all."""
-        with self._reading() as (tx, preset, now):
+        with self.reading() as (tx, preset, now):
             return list_page(
                 tx,
                 preset,
@@ -237,7 +264,7 @@ class Book:
 
     def history(self, ref: str) -> tuple[Version, ...]:
         """Every version of a memory, oldest first."""
-        with self._reading() as (tx, _, _):
+        with self.reading() as (tx, _, _):
             id = resolve(tx, ref)
             find_row(tx, id)
             return tuple(to_version(row) for row in version_rows(tx, id))
@@ -253,7 +280,7 @@ class Book:
         limit: int | None = 100,
     ) -> Sequence[ledger.Entry]:
         """What was written, newest first."""
-        with self._reading() as (tx, _, _):
+        with self.reading() as (tx, _, _):
             return ledger.entries(
                 tx, memory_id=memory, thread_id=thread, actor=actor, after=after, before=before, limit=limit
             )
@@ -268,7 +295,7 @@ class Book:
         valid: Moment = None,
     ) -> Sequence[Hit]:
         """The memories that answer a question, best first, each with its reasons."""
-        with self._reading() as (tx, preset, now):
+        with self.reading() as (tx, preset, now):
             if known is None and valid is None:
                 return recall(tx, preset, now, query, limit=limit, category=category, scope=scope)
             past = self._instants(known, valid, now)
@@ -294,7 +321,7 @@ class Book:
         valid: Moment = None,
     ) -> Rendered:
         """The block with what it shows, and why each other memory is not in it."""
-        with self._reading(preset) as (tx, chosen, now):
+        with self.reading(preset) as (tx, chosen, now):
             if known is None and valid is None:
                 return injections.preview(tx, chosen, now, scope=scope)
             return injections.preview_past(tx, chosen, *self._instants(known, valid, now), scope=scope)
@@ -307,12 +334,12 @@ class Book:
                 preset = kept.preset
             if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
                 return str(kept.block)
-        with self._writing(preset) as (tx, chosen):
+        with self.writing(preset) as (tx, chosen):
             return injections.inject(tx, chosen, stamp(self._database.clock()), session, scope=scope)
 
     def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
         """The active memories as they were known at one instant and true at another (each now, if not given)."""
-        with self._reading() as (tx, preset, now):
+        with self.reading() as (tx, preset, now):
             return as_of(tx, preset, *self._instants(known, valid, now))
 
     def verify(self) -> Verification:
@@ -322,7 +349,7 @@ class Book:
 
     def audit(self) -> Audit:
         """What a careful person would tidy up, found without a model."""
-        with self._reading() as (tx, preset, now):
+        with self.reading() as (tx, preset, now):
             return audit(tx, preset, now, injections.preview(tx, preset, now))
 
     # Moving house
@@ -342,7 +369,7 @@ class Book:
             texts = list(stream)
         except UnicodeDecodeError:
             raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-        with self._writing() as (tx, preset):
+        with self.writing() as (tx, preset):
             return import_lines(tx, self.origin, preset, texts, merge=merge)
 
     def erase(self, confirm: str) -> Receipt:
@@ -351,13 +378,72 @@ class Book:
             receipt = erase(tx, stamp(self._database.clock()), confirm)
         return replace(receipt, beyond_reach=(*receipt.beyond_reach, *self._database.compact(rewrite=True)))
 
+    # For the layers above: chats close through them, and tools and doors read in one transaction.
+
+    def thread(self, session: str, *, incognito: bool = False) -> Chat:
+        """The chat of an outside agent's session: `.add(role, text)`, `.close()`."""
+        return self.threads.of_session(session, incognito=incognito)
+
+    @property
+    def threads(self) -> Chats:
+        return Chats(self)
+
+    @property
+    def notes(self) -> Journal:
+        return Journal(self)
+
+    @property
+    def proposals(self) -> Review:
+        return Review(self)
+
+    @property
+    def spending(self) -> Spending:
+        return Spending(self)
+
+    def recall_chats(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
+        """The turns of earlier chats that answer a question, best first."""
+        return self.threads.recall(query, limit)
+
+    def choose(self, **chosen: Any) -> Choices:
+        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`."""
+        with self._database.write(self.owner) as tx:
+            return choices.choose(tx, **chosen)
+
+    @property
+    def choices(self) -> Choices:
+        with self._database.read(self.owner) as tx:
+            return choices.chosen(tx)
+
+    @property
+    def zone(self) -> str:
+        with self._database.read(self.owner) as tx:
+            return owners.zone_name(tx)
+
+    @property
+    def now(self) -> datetime:
+        return self._database.clock()
+
+    def find(self, ref: str) -> str:
+        """The id behind a reference: an exact id, else a piece of what one active memory says."""
+        with self._database.read(self.owner) as tx:
+            return resolve(tx, ref)
+
+    def close_thread(self, thread_id: str) -> Any:
+        if self._closer is None:
+            raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
+        return self._closer(self, thread_id)
+
+    def tidy_up(self) -> None:
+        """After something was removed for good: leave no trace of it in the logs."""
+        self._database.compact(rewrite=False)
+
     @contextmanager
-    def _writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
+    def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
         with self._database.write(self.owner) as tx:
             yield tx, self._presets.of(tx, preset)
 
     @contextmanager
-    def _reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
+    def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
         with self._database.read(self.owner) as tx:
             yield tx, self._presets.of(tx, preset), stamp(self._database.clock())
 

@@ -50,7 +50,7 @@ def check_period(valid_from: str, valid_until: str | None) -> None:
 
 
 def chosen_confidence(origin: Origin, asked: str | None) -> str:
-    return "inferred" if origin.source == "extracted" else clean_confidence(asked or "asserted")
+    return "inferred" if origin.source in AUTOMATIC else clean_confidence(asked or "asserted")
 
 
 def says_the_same(row: Any, text: Text) -> bool:

@@ -179,7 +179,7 @@ def _read_head(tx: Tx) -> Head:
 def get_row(tx: Tx, event: int) -> Any:
     row = tx.conn.execute(select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)).first()
     if row is None:
-        raise NotFound(f"there is no entry {event} in this ledger; `keepbook ledger` lists them", field="event")
+        raise NotFound(f"there is no entry {event} in this ledger", field="event")
     return row
 
 

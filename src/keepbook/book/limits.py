@@ -29,6 +29,16 @@ def clean_body(text: object) -> str:
     return body
 
 
+def clean_text(text: object, field: str, most: int) -> str:
+    """Running text, as it was said: only what no database can hold is refused."""
+    said = _readable(text, field)
+    if "\x00" in said:
+        raise Invalid(f"{field} holds a NUL character; remove it", field=field)
+    if len(said) > most:
+        raise Invalid(f"{field} must stay under {most:,} characters; this has {len(said):,}", field=field)
+    return said
+
+
 def clean_optional(text: object, field: str, high: int) -> str | None:
     """An optional line: none and the empty string both mean nothing."""
     return None if text is None or text == "" else clean_line(text, field, 1, high)

@@ -192,7 +192,9 @@ def to_memory(
     count, last_injected = references
     referenced = max(state.edited_at, state.last_confirmed_at or "", last_injected or "")
     since = max(version.recorded_at, state.last_confirmed_at or "")
-    faded = None if version.score is None else effective_score(version.score, since, now, preset.half_life_days)
+    faded = version.score
+    if faded is not None and state.confidence == "inferred":  # promoted, it is the person's word and stays
+        faded = effective_score(faded, since, now, preset.half_life_days)
     return Memory(
         id=id,
         category=state.category,
@@ -327,7 +329,7 @@ def find_row(tx: Tx, id: str) -> Any:
     """A memory's row by its exact id; forgotten ones too, purged ones not."""
     row = tx.conn.execute(_ONE, {"owner": tx.owner, "id": id}).first()
     if row is None:
-        raise NotFound(f"there is no memory {id!r} in this book; `keepbook list` shows what there is", field="id")
+        raise NotFound(f"there is no memory {id!r} in this book", field="id")
     return row
 
 
@@ -371,7 +373,7 @@ def resolve(tx: Tx, ref: object) -> str:
     matches = [(id_, content) for id_, content in tx.conn.execute(query) if wanted in fold(content)]
     if not matches:
         raise NotFound(
-            f"no active memory has the id {piece!r} or says {piece!r}; `keepbook list` shows what there is",
+            f"no active memory has the id {piece!r} or says {piece!r}",
             field="ref",
         )
     if len(matches) > 1:

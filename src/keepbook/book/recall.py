@@ -8,7 +8,7 @@ somebody did. For a past instant the same rules read the book as it was.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import func, select
 
@@ -46,6 +46,9 @@ class Wanted:
     idf: float
 
 
+Key = TypeVar("Key")
+
+
 # Rules
 
 
@@ -61,8 +64,8 @@ def check_query(query: object, limit: object) -> None:
 
 
 def rank(
-    found: Mapping[str, Mapping[str, float]], wanted: Sequence[Wanted]
-) -> list[tuple[str, float, tuple[str, ...]]]:
+    found: Mapping[Key, Mapping[str, float]], wanted: Sequence[Wanted]
+) -> list[tuple[Key, float, tuple[str, ...]]]:
     """(id, relevance, reasons) for each candidate, given the weight of every term it has."""
     whole = sum(want.idf for want in wanted if want.share == 1.0) or sum(want.idf for want in wanted)
     ranked = []
@@ -134,7 +137,7 @@ def recall_past(
     for held in weights.values():
         for term in held:
             counts[term] = counts.get(term, 0) + 1
-    wanted = _spelled(query_terms(query), counts, len(past), lambda _: counts)
+    wanted = spelled(query_terms(query), counts, len(past), lambda _: counts)
     by_id = {item.id: item for item in past}
     hits = []
     for id, relevance, reasons in rank(weights, wanted):
@@ -173,7 +176,7 @@ def _hit(memory: Memory, relevance: float, reasons: tuple[str, ...]) -> Hit:
     return Hit(**values, relevance=relevance, reasons=reasons)
 
 
-def _spelled(asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Any) -> list[Wanted]:
+def spelled(asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Any) -> list[Wanted]:
     """Each word as asked; one that stands nowhere as the close words that do."""
     wanted = []
     for term in asked:
@@ -194,7 +197,7 @@ def _wanted(tx: Tx, asked: Sequence[str]) -> list[Wanted]:
     counts = counts_up_to(tx, asked, COUNTED)
     some = select(memories.c.id).where(memories.c.owner == tx.owner, IS_ACTIVE).limit(COUNTED).subquery()
     total = tx.conn.execute(select(func.count()).select_from(some)).scalar() or 0
-    return _spelled(asked, counts, total, lambda term: _vocabulary(tx, term))
+    return spelled(asked, counts, total, lambda term: _vocabulary(tx, term))
 
 
 def _vocabulary(tx: Tx, term: str) -> list[str]:

@@ -101,19 +101,26 @@ _CARD_REST = re.compile(
 
 
 def _cards(text: str) -> Iterator[Secret]:
+    for groups in _card_shaped(text):
+        digits = "".join(group[0] for group in groups)
+        start, end = groups[0].start(), groups[-1].end()
+        if 13 <= len(digits) <= 19 and _is_card(digits, text[max(0, start - 40) : start], len(groups) > 1):
+            while rest := _CARD_REST.match(text, end):
+                end = rest.end()
+            yield Secret("card", start, end)
+
+
+def _card_shaped(text: str) -> Iterator[list[re.Match[str]]]:
+    """Runs of digits that stand alone, unless grouped like an amount, and runs within them grouped like a card."""
     for run in _digit_runs(text):
-        parts = [run[i:j] for i in range(len(run)) for j in range(i + 3, i + 6) if j <= len(run)]
-        for part in [run, *parts]:
-            start, end = part[0].start(), part[-1].end()
-            lengths = " ".join(str(len(group[0])) for group in part[:20])
-            if part is run and re.fullmatch("[123](?: 3)+", lengths):
-                continue  # an amount
-            if part is run or _CARD_GROUPS.fullmatch(lengths):
-                digits = "".join(group[0] for group in part[:20])
-                if 13 <= len(digits) <= 19 and _is_card(digits, text[max(0, start - 40) : start], len(part) > 1):
-                    while rest := _CARD_REST.match(text, end):
-                        end = rest.end()
-                    yield Secret("card", start, end)
+        if not re.fullmatch("[123](?: 3)+", _lengths(run)):
+            yield run
+        parts = (run[i:j] for i in range(len(run)) for j in range(i + 3, i + 6))
+        yield from (part for part in parts if _CARD_GROUPS.fullmatch(_lengths(part)))
+
+
+def _lengths(groups: list[re.Match[str]]) -> str:
+    return " ".join(str(len(group[0])) for group in groups)
 
 
 def _digit_runs(text: str) -> Iterator[list[re.Match[str]]]:
@@ -194,24 +201,22 @@ def _shaped(kind: str, patterns: list[str], text: str) -> Iterator[Secret]:
 
 # What is said to be a password or a code
 
-_PLACE = r"alarm|door|gate|garage|entry|entrance|building|house|flat|lock|locker|safe|vault|keypad|lift|elevator"
-_PASSWORD = r"""
-    passwor[dt]s? | passord(?:et)? | kennwort
-  | (?<![a-z])(?: passwd | pwd | pw | pass[ -]?phrase | contrase[nñ]a | clave | mot\ de\ passe
-      | (?:wi-?fi|wlan)[ -](?:key|schlüssel)
+_PLACE = "alarm|door|gate|garage|entry|entrance|lock|locker|safe|vault|keypad|lift|elevator"
+_NOUN = rf"""(?:
+    (?P<key> passwords | (?<![a-z])(?: clave | (?:wi-?fi|wlan)[ -](?:key|schlüssel)
       | (?:api|secret|access|private|license|encryption)[ _-]?(?:access[ _-]?)?key
       | (?:access|auth|api|refresh|session|bearer|bot)[ _-]?token
-      | (?:client|app|api|shared)[ _-]?secret )
-"""
-_CODE = rf"""
-    (?<![a-z])(?: pin(?:[ -]?(?:code|kode|number|nummer))? | pinkoden | geheimzahl | pass[ -]?code | cv[vc]2? | otp
+      | (?:client|app|api|shared)[ _-]?secret ))
+  | (?P<password> passwor[dt] | passord(?:et)? | kennwort | (?<![a-z])(?: passwd | pwd | pw | pass(?=\s*[:=])
+      | (?:wi-?fi|wlan)\ pass | pass[ -]?phrase | contrase[nñ]a | mot\ de\ passe ))
+  | (?P<code> (?<![a-z])(?: pin(?:[ -]?(?:code|kode|number|nummer))? | pinkoden | geheimzahl | pass[ -]?code
+      | cv[vc]2? | otp
       | (?:{_PLACE}|access|security|unlock|log-?in|sign-?in|verification|authentication|auth|one[ -]time|2fa|sms
           |backup|recovery|reset|zugangs|sicherheits|tür|dør|port)[ -]?(?:codes?|kode|koden|password)
       | your\ (?:\w+\ ){{0,2}}code
       | (?:code|kode|koden|código|combination)\ (?:for|to|of|on|til|på|für|zu|zur|zum|de|del)\ (?:\w+\ )?
-          (?:{_PLACE}|tür|dør|puerta|alarma)\w* )
-"""
-_NOUN = rf"(?: (?P<password>{_PASSWORD}) | (?P<code>{_CODE}) )"
+          (?:{_PLACE}|building|house|flat|cabin|office|tür|dør|puerta|alarma)\w* ))
+)"""
 _VALUE = r"""(?= ["'“”‘’„«`] (?P<quoted>[^"“”‘’„»`\n]{3,80}) ["'“”‘’»`] | (?P<value>\S{3,300}) )"""
 _STATED = re.compile(
     rf"""{_NOUN}
@@ -233,8 +238,9 @@ _BACKWARD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _DIGITAL = re.compile(r"[#*]?\d(?:[ -]?\d){2,9}[#*]?(?!\w)")
+_ANOTHER = re.compile(rf"(?:,| and| or| und| y| og)\s*({_DIGITAL.pattern})")
 _CLAUSE_ENDS = re.compile(r"""["'”’]?\s*(?:$|[.,;:!?)\n/]|(?:and|but|or|so|und|aber|y|pero|og|men|for|if)\b)""")
-_PLACEHOLDER = re.compile(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret\]|https?://", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret|https?://", re.IGNORECASE)
 _KEEPERS = _listed("1password lastpass keepass keepassxc")
 _ORDINARY = STOP_WORDS.union(
     _listed("""
@@ -242,7 +248,7 @@ _ORDINARY = STOP_WORDS.union(
         short shorter old older new newer simple complex easy hard unique different identical similar secret private
         public lost forgotten stolen gone broken written hidden known unknown set reset fine ok okay good better bad
         worse terrible awful ridiculous enough important mandatory optional missing empty blank useless common obvious
-        below above case random impossible never always nothing something mine
+        stupid silly below above case random impossible never always nothing something mine
         falsch richtig sicher unsicher schwach stark lang kurz neu alt weg vergessen geheim nicht noch
         feil riktig svakt sterkt langt kort nytt gammelt glemt borte hemmelig ikke
         incorrecta correcta segura insegura débil fuerte larga corta nueva vieja secreta fácil difícil
@@ -255,19 +261,29 @@ def _said(text: str) -> Iterator[Secret]:
         for found in pattern.finditer(text):
             start = found.start("quoted" if found["quoted"] else "value")
             value = (found["quoted"] or found["value"]).rstrip(".,;:)]}\"'`”’")
-            ends = None
+            stated = pattern is _STATED
             if found["code"] and (digits := _DIGITAL.match(text, start)):
                 # "the pin 4321" is a secret, "pin 2024 goals" is not.
-                ends = digits.end() if pattern is _STATED or _CLAUSE_ENDS.match(text, digits.end()) else None
-            elif found["quoted"] or _looks_made_up(value) or (pattern is _STATED and _stands_alone(text, start, value)):
-                ends = start + len(value)
-            if ends:
-                yield Secret("password" if found["password"] else "code", start, ends)
+                if stated or _CLAUSE_ENDS.match(text, digits.end()):
+                    yield Secret("code", start, digits.end())
+                    yield from _more_codes(text, digits.end())
+            elif _looks_made_up(value) or (found["password"] and stated and _could_be(found, value)):
+                yield Secret(_kind(found), start, start + len(value))
     for found in _BACKWARD.finditer(text):
         value = found["value"].strip("\"'“”‘’`(")
         if _looks_made_up(value) or (found["code"] and _DIGITAL.fullmatch(value)):
             start = found.start() + found["value"].index(value)
-            yield Secret("password" if found["password"] else "code", start, start + len(value))
+            yield Secret(_kind(found), start, start + len(value))
+
+
+def _kind(found: re.Match[str]) -> str:
+    return next(kind for kind in ("key", "password", "code") if found[kind])
+
+
+def _more_codes(text: str, end: int) -> Iterator[Secret]:
+    while found := _ANOTHER.match(text, end):
+        yield Secret("code", found.start(1), found.end())
+        end = found.end()
 
 
 def _looks_made_up(value: str) -> bool:
@@ -280,17 +296,21 @@ def _looks_made_up(value: str) -> bool:
     return digits >= 4 or capitals or (letters and (signs or digits > 0))
 
 
-def _stands_alone(text: str, start: int, value: str) -> bool:
-    """A word that ends its clause: "my password is swordfish", not "… is weak" nor "… is hard to guess"."""
+def _could_be(found: re.Match[str], value: str) -> bool:
+    """In quotes, or a word that ends its clause: "… is swordfish", not "… is weak" nor "… is hard to guess"."""
     word = value.casefold()
-    ordinary = word in _ORDINARY or word.endswith(("ed", "ing"))
-    return word.isalpha() and not ordinary and bool(_CLAUSE_ENDS.match(text, start + len(value)))
+    if word in _ORDINARY or word.endswith(("ed", "ing")) or _PLACEHOLDER.match(word):
+        return False
+    return bool(found["quoted"]) or (
+        word.isalpha() and bool(_CLAUSE_ENDS.match(found.string, found.start("value") + len(value)))
+    )
 
 
 # Words that open a wallet
 
 _SEED = re.compile(
-    r"\b(?:seed|recovery|mnemonic|backup|wallet)[ -]?(?:phrase|words?|seed|key)\b|\bmnemonic\b", re.IGNORECASE
+    r"\b(?:seed|recovery|mnemonic|backup|wallet)[ -]?(?:phrase|words?|seed|key)\b(?: phrase| words)?|\bmnemonic\b",
+    re.IGNORECASE,
 )
 _SEED_WORD = (
     r"(?:\d{1,2}[.):]?\s*)?(?!(?:the|and|for|was|were|are|not|but|from|has|had|have|your|our|her|his|she)\b)[a-z]{3,8}"
@@ -329,4 +349,6 @@ def _is_random(string: str) -> bool:
     changes = sum(one.isdigit() != two.isdigit() or (one.islower() and two.isupper()) for one, two in pairwise(plain))
     shares = [count / len(plain) for count in Counter(plain).values()]
     entropy = -sum(share * math.log2(share) for share in shares)
-    return changes >= 0.22 * len(plain) and entropy >= 3.3 and len(re.findall("[0-9]+", plain)) >= 3
+    return (
+        len(plain) >= 24 and changes >= 0.22 * len(plain) and entropy >= 3.3 and len(re.findall("[0-9]+", plain)) >= 3
+    )

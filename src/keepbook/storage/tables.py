@@ -241,5 +241,161 @@ likeness = _table(
     PrimaryKeyConstraint("owner", "key", "memory_id"),
 )
 
+# A chat of one owner. `session` names it for an outside agent; our own chats have none. `extracted_through` is the
+# watermark: the last turn that closing has read. `closing_until` is the lease of whoever is closing it.
+threads = _table(
+    "threads",
+    _owner(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("session", Word),
+    Column("agent", Word),
+    Column("preset", Word, nullable=False),
+    Column("title", Word),
+    Column("titled_by", Word, _one_of("titled_by", "person", "model", "rules")),
+    Column("state", Word, _one_of("state", "active", "idle", "archived"), nullable=False),
+    Column("incognito", Integer, CheckConstraint("incognito IN (0, 1)"), nullable=False),
+    Column("mode", Word),
+    Column("focus", Word),
+    Column("created_at", Word, nullable=False),
+    Column("touched_at", Word, nullable=False),
+    Column("deleted_at", Word),
+    Column("turns", Integer, nullable=False),
+    Column("summary", Word),
+    Column("extracted_through", Integer, nullable=False),
+    Column("closing_until", Word),
+    Column("closing_by", Word),
+    Column("failures", Integer, nullable=False),
+    Column("failure", Word),
+    Column("compressed_through", Integer, nullable=False),
+    Column("compressed", Word),
+    PrimaryKeyConstraint("owner", "id"),
+    CheckConstraint("extracted_through BETWEEN 0 AND turns", name="watermark_within_the_chat"),
+)
+_outside = threads.c.session.isnot(None)
+Index(
+    "threads_by_session",
+    threads.c.owner,
+    threads.c.session,
+    unique=True,
+    sqlite_where=_outside,
+    postgresql_where=_outside,
+)
+Index("threads_by_touch", threads.c.owner, threads.c.touched_at, threads.c.id)
+
+messages = _table(
+    "messages",
+    _owner(),
+    Column("thread_id", Word, nullable=False),
+    Column("turn", Integer, CheckConstraint("turn >= 1"), nullable=False),
+    Column("role", Word, _one_of("role", "user", "assistant", "tool", "system"), nullable=False),
+    Column("speaker", Word),
+    Column("text", Word, nullable=False),
+    Column("hidden", Word),
+    Column("parts", Word),
+    Column("at", Word, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "thread_id", "turn"),
+    ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
+)
+
+# The word index of what was said in chats, as `terms` is of memories.
+turn_terms = _table(
+    "turn_terms",
+    _owner(),
+    Column("term", Word, nullable=False),
+    Column("thread_id", Word, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("weight", Number, nullable=False),
+    PrimaryKeyConstraint("owner", "term", "thread_id", "turn"),
+)
+
+notes = _table(
+    "notes",
+    _owner(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("text", Word, nullable=False),
+    Column("thread_id", Word),
+    Column("turn", Integer),
+    Column("created_at", Word, nullable=False),
+    Column("updated_at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "id"),
+)
+
+# What waits for the person's word: proposals of a preset that asks first, and findings that a person's own
+# word stood against. A declined one stays, so that it is not proposed again.
+proposals = _table(
+    "proposals",
+    _owner(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("kind", Word, _one_of("kind", "proposal", "conflict"), nullable=False),
+    Column("status", Word, _one_of("status", "waiting", "accepted", "declined", "expired"), nullable=False),
+    Column("op", Word, _one_of("op", "add", "update", "forget"), nullable=False),
+    Column("memory_id", Word),
+    Column("category", Word),
+    Column("subject", Word),
+    Column("content", Word, nullable=False),
+    Column("score", Number),
+    Column("made_by", Word),
+    Column("thread_id", Word),
+    Column("turn_ids", Word, nullable=False, server_default="[]"),
+    Column("valid_from", Word),
+    Column("reason", Word),
+    Column("created_at", Word, nullable=False),
+    Column("decided_at", Word),
+    PrimaryKeyConstraint("owner", "id"),
+)
+Index("proposals_by_status", proposals.c.owner, proposals.c.status, proposals.c.created_at)
+
+# The owner's own choices that may hold personal words: memory switched off, topics never to be remembered.
+choices = _table(
+    "choices",
+    _owner(),
+    Column("name", Word, nullable=False),
+    Column("value", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "name"),
+)
+
+# The cost meter: tokens by month, operation and model.
+meter = _table(
+    "meter",
+    _owner(),
+    Column("month", Word, nullable=False),
+    Column("operation", Word, nullable=False),
+    Column("model", Word, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("tokens_in", Integer, nullable=False),
+    Column("tokens_out", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "month", "operation", "model"),
+)
+
+# Due work, without personal text, so that a job finds whom to serve before it serves anyone.
+due = _table(
+    "due",
+    _owner(),
+    Column("kind", Word, nullable=False),
+    Column("id", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "kind", "id"),
+)
+Index("due_by_time", due.c.at, due.c.owner)
+
 # What belongs to one owner, children first: the order in which it can be erased.
-OWNED = (terms, likeness, injected, injections, links, versions, memories, ledger, erasures)
+OWNED = (
+    turn_terms,
+    messages,
+    threads,
+    notes,
+    proposals,
+    choices,
+    meter,
+    due,
+    terms,
+    likeness,
+    injected,
+    injections,
+    links,
+    versions,
+    memories,
+    ledger,
+    erasures,
+)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Literal
 
-from keepbook.book.book import Book, Presets
+from keepbook.book.book import Book
 from keepbook.book.shape import to_json
 from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.presets import Argument, Preset
@@ -68,14 +68,12 @@ def _check_ceiling(tools: Sequence[Tool], limits: Iterable[int | None]) -> None:
 def _chosen(preset: Preset | str | None, book: Book) -> Preset:
     if isinstance(preset, Preset):
         return preset
-    with book._reading(preset) as (_, chosen, _):
-        return chosen
+    return book.preset(preset)
 
 
 def _worked_by_agent(book: Book, preset: Preset, thread_id: str | None) -> Book:
     """The same book on the agent's word, and under the preset of its tools, whatever the owner's own is."""
-    origin = replace(book.origin, actor="agent", thread_id=thread_id or book.origin.thread_id)
-    return Book(book._database, book.owner, origin, Presets(lambda _: preset, preset.name))
+    return book.acting(actor="agent", thread_id=thread_id or book.origin.thread_id).under(preset)
 
 
 @lru_cache(maxsize=64)
@@ -128,11 +126,11 @@ class ToolSet:
         return name in self._tools
 
     def __getitem__(self, name: str) -> Tool:
-        try:
-            return self._tools[name]
-        except KeyError:
-            known = ", ".join(self._tools)
-            raise NotFound(f"there is no tool {name[:60]!r}; the tools are {known}", code="unknown_tool") from None
+        for tool in self:  # not by hash: a model's JSON may name anything
+            if tool.name == name:
+                return tool
+        known = ", ".join(self._tools)
+        raise NotFound(f"there is no tool {str(name)[:60]!r}; the tools are {known}", code="unknown_tool")
 
     def __repr__(self) -> str:
         return f"<ToolSet: {', '.join(self._tools)}>"
@@ -156,7 +154,7 @@ class ToolSet:
         """The one place where an error becomes words for a model."""
         argument = _argument(error, tool)
         # The book calls its fields by its own names, and knows of a command line that a model has not got.
-        message = error.message.partition("; `keepbook ")[0]
+        message = error.message
         if argument and message.startswith((f"{error.field} ", f"{error.field}:")):
             message = f"`{argument}`{message.removeprefix(str(error.field))}"
         message = message[:1].upper() + message[1:].removesuffix(".") + "."
@@ -191,10 +189,14 @@ def _arguments(tool: Tool | None) -> Iterable[tuple[str, Argument]]:
 
 def _argument(error: KeepbookError, tool: Tool | None) -> str | None:
     """What the tool calls the field that is wrong."""
-    if tool is None or error.field is None or error.field in tool.arguments:
-        return error.field
-    filled = ARGUMENT_OF.get(error.field, error.field)
-    return next((name for name, bound in _arguments(tool) if bound.is_ == filled), None)
+    field = error.field
+    if tool is None or field is None or field in tool.arguments:
+        return field
+    filled = ARGUMENT_OF.get(field, field)
+    # A field of the book's that no argument fills would only puzzle a model.
+    return next(
+        (name for name, bound in _arguments(tool) if bound.is_ == filled), None if field in ARGUMENT_OF else field
+    )
 
 
 def _openai(tool: Tool) -> Schema:

@@ -25,6 +25,7 @@ Risk = Literal["low", "medium", "high"]
 Schema = dict[str, Any]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what every provider of models accepts
+_UNKEEPABLE = re.compile("[\0\ud800-\udfff]")  # JSON can say them, a database cannot
 _KINDS = {
     "string": "text",
     "integer": "a whole number",
@@ -270,8 +271,8 @@ def _read(reader: TypeAdapter[Any], value: Any, schema: Schema) -> Any:
         inside = isinstance(error, ValidationError) and error.errors()[0]["loc"]
         where = f" (at {'.'.join(map(str, inside))})" if inside else ""
         raise ValueError(f"must be {_expected(schema)}, not {_shown(value)}{where}") from None
-    if any("\0" in text for text in _texts(read)):
-        raise ValueError("holds the character NUL; remove it")
+    if any(_UNKEEPABLE.search(text) for text in _texts(read)):
+        raise ValueError("holds a broken character (NUL, or half of a surrogate pair); remove it")
     return read
 
 

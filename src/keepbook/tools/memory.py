@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Le
+from pydantic import Field
 
-from keepbook.book import owners
 from keepbook.book.book import Book
-from keepbook.book.memories import Memory, State, Version, Written, resolve
+from keepbook.book.memories import Memory, State, Version, Written
 from keepbook.book.shape import to_json
 from keepbook.book.when import in_words, zone_named
 from keepbook.tools.definition import READS, Annotations, Answer
 
 LIST_CHARS = 24_000
 """How much a listing says in words, some 6,000 tokens: the newest come in, the oldest are counted."""
+PAGE = 1000
 DETAIL_CHARS = 1_000
 """How much of one memory's detail a recall says in words; the data has all of it."""
 
@@ -91,7 +91,7 @@ def remember(
         )  # fmt: skip
         if written.unchanged:
             return _written(book, written, f"Already known {line(written)}. Nothing was written.")
-        said = f"Saved [{written.id}]: {_sentence(written.content)} {_from_when(written, _zone(book))}"
+        said = f"Saved [{written.id}]: {_sentence(written.content)} {_from_when(written, book.zone)}"
         if written.similar and not force:
             near = "\n".join(line(memory) for memory in written.similar)
             said += f"\nClose to it is:\n{near}\nIf one of these is out of date, update or forget it."
@@ -116,7 +116,7 @@ def update(
         if written.unchanged:
             return _written(book, written, f"It says so already: {line(written)}. Nothing was written.")
         verb = "Corrected" if correction else "Updated"
-        said = f"{verb} [{written.id}]: {_sentence(written.content)} {_from_when(written, _zone(book))}"
+        said = f"{verb} [{written.id}]: {_sentence(written.content)} {_from_when(written, book.zone)}"
         return _written(book, written, said)
 
 
@@ -153,10 +153,10 @@ def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> Answ
 
 def list_memories(book: Book, /, category: str | None = None) -> Answer:
     """What is stored right now, the newest last."""
-    page = book.list(category or None, limit=1000)
+    page = book.list(category or None, limit=PAGE)
     stored, total = list(page), page.total
     while page.next:
-        page = book.list(category or None, limit=1000, cursor=page.next)
+        page = book.list(category or None, limit=PAGE, cursor=page.next)
         stored += page
     if not stored:
         return Answer(f"Nothing is stored{f' under {category}' if category else ' yet'}.", _listed([], 0))
@@ -168,7 +168,7 @@ def list_memories(book: Book, /, category: str | None = None) -> Answer:
     return Answer("\n".join([said, *lines]), _listed(shown, total))
 
 
-def recall(book: Book, /, query: str, limit: Annotated[int, Ge(1), Le(200)] = 10) -> Answer:
+def recall(book: Book, /, query: str, limit: Annotated[int, Field(ge=1, le=200)] = 10) -> Answer:
     """Search everything stored, best answer first."""
     hits = book.recall(query, limit)
     if not hits:
@@ -183,11 +183,11 @@ def recall(book: Book, /, query: str, limit: Annotated[int, Ge(1), Le(200)] = 10
 
 def history(book: Book, /, memory: str) -> Answer:
     """Every version of one memory, oldest first."""
-    with book._database.read(book.owner) as tx:
-        id = resolve(tx, memory)
-    known, zone = book.get(id), _zone(book)
+    id = book.find(memory)
+    known, zone = book.get(id), book.zone
     count = f"{len(known.versions)} versions, oldest first" if len(known.versions) > 1 else "1 version"
-    said = [f"[{id}] has {count}" + ("" if known.state == "active" else f" and is {_PUT_AWAY[known.state]}") + ":"]
+    away = f" ({_PUT_AWAY[known.state]})" if known.state in _PUT_AWAY else ""
+    said = [f"[{id}]{away} has {count}:"]
     said += [_told(version, zone) for version in known.versions]
     return Answer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
 
@@ -233,16 +233,11 @@ def _confidence(book: Book, given: str | None) -> str | None:
     return "inferred" if book.origin.source == "inferred" else given
 
 
-def _zone(book: Book) -> str:
-    with book._database.read(book.owner) as tx:
-        return owners.zone_name(tx)
-
-
 def _moment(book: Book, said: str | None, field: str) -> str | None:
     """A date or plain words ("last Friday"), as said now where the owner lives."""
     if not said or not said.strip():
         return None
-    return in_words(said, moment=book._database.clock(), zone=_zone(book), end=field == "until", field=field)
+    return in_words(said, moment=book.now, zone=book.zone, end=field == "until", field=field)
 
 
 def _day(moment: datetime, zone: str) -> str:

@@ -10,11 +10,12 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
 
-from keepbook.doors.cli import desk, health, moving, quickstart, reading, writing
+from keepbook.doors.cli import audit, desk, doctor, health, moving, quickstart, reading, writing
 from keepbook.errors import Conflict, KeepbookError
 
 app = typer.Typer(
@@ -25,8 +26,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 desk.global_options(app, root=True)
-for part in (writing, reading, moving, health, quickstart):
+for part in (quickstart, doctor, writing, reading, moving, audit, health):
     part.register(app)
+
+# What typer raises for a line it cannot read: it names only the leaves of that tree in public.
+_Misuse: Any = typer.BadParameter.mro()[2]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,7 +52,7 @@ def _run(args: list[str], report: "_Report") -> int:
         code = app(args, prog_name="keepbook", standalone_mode=False)
     except typer.Abort:
         return report.say(1, "stopped", "stopped")
-    except typer.BadParameter.__mro__[1] as error:  # UsageError, which typer has but does not name in public
+    except _Misuse as error:
         return report.usage(error)
     except BrokenPipeError:
         raise
@@ -110,7 +114,5 @@ class _Report:
 
 def _hush() -> None:
     """Python flushes stdout once more on its way out; let that go nowhere."""
-    try:
+    with suppress(OSError, ValueError):  # where stdout is no real file there is nothing to hush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # stdout is not a real file: nothing will be flushed into a pipe
-        pass

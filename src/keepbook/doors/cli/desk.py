@@ -35,7 +35,8 @@ More = ParamSpec("More")
 Work = Callable[..., None]
 
 # The sections of `keepbook --help`.
-WRITE, READ, LOOK_BACK, CARRY, CARE = "Write", "Read", "Look back", "Carry away", "Take care"
+BEGIN, WRITE, READ, LOOK_BACK = "Begin", "Write", "Read", "Look back"
+CARRY, CARE = "Carry away", "Take care"
 _ANYWHERE = "Before or after any command"
 
 
@@ -80,9 +81,7 @@ _OPTIONS: dict[str, Any] = {
     "preset": Annotated[
         str | None, _option("--preset", metavar="NAME", help="general, coach, advisor, assistant, or yours.")
     ],
-    "zone": Annotated[
-        str | None, _option("--zone", metavar="ZONE", help="Time zone of dates, such as Europe/Oslo.")
-    ],
+    "zone": Annotated[str | None, _option("--zone", metavar="ZONE", help="Time zone of dates, such as Europe/Oslo.")],
     "at": Annotated[
         str | None,
         _option("--at", metavar="MOMENT", hidden=True, help="The moment dates in words are said at."),
@@ -94,9 +93,7 @@ _PARAMETERS = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
     for name, annotation in _OPTIONS.items()
 ]
-_CONTEXT = inspect.Parameter(
-    "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-)
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
 
 
 def global_options(app: typer.Typer, *, root: bool = False) -> None:
@@ -127,9 +124,7 @@ def group(app: typer.Typer, name: str, *, panel: str, words: str) -> typer.Typer
     return inner
 
 
-def command(
-    app: typer.Typer, name: str, work: Work, *, panel: str | None = None, writes: bool = False
-) -> None:
+def command(app: typer.Typer, name: str, work: Work, *, panel: str | None = None, writes: bool = False) -> None:
     """Make a function a command. Its first argument is the desk; the rest comes from the line."""
     own = list(inspect.signature(work).parameters.values())[1:]
     own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
@@ -161,11 +156,11 @@ def _version(wanted: bool | None) -> None:
 
 def version() -> str:
     # Reading package metadata costs more than most commands, and few ask.
-    from importlib.metadata import PackageNotFoundError, version as installed
+    from importlib import metadata
 
     try:
-        return installed("keepbook")
-    except PackageNotFoundError:
+        return metadata.version("keepbook")
+    except metadata.PackageNotFoundError:
         return "from source, not installed"
 
 
@@ -271,9 +266,14 @@ class Desk:
 
     # What goes out
 
+    @property
+    def program(self) -> str:
+        """How to call the program again, for the same book."""
+        return self.given.program()
+
     @cached_property
     def paper(self) -> Paper:
-        return Paper(zone=self.zone, now=datetime.now(UTC), program=self.given.program())
+        return Paper(zone=lambda: self.zone, now=datetime.now(UTC), program=self.program)
 
     def answer(
         self,

@@ -1,20 +1,15 @@
-"""Commands that take care: verify, audit, doctor, configure, db upgrade and check, bench."""
+"""Commands that take care of a book and of what is under it: verify, configure, db, bench."""
 
-import os
-import shutil
 import sqlite3
-import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli import reports
-from keepbook.doors.cli.desk import CARE, Desk, command, group, version
-from keepbook.doors.cli.paper import Paper, count, ink
-from keepbook.errors import Invalid, KeepbookError, NotFound
+from keepbook.doors.cli.desk import CARE, Desk, command, group
+from keepbook.doors.cli.paper import AMBER, Paper, count, ink
+from keepbook.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from keepbook.book.verify import Verification
@@ -22,10 +17,8 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     command(app, "verify", verify, panel=CARE)
-    command(app, "audit", audit, panel=CARE)
-    command(app, "doctor", doctor, panel=CARE)
     command(app, "configure", configure, panel=CARE, writes=True)
-    database = group(app, "db", panel=CARE, words="The database under the books.")
+    database = group(app, "db", panel=CARE, words="Upgrade or check the database under the books.")
     command(database, "upgrade", upgrade, writes=True)
     command(database, "check", check)
     bench = group(app, "bench", panel=CARE, words="Measure Keepbook on this machine.")
@@ -40,18 +33,6 @@ def verify(desk: Desk) -> None:
         raise typer.Exit(1)
 
 
-def audit(desk: Desk) -> None:
-    """Report what a careful person would tidy up."""
-    found = desk.book.audit()
-    if desk.as_json:
-        # The book is open by now, and with it this.
-        from keepbook.book.shape import to_json
-
-        desk.json({"clean": found.clean} | to_json(found))
-        return
-    reports.audited(desk.paper, found, lambda id: desk.book.get(id).content)
-
-
 def configure(desk: Desk) -> None:
     """Set the owner's own preset (--preset) and time zone (--zone)."""
     given = desk.given
@@ -60,9 +41,6 @@ def configure(desk: Desk) -> None:
     desk.book.configure(preset=given.preset, zone=given.zone)
     answer = {"owner": desk.book.owner, "preset": given.preset, "zone": given.zone}
     desk.answer({name: value for name, value in answer.items() if value is not None}, _configured)
-
-
-# The database
 
 
 def upgrade(desk: Desk) -> None:
@@ -86,21 +64,56 @@ def check(desk: Desk) -> None:
         raise typer.Exit(1)
 
 
+def bench_memory(
+    desk: Desk,
+    owners: Annotated[int, typer.Option("--owners", min=1, help="Grow to this many owners.")] = 100_000,
+    postgres: Annotated[
+        str | None, typer.Option("--postgres", metavar="URL", help="Measure the growth on this server too.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller, for a first look.")] = False,
+) -> None:
+    """Measure remember, block, list and the growth in owners against bare sqlite3."""
+    # The bench reaches down everywhere and is loaded only when asked for.
+    from keepbook.bench.memory import main as run
+
+    run(owners=owners, postgres=postgres, json=desk.as_json, quick=quick)
+
+
 def _damage(path: Path, busy_seconds: float) -> list[str]:
     """What SQLite finds wrong with its own pages and keys."""
     with closing(sqlite3.connect(path, timeout=busy_seconds)) as connection:
-        found = [row[0] for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
         found += [f"{row[0]}: a row without its {row[2]}" for row in connection.execute("PRAGMA foreign_key_check")]
     return found
 
 
-# The doctor
+# What was found
 
 
-def doctor(desk: Desk) -> None:
-    """Tell what is configured, what works and what to do."""
-    checks = _checks(desk)
-    answer = {"ok": all(each.ok for each in checks), "checks": checks}
-    desk.answer(answer, reports.examined) if desk.as_json else reports.examined(Paper.plain(), answer)
-    if not answer["ok"]:
-        raise typer.Exit(1)
+def _verified(paper: Paper, result: "Verification") -> None:
+    entries = count(result.entries, "entry", "entries")
+    if result.ok:
+        paper.put(f"The ledger holds: {entries}, each standing on the one before it.")
+        return
+    paper.put(ink(f"The ledger is broken at entry {result.broken}: {result.why}.", AMBER))
+    paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
+
+
+def _configured(paper: Paper, answer: dict[str, str]) -> None:
+    chosen = ", ".join(f"{name} {answer[name]}" for name in ("preset", "zone") if name in answer)
+    paper.put(ink(f"Set for {answer['owner']}: {chosen}."))
+
+
+def _upgraded(paper: Paper, answer: dict[str, Any]) -> None:
+    took = f"took the steps {', '.join(answer['steps'])}; " if answer["steps"] else ""
+    paper.put(ink(f"{answer['place']}: {took}schema {answer['schema']} is up to date."))
+
+
+def _checked(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put(ink(f"{answer['place']}: {answer['engine']}, {answer['size']}, schema {answer['schema']}."))
+    if answer["ok"]:
+        paper.put("Reachable, prepared for this version, and whole.")
+        return
+    for line in answer["damage"]:
+        paper.put(ink(f"  {line}", AMBER))
+    paper.put(ink("The file is damaged. Restore a backup, or save what can be read: "), paper.hint("export", "FILE"))

@@ -10,18 +10,19 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from keepbook.doors.cli.desk import CARRY, Desk, command
 from keepbook.doors.cli.paper import Paper, count, ink, visible
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from keepbook.book.erase import Receipt
     from keepbook.book.transfer import Imported
 
@@ -46,10 +47,10 @@ def export(
     """Write one owner's whole book as JSON Lines."""
     if file == "-":
         with working("Exporting") as told:
-            desk.book.export(_Counted(_utf8(sys.stdout), told))
+            desk.book.export(_counted(_utf8(sys.stdout), told))
         return
     with new_file(file, force=force) as path, working("Exporting") as told, path.open("w", encoding="utf-8") as out:
-        lines = desk.book.export(_Counted(out, told))
+        lines = desk.book.export(_counted(out, told))
         _to_disk(out)
     desk.answer({"file": file, "lines": lines}, _exported)
 
@@ -148,9 +149,11 @@ def _erased(paper: Paper, receipt: "Receipt") -> None:
 @contextmanager
 def new_file(name: str, *, force: bool) -> Iterator[Path]:
     """A file to fill; it takes its name when all went well, and leaves nothing behind when not."""
-    target = Path(name).expanduser()
+    target = Path(name).expanduser().resolve()  # a link stays one: what it points to is replaced
     if target.is_dir():
         raise Invalid(f"{target} is a folder; name a file in it", field="file")
+    if target.exists() and not target.is_file():
+        raise Invalid(f"{target} is not a plain file; choose another name", field="file")
     if target.exists() and not force:
         raise Conflict(f"{target} exists; choose another name, or replace it with --force", code="exists")
     if not target.parent.is_dir():
@@ -172,22 +175,21 @@ def new_file(name: str, *, force: bool) -> Iterator[Path]:
 def reading(name: str) -> Iterator[Iterable[str]]:
     """The lines of a file or of stdin."""
     if name == "-":
-        yield _utf8(sys.stdin)
+        yield _utf8(sys.stdin, "utf-8-sig")
         return
     path = Path(name).expanduser()
     try:
-        stream = path.open(encoding="utf-8")
+        stream = path.open(encoding="utf-8-sig")  # some editors begin a file with a mark
     except OSError as error:
         raise NotFound(f"cannot read {path} ({error.strerror}); check its name and permissions", field="file") from None
     with stream:
         yield stream
 
 
-def _utf8(stream: TextIO) -> TextIO:
-    """Exports are UTF-8 with plain line ends wherever they go."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="strict", newline="\n")
+def _utf8(stream: TextIO, encoding: str = "utf-8") -> TextIO:
+    """Exports are UTF-8 with plain line ends, whatever the terminal speaks."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(encoding=encoding, errors="strict", newline="\n")
     return stream
 
 
@@ -214,7 +216,7 @@ def _to_disk(out: TextIO) -> None:
 class _Telling:
     """How far a long work is."""
 
-    def __init__(self, progress: Progress | None, what: str) -> None:
+    def __init__(self, progress: "Progress | None", what: str) -> None:
         self._progress, self._what = progress, what
         self._task = None if progress is None else progress.add_task(what, total=None)
 
@@ -225,12 +227,15 @@ class _Telling:
 
 @contextmanager
 def working(what: str) -> Iterator[_Telling]:
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield _Telling(None, what)
         return
+    # Half of what loading this module would cost, for a line that few runs show.
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     parts = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*parts, console=console, transient=True) as progress:
+    with Progress(*parts, console=Console(stderr=True), transient=True) as progress:
         yield _Telling(progress, what)
 
 
@@ -244,6 +249,10 @@ class _Counted:
         self._number += 1
         self._told.lines(self._number)
         return self._stream.write(text)
+
+
+def _counted(stream: TextIO, told: _Telling) -> TextIO:
+    return cast(TextIO, _Counted(stream, told))  # an export only ever writes
 
 
 def _told(stream: Iterable[str], told: _Telling) -> Iterator[str]:

@@ -7,11 +7,13 @@ says so in words. Colour never carries a meaning alone. Into a pipe goes plain t
 import os
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -52,27 +54,46 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def share(number: float) -> str:
+    """A number from 0 to 1 in two digits: .82."""
+    return f"{number:.2f}".removeprefix("0")
+
+
 class Paper:
     """Where an answer is written, and what its words depend on: the zone, the moment, the program's name."""
 
-    def __init__(self, *, zone: str, now: datetime, program: str = "keepbook") -> None:
-        self.zone = ZoneInfo(zone)
+    def __init__(self, *, zone: Callable[[], str], now: datetime, program: str = "keepbook") -> None:
+        self._ask_zone = zone
         self.now = now
         self.program = program
         width = None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _UNBOUNDED
         self.console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self._ask_zone())  # asked late: many answers show no date
 
     @property
     def fancy(self) -> bool:
         """Whether the lines of a drawing can be written in the encoding at hand."""
         return self.console.encoding.lower().startswith("utf")
 
-    def put(self, *parts: RenderableType) -> None:
-        """One line (or one table); text breaks between words where the terminal ends."""
-        whole = Text.assemble(*parts) if all(isinstance(part, Text | str) for part in parts) else parts[0]
-        if isinstance(whole, Text):
-            whole.overflow = "fold"
-        self.console.print(whole)
+    def put(self, *parts: Text | str) -> None:
+        """One line; it breaks between words where the terminal ends."""
+        line = Text.assemble(*parts)
+        line.overflow = "fold"
+        self.console.print(line)
+
+    def sheet(self, table: RenderableType, *, indent: int = 0) -> None:
+        if indent:
+            table = Padding(table, (0, 0, 0, indent), expand=False)
+        if self.console.is_terminal:
+            self.console.print(table)
+            return
+        with self.console.capture() as drawn:
+            self.console.print(table)
+        # Cells are filled up with blanks, which a program reading lines does not expect.
+        self.console.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
 
     def gap(self) -> None:
         self.console.print()
@@ -106,6 +127,13 @@ class Paper:
         at_midnight = local.timetz().replace(tzinfo=None) == datetime.min.time()
         last_tick = (local + timedelta(microseconds=1)).date() != local.date()
         return self.day(moment) if at_midnight or last_tick else self.clock(moment)
+
+
+def grid(*, text: int, count: int = 2) -> Table:
+    """Columns without heads."""
+    table = columns(*[""] * count, text=text)
+    table.show_header = False
+    return table
 
 
 def columns(*heads: str, text: int) -> Table:

@@ -123,7 +123,12 @@ def as_of(desk: Desk, known: Known = None, valid: Valid = None) -> None:
     # The book is open by now, and with it this.
     from keepbook.book.when import parse_stamp
 
-    sheets.past(desk.paper, kept, known=then and parse_stamp(then), valid=about and parse_stamp(about))
+    sheets.past(
+        desk.paper,
+        kept,
+        known=parse_stamp(then) if then else None,
+        valid=parse_stamp(about) if about else None,
+    )
 
 
 def ledger(

@@ -8,11 +8,23 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from keepbook.doors.cli.paper import AMBER, GONE, HEAD, ID, META, PENCIL, Paper, columns, count, dotted, ink
+from keepbook.doors.cli.paper import (
+    AMBER,
+    GONE,
+    HEAD,
+    ID,
+    META,
+    PENCIL,
+    Paper,
+    columns,
+    count,
+    dotted,
+    grid,
+    ink,
+    share,
+)
 
 if TYPE_CHECKING:
     from keepbook.book.block import Fate, Rendered
@@ -87,7 +99,7 @@ _UNCHANGED = {
 
 
 def linked(paper: Paper, link: "Link", verb: str) -> None:
-    joined = [ink(link.from_id, ID), f" {link.relation} ", ink(link.to_id, ID)]
+    joined: list[Text | str] = [ink(link.from_id, ID), f" {link.relation} ", ink(link.to_id, ID)]
     if link.event is None:
         paper.put("Linked already: ", *joined, ", link ", ink(link.id, ID), ". Nothing was written.")
         return
@@ -139,7 +151,7 @@ def memories(paper: Paper, kept: Sequence["Memory"], fates: Mapping[str, "Fate"]
     for memory in kept:
         row: list[RenderableType] = [ink(memory.id, ID), entry(paper, memory, fates)]
         table.add_row(*row, ink(memory.category, META), ink(paper.age(memory.recorded_at), META))
-    paper.put(table)
+    paper.sheet(table)
 
 
 def entry(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None, *more: str) -> RenderableType:
@@ -154,10 +166,11 @@ def entry(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = N
 
 
 def marks(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None) -> list[Text]:
-    """The words for all that is not normal about a memory; most have none."""
+    """The words for all that is not normal about a memory; most have none. `fates` says what a new chat gets,
+    and is left out where today does not matter."""
     found: list[Text] = []
     if memory.source == "extracted" and memory.effective_score is not None:
-        found.append(ink(f"found in a chat, score {memory.effective_score:.2f}"[:-1].replace("0.", "."), PENCIL))
+        found.append(ink(f"found in a chat, score {share(memory.effective_score)}", PENCIL))
     elif memory.confidence == "inferred":
         found.append(ink("inferred", PENCIL))
     if memory.source == "imported":
@@ -170,13 +183,15 @@ def marks(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = N
         found.append(ink(_not_now(paper, memory), AMBER))
     elif memory.valid_until is not None:
         found.append(ink(f"true until {paper.edge(memory.valid_until)}", META))
-    if memory.stale and memory.state == "active":
+    if fates is not None and memory.stale and memory.state == "active":
         found.append(ink(f"not used for {(paper.now - memory.last_referenced_at).days} days", AMBER))
     if memory.scope:
         found.append(ink(f"only for {memory.scope}", META))
     fate = (fates or {}).get(memory.id)
     if fate is not None and fate.place != "in_block":
-        found.append(ink(f"{'recall only' if fate.place == 'recall_only' else 'not in the block'}: {fate.reason}", META))
+        found.append(
+            ink(f"{'recall only' if fate.place == 'recall_only' else 'not in the block'}: {fate.reason}", META)
+        )
     return found
 
 
@@ -212,10 +227,9 @@ def hits(paper: Paper, found: Sequence["Hit"]) -> None:
     table = columns("id", "memory", "category", "fit", text=1)
     for hit in found:
         reasons = [reason for reason in hit.reasons if reason != "not true now"]
-        fit = f"{hit.relevance:.2f}".removeprefix("0")
         row: list[RenderableType] = [ink(hit.id, ID), entry(paper, hit, None, *reasons)]
-        table.add_row(*row, ink(hit.category, META), ink(fit, META))
-    paper.put(table)
+        table.add_row(*row, ink(hit.category, META), ink(share(hit.relevance), META))
+    paper.sheet(table)
 
 
 def past(paper: Paper, kept: Sequence["Memory"], *, known: datetime | None, valid: datetime | None) -> None:
@@ -238,25 +252,23 @@ def detailed(paper: Paper, memory: "Detailed", others: Mapping[str, str]) -> Non
     paper.put(ink(memory.id, ID), "  ", dotted([*tags, f"version {memory.version}"]))
     said = ink(memory.content, HEAD if memory.state == "active" else GONE)
     paper.put(said)
-    if remarks := marks(paper, memory):
+    if remarks := marks(paper, memory, {}):
         paper.put(dotted(remarks))
     paper.gap()
-    facts = columns("", "", text=1)
-    facts.show_header = False
+    facts = grid(text=1)
     for name, words in _facts(paper, memory):
         facts.add_row(ink(name, META), ink(words))
-    paper.put(Padding(facts, (0, 0, 0, 2), expand=False))
+    paper.sheet(facts, indent=2)
     if memory.links:
         paper.gap()
         paper.put("Links")
-        table = columns("", "", "", "", text=3)
-        table.show_header = False
+        table = grid(text=3, count=4)
         for link in memory.links:
             out = link.from_id == memory.id
             other = link.to_id if out else link.from_id
             way = link.relation if out else f"{link.relation} (from there)"
             table.add_row(ink(link.id, META), ink(way), ink(other, ID), ink(others.get(other)))
-        paper.put(Padding(table, (0, 0, 0, 2), expand=False))
+        paper.sheet(table, indent=2)
     paper.gap()
     paper.put("History: ", paper.hint("history", memory.id))
 
@@ -305,36 +317,38 @@ def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool) -> None:
     if not entries:
         paper.put("No entry fits." if narrowed else "The ledger is empty: nothing has been written yet.")
         return
-    table = columns("№", "when", "who", "what", text=3)
+    table = grid(text=1)
     table.columns[0].justify = "right"
     for line in entries:
-        who = f"{ACTORS.get(line.actor, line.actor)} · {line.door}"
-        table.add_row(
-            ink(str(line.event), HEAD), ink(paper.clock(line.at), META), ink(who, META), _happened(line)
-        )
-    paper.put(table)
+        who = [ACTORS.get(line.actor, line.actor), line.door]
+        if line.thread_id:
+            who.append(f"chat {line.thread_id}")
+        head = Text.assemble(ink(paper.clock(line.at), META), "  ", dotted(who), "  ", _happened(line))
+        table.add_row(ink(str(line.event), HEAD), Group(head, *_wording(line)))
+    paper.sheet(table)
     if entries[-1].event > 1 and not narrowed:
         paper.gap()
         paper.put("Earlier: ", paper.hint("ledger", "--before", entries[-1].event))
 
 
-def _happened(line: "Entry") -> RenderableType:
-    if line.action == "undo":
-        did = f"undid {line.undoes}"
-    else:
-        did = ACTIONS.get(line.action, line.action)
-    if line.link_id is not None:
-        relation = (line.after or line.before or {}).get("relation", "")
-        ends = (ink(line.memory_id, ID), f" {relation} ", ink(line.other_id, ID))
-        return Text.assemble(f"{did} ", *ends, ink(f" ({line.link_id})", META))
-    head = Text.assemble(f"{did} ", ink(line.memory_id, ID))
+def _happened(line: "Entry") -> Text:
+    did = f"undid {line.undoes}:" if line.action == "undo" else ACTIONS.get(line.action, line.action)
+    if line.link_id is None:
+        return Text.assemble(f"{did} ", ink(line.memory_id, ID))
+    relation = (line.after or line.before or {}).get("relation", "")
+    ends = (ink(line.memory_id, ID), f" {relation} ", ink(line.other_id, ID))
+    return Text.assemble(f"{did} ", *ends, ink(f" (link {line.link_id})", META))
+
+
+def _wording(line: "Entry") -> list[RenderableType]:
+    """What a memory says after an entry; where the entry changed it, the old words and the new."""
+    if line.link_id is not None or line.memory_id is None:
+        return []
     before, after = (line.before or {}).get("content"), (line.after or {}).get("content")
     if before and after and before != after:
-        return Group(head, Text.assemble("− ", ink(before, GONE)), Text.assemble("+ ", ink(after)))
-    if after or before:
-        return Group(head, Text.assemble("  ", ink(after or before, META)))
-    return Group(head, ink("  its text is gone", META)) if line.memory_id else head
-
-
-def indented(table: Table) -> Padding:
-    return Padding(table, (0, 0, 0, 2), expand=False)
+        change = grid(text=1)
+        change.padding = (0, 1, 0, 0)
+        change.add_row("−", ink(before, GONE))
+        change.add_row("+", ink(after))
+        return [change]
+    return [ink(after or before or "its text is gone", META)]

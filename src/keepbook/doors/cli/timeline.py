@@ -5,14 +5,15 @@ thin bar is the lag between being true and being told. An arrow means "still". D
 so nothing is told by the drawing alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.text import Text
 
-from keepbook.doors.cli.paper import GONE, HEAD, META, Paper, count, dotted, ink
+from keepbook.doors.cli.paper import GONE, HEAD, META, Paper, count, dotted, grid, ink
 from keepbook.doors.cli.sheets import SOURCES
 
 if TYPE_CHECKING:
@@ -59,41 +60,40 @@ def lanes(versions: Sequence["Version"]) -> list[Lane]:
 def history(paper: Paper, versions: Sequence["Version"]) -> None:
     """Every version, oldest first."""
     drawn = lanes(versions)
-    ends = [lane.until for lane in drawn if lane.until is not None]
     first = min(min(lane.version.valid_from, lane.version.recorded_at) for lane in drawn)
-    last = max([paper.now, *ends])
-    told = _teller(paper, first, last)
-    room = paper.console.width - _LABEL - 2 * len(told(first)) - 8
-    scale = _Scale(first, last, min(WIDEST, room), paper.fancy)
-    if len(told(first)) <= 8:  # times alone: the day has to stand somewhere
+    last = max([paper.now, *(lane.until for lane in drawn if lane.until is not None)])
+    told, length = _teller(paper, first, last)
+    scale = _Scale(first, last, min(WIDEST, paper.console.width - _LABEL - 2 * length - 11), paper.fancy)
+    if length < len("12 Mar 2026"):  # times alone: the day has to stand somewhere
         paper.put(ink(paper.day(first), META))
+    table = grid(text=1)
     for lane in drawn:
-        _put_lane(paper, lane, scale, told)
+        table.add_row(ink(f"{lane.version.version:>2}", META), Group(*_rows(paper, lane, scale, told)))
+    paper.sheet(table)
 
 
-def _put_lane(paper: Paper, lane: Lane, scale: "_Scale", told: Callable[[datetime], str]) -> None:
+def _rows(paper: Paper, lane: Lane, scale: "_Scale", told: Callable[[datetime], str]) -> Iterator[Text]:
     version = lane.version
-    said = "its text is gone" if version.content is None else version.content
     style = GONE if not lane.holds else HEAD if version.retired_at is None else ""
-    paper.put(Text.assemble(ink(f"{version.version:>2}  ", META), ink(said, style)))
+    yield ink("its text is gone" if version.content is None else version.content, style)
+    arrow = "→" if paper.fancy else ">"
+
+    def row(label: str, bar: str, start: datetime, end: datetime | None) -> Text:
+        dates = f"{told(start)} {arrow} {'still' if end is None else told(end)}"
+        return Text.assemble(ink(f"{label:<{_LABEL}}  ", META), f"{bar}  " if bar else "", ink(dates, META))
+
     if lane.holds:
-        end = "still" if lane.until is None else told(lane.until)
-        drawn = scale.bar(0, version.valid_from, lane.until)
-        paper.put(_row("true", drawn, f"{told(version.valid_from)} → {end}", paper))
-    lag = scale.bar(2, version.valid_from, version.recorded_at) if version.recorded_at > version.valid_from else ""
+        yield row("true", scale.bar(0, version.valid_from, lane.until), version.valid_from, lane.until)
     kept = scale.bar(1, version.recorded_at, version.retired_at)
-    end = "still" if version.retired_at is None else told(version.retired_at)
-    drawn = lag[: len(kept) - len(kept.lstrip())] + kept[len(lag[: len(kept) - len(kept.lstrip())]) :]
-    paper.put(_row("in the book", drawn, f"{told(version.recorded_at)} → {end}", paper))
-    paper.put(Text.assemble(" " * 4, dotted(_remarks(paper, lane))))
+    if version.recorded_at > version.valid_from:
+        lag = scale.bar(2, version.valid_from, version.recorded_at)
+        before = len(kept) - len(kept.lstrip())
+        kept = lag[:before] + kept[before:]
+    yield row("in the book", kept, version.recorded_at, version.retired_at)
+    yield dotted(_remarks(lane))
 
 
-def _row(label: str, drawn: str, dates: str, paper: Paper) -> Text:
-    dates = dates if paper.fancy else dates.replace("→", ">")
-    return Text.assemble(" " * 4, ink(f"{label:<{_LABEL}}  ", META), f"{drawn}  " if drawn.strip() else "", ink(dates, META))
-
-
-def _remarks(paper: Paper, lane: Lane) -> list[str]:
+def _remarks(lane: Lane) -> list[str]:
     version = lane.version
     said = [SOURCES.get(version.source, version.source)]
     lag = version.recorded_at - version.valid_from
@@ -112,11 +112,16 @@ def _remarks(paper: Paper, lane: Lane) -> list[str]:
     return said
 
 
-def _teller(paper: Paper, first: datetime, last: datetime) -> Callable[[datetime], str]:
-    """Dates as exact as the span needs: times within a day, days over weeks."""
+def _teller(paper: Paper, first: datetime, last: datetime) -> tuple[Callable[[datetime], str], int]:
+    """Dates as exact as the span needs (times within a day, days over weeks), and how long they get."""
+    within = last - first
+    if within < timedelta(minutes=1):
+        return lambda moment: f"{moment.astimezone(paper.zone):%H:%M:%S.%f}"[:-5], len("09:19:05.1")
     if first.astimezone(paper.zone).date() == last.astimezone(paper.zone).date():
-        return lambda moment: f"{moment.astimezone(paper.zone):%H:%M:%S}"
-    return paper.clock if last - first < timedelta(days=3) else paper.day
+        return lambda moment: f"{moment.astimezone(paper.zone):%H:%M:%S}", len("09:19:05")
+    if within < timedelta(days=3):
+        return paper.clock, len("12 Mar 2026 09:19")
+    return paper.day, len("12 Mar 2026")
 
 
 class _Scale:

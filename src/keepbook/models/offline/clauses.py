@@ -188,7 +188,9 @@ _NAME = r"[A-ZÀ-ÖØ-Þ][\w'À-ÿ-]+"
 _SUBJECT = (
     r"(?:(?:I|i|we|We|he|she|they|it|there|my|our|My|Our|this|that|everyone|nobody)(?:'(?:m|ve|re|s|d|ll))?\b"
     r"|(?:the|The)\s+[a-z][\w'-]*(?:\s+[a-z]+)?\s+(?:is|are|was|has|have|goes?|needs?|starts?|will|won't|can|can't|does)\b"
-    rf"|{_NAME}(?:\s+{_NAME})?(?:'s|\s+(?:and\s+I\b|is|are|was|has|does|will|can|wants|needs|works|signs|handles|runs|lives|goes|starts|manages|approves|drives|plays|takes|pays|owns|teaches|likes|hates|prefers|gets|comes|makes|keeps|thinks|says))\b)"
+    r"|(?:his|her|their)\s+[a-z]+(?:\s+[A-Z][\w'-]+)?\s+(?:is|has|does|runs|approves|handles|manages|works|needs|gets)\b"
+    r"|(?:the|The|our|my|a|an)\s+[a-z][\w'-]*(?:,?\s+[A-Z][\w'-]+,?)?\s+(?:can|has|is|runs|does|handles|manages|will|gets|needs|works)\b"
+    rf"|(?:Dr\.?\s+)?{_NAME}(?:\s+{_NAME})?(?:\s+(?:in|at|from|on)\s+[\w]+)?(?:'s|\s+(?:and\s+I\b|is|are|was|has|does|will|can|wants|needs|works|signs|handles|runs|lives|goes|starts|manages|approves|drives|plays|takes|pays|owns|teaches|likes|hates|prefers|gets|comes|makes|keeps|thinks|says))\b)"
 )
 _ORDER = (
     r"(?:(?:please|pls|always|never|only|don't|dont|do not|stop|keep|no|nothing|not|avoid|skip|use|give|make|put|send|call|"
@@ -205,8 +207,8 @@ _CUT = re.compile(
 )
 _TAIL = re.compile(
     r"^(?:when|which|who|whose|whom|that|unless|until|till|if|because|since|as|where|once|after|before|except|including|"
-    r"especially|not|or|with|without|at|in|on|from|for|to|by|of|around|about|roughly|approximately|maybe|per|via|"
-    r"starting|like|such as|never (?:above|over|more|below|less|under)|(?:the|my) (?:maximum|minimum|rest|remainder|whole)|mostly|mainly|even|whatever|no matter|rather than|instead|than|too|as well|though|"
+    r"especially|not|or|with|without|at(?! (?:most|least))|in|on|from|for|to|by|of|around|about|roughly|approximately|maybe|per|via|"
+    r"starting|like|such as|never (?:above|over|more|below|less|under)|(?:the|my) (?:maximum|minimum|rest|remainder|whole)|mostly|mainly|even|whatever|no matter|rather than|instead|than|too|as well|though|(?:always|never|only|mostly|usually)\W*$|never (?:the|an?|in|on|at|by|before|after|with)|"
     r"i think|i guess|i believe|i suppose|right|thanks?|please|ta|cheers|wenn|weil|damit|da|cuando|porque|que|når|fordi|som)\b",
     re.IGNORECASE,
 )
@@ -250,7 +252,7 @@ def _coordinated(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 _HE = re.compile(r"^(?:he|she|they)(?:'s|'re)?\b", re.I)
-_ABOUT_OTHER = re.compile(rf"^(?:(?:and|but|so|also|oh) )*(?:{_NAME}\b(?! and I)|(?:my|our|the) |dad|mom|mum)", re.I)
+_ABOUT_OTHER = re.compile(rf"^(?:(?i:and|but|so|also|oh) )*(?:{_NAME}\b(?! and I)|(?i:my|our|the) |(?i:dad|mom|mum))")
 _ORDERED = re.compile(r"^(?:and |also |please )*(?:keep|don't|always|never|use|give|no|skip|stop|avoid|british|metric|call)\b", re.I)
 
 
@@ -260,10 +262,14 @@ def _elaborates(before: str, text: str, joint: str) -> bool:
         return True
     if joint in (",", "and") and re.match(r"(?:I|we) (?:\w+ )?[a-z]+ (?:it|them)\b", text, re.I) and not re.match(r"(?:I|we)\b", before, re.I):
         return True
-    if joint == "," and _ORDERED.match(before) and re.match(r"(?:I|it|that)\b", text) and not re.search(r"\b(?:only|always|never|my)\b", text, re.I) and len(text.split()) <= 12:
+    if joint == "," and _ORDERED.match(before) and re.match(r"(?:I|it|that)\b", text) and not re.search(r"\b(?:only|always|never)\b", text, re.I) and len(text.split()) <= 12:
         return True
-    fragment = re.match(r"(?:\d|one |two |three |four )", text) and not re.search(r"\b(?:kids?|children|sons?|daughters?|dogs?|cats?|positions|trades|and i'm|and i)\b", text, re.I)
+    fragment = re.match(r"(?:\d|one |two |three |four )", text) and not re.search(r"\b(?:kids?|children|sons?|daughters?|dogs?|cats?|positions|trades|and i'm|and i|every|each|always|max)\b", text, re.I)
     return bool(joint == "," and fragment and re.match(r"(?:I|we)\b", before, re.I) and not re.search(r"\d", before))
+
+
+def speech_head(text: str) -> str:
+    return re.sub(r"^(?:well|so|and|i|we)\s+", "", text.strip(), flags=re.I)
 
 
 def _brackets(sentence: str) -> list[bool]:
@@ -284,12 +290,17 @@ def pieces(sentence: str, stands: re.Pattern[str]) -> list[Piece]:
         if n + 1 < len(parts) and not out and _LEAD.match(bare) and (not held) and parts[n + 1][0] in (",", "then"):
             held = text + ", "
             continue
+        if out and re.fullmatch(r"(?:aged? )?\d\d", bare) and re.match(r"(?:i'm|i am|we're)\b", out[0].text, re.I):
+            out.append(Piece(f"I'm {bare.split()[-1]} years old", joint, sentence, False))
+            continue
         alone = bool(_FINITE.match(bare) or re.match(_ORDER, bare, re.IGNORECASE) or stands.search(bare))
-        if joint == "because" or (_TAIL.match(bare) and not re.match(r"^(?:no|not)\s", bare, re.IGNORECASE)):
+        if joint == "because" or _TAIL.match(bare):
             alone = alone and joint in ("and", "but", "so", "plus", "also") and bool(_FINITE.match(bare))
         if n == 1 and joint == "and" and re.match(r"i\b", bare, re.IGNORECASE) and re.fullmatch(rf"(?:{_NAME}|my \w+)(?: {_NAME})?", out[-1].text if out else ""):
             alone = False  # "Nils and I want…" is one subject
         if joint.startswith(("so", "but")) and len(bare.split()) >= 3 and not _TAIL.match(bare):
+            alone = True
+        if re.match(r"now\b|these days\b", bare, re.I) and out and re.match(r"(?:ex-|spent|was|were|used|did|had|worked|started|after|years)", speech_head(out[-1].text), re.I):
             alone = True
         if out and alone and _elaborates(out[-1].text, bare, joint):
             alone = False

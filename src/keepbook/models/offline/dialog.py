@@ -29,7 +29,7 @@ NO = _rx(
 )
 _KEEP_ASK = _rx(
     r"\b(?:(?:should|shall|can|may|could|do you want me to|would you like me to|want me to|do i)\s*(?:i )?(?:please )?"
-    r"(?:note|remember|save|store|keep|record|write|put|log|add|jot|make a note|take)\b|in memory\b|"
+    r"(?:note|remember|save|store|keep|record|write|put|log|add (?:that|this|it)|jot|make a note|take)\b|in memory\b|"
     r"soll ich (?:mir )?\w+ merken|¿(?:lo )?(?:recuerdo|apunto|guardo)|skal jeg (?:huske|notere|lagre)|要我记|ให้จำ)"
 )
 DECLINE = _rx(
@@ -71,13 +71,17 @@ def last_question(text: str) -> str | None:
 
 
 def lasting_question(question: str) -> bool:
-    return bool(_ASKS_LASTING.search(question)) and not _ASKS_NOW.search(question)
+    lasting = _ASKS_LASTING.search(question) or re.search(r"\b(?:do|are|have) you\b|\byour\b|^who should\b", question, re.I)
+    return bool(lasting) and not _ASKS_NOW.search(question)
 
 
 def topic(question: str) -> str | None:
     """The thing asked about, as a short heading: "Which broker for the spreads?" → "Broker for the spreads"."""
     q = re.sub(r"^(?:and|so|ok|okay|great|good|solid|clear|understood|thanks|got it|nice|welcome|then|also|now|helpful)[,:.!]*\s+", "", question.strip(" ?"), flags=re.IGNORECASE)
     does = re.match(r"^what (?:else )?do you (use|trade|drive|eat|drink|follow|play|study|teach|hold|own|allow|invest in)\b", q, re.I)
+    who = re.match(r"^who (?:should|does|gets?|can|do|handles?|has to) (?:be |get |you )?([^,?]+)$", q, re.I)
+    if who:
+        return who.group(1)[:1].upper() + who.group(1)[1:]
     if does:
         return third(does.group(1)).capitalize()
     for pattern in (
@@ -114,7 +118,7 @@ def as_statement(question: str, yes: bool) -> str | None:
         verb, rest = found.group(1), found.group(2)
         return (third(verb) if yes else f"Doesn't {verb.lower()}").capitalize() + rest.replace(" your ", " their ")
     found = re.match(r"(?:any|have you got|do you have)(?: any)? (?P<t>(?:other |more )?[\w' -]{3,30})$", q, re.IGNORECASE)
-    if found and not yes:
+    if found and not yes and lasting_theme(found.group("t")) and not re.match(r"plans?|idea|chance|thought|question", found.group("t"), re.I):
         return "No " + found.group("t").strip()
     return None
 
@@ -129,7 +133,7 @@ def completed(question: str, answer: str) -> str | None:
 def proposal(text: str) -> str | None:
     """What the assistant offered to keep, as a statement about the person; None if it only asks "shall I keep it?"."""
     found = re.search(
-        r"\b(?:note|remember|save|store|record|write|put|log|jot|keep)(?: down)?(?: it| this)?(?: down)? (?:that|:|as) (?P<what>[^?]+)\?", text, re.IGNORECASE
+        r"\b(?:note|remember|save|store|record|write|put|log|jot|keep|add|set|make)(?: down)?(?: it| this)?(?: down)? (?:that|:|as) (?P<what>[^?]+)\?", text, re.IGNORECASE
     )
     if not found:
         return None
@@ -140,6 +144,7 @@ def proposal(text: str) -> str | None:
         if not said:
             return None
         rule = re.sub(r"^.*?\b(?:help|rule|idea|about|this|consider|be|simple|suggest\w*)\s*:\s*", "", said[-1].strip(" ?."), flags=re.IGNORECASE)
+        rule = re.sub(r"^(?:then )?(?:you|we|i)(?:'d| would)? (?:might|could|should|may)(?: want to| also)? ", "", rule, flags=re.I)
         return "Rule: " + rule.replace("your ", "their ").replace(" you ", " they ")
     return about_person(what)
 

@@ -126,7 +126,7 @@ def _read(state: _Reading, turn: Turn, number: int, own: str) -> None:
             continue
         joking = joking or bool(speech.SARCASM.search(sentence))
         supposing = supposing or bool(re.search(r"\b(?:theoretical\w*|hypothetical\w*|pretend|thought experiment|purely curious|just curious)\b", sentence, re.I))
-        if hush or joking or supposing:
+        if hush or joking or supposing or speech.THIS_ONCE.search(plain):
             continue
         if find_secrets(sentence) or _SECRET_CUE.search(sentence):
             continue
@@ -140,7 +140,7 @@ def _read(state: _Reading, turn: Turn, number: int, own: str) -> None:
 def _withdraws(state: _Reading, turn: Turn, number: int, sentence: str, n: int) -> bool:
     """"Don't keep that", "off the record", a no to "shall I remember it?", "delete that goal from your memory"."""
     refused_keeping = n == 0 and dialog.asks_to_keep(state.asked) and bool(dialog.NO.match(sentence))
-    if dialog.AHEAD.search(sentence):
+    if dialog.AHEAD.search(sentence) and (n == 0 or len(sentence.split()) > 5):
         return True
     forgets = dialog.FORGET.search(sentence) and not dialog.one_off_delete(sentence)
     if forgets:
@@ -150,7 +150,7 @@ def _withdraws(state: _Reading, turn: Turn, number: int, sentence: str, n: int) 
             state.drafts = [d for d in state.drafts if d.number != number or reconcile.overlap(d.line(), hit.content) < 0.2]
             state.declined.append(reconcile.words(hit.content))
             return True
-    if not (dialog.DECLINE.search(sentence) or refused_keeping):
+    if not (dialog.DECLINE.search(sentence) or dialog.AHEAD.search(sentence) or refused_keeping):
         return False
     offered = dialog.proposal(state.asked) if dialog.asks_to_keep(state.asked) else None
     if forgets and (about := re.search(r"\babout (.+)", sentence)):
@@ -199,7 +199,7 @@ def _sentence(state: _Reading, turn: Turn, number: int, sentence: str, n: int, c
         if _amend(state, turn, number, part.text, mends):
             kept.append(state.drafts[-1])
             continue
-        bonus = carry + (0.9 if lasting else 0.0) + _listed(part, kept)
+        bonus = carry + (0.9 if lasting else 0.0) + (0.4 if state.heading else 0.0) + _listed(part, kept)
         draft = _weigh_piece(state, turn, number, part, bonus, answering=lasting)
         before, state.person = state.person, antecedent(part.text, state.person)
         if draft is None:
@@ -228,6 +228,8 @@ def _sentence(state: _Reading, turn: Turn, number: int, sentence: str, n: int, c
 
 def _listed(part: Piece, kept: Sequence[Draft]) -> float:
     """A bare thing after a thing that counted counts too: "an IRA at Fidelity, … and a small HSA"."""
+    if re.match(r"(?:i'm|i am|we're|we are|me,|us,)", speech.opening(part.sentence), re.I) and not part.first and dialog.fragment(part.text):
+        return 1.3
     if kept and not part.first and dialog.fragment(part.text) and facts.THEME.search(part.text) and len(part.text.split()) <= 6:
         return 1.0 if set(kept[-1].features) & {"state", "only", "identity", "none", "rule", "people"} else 0.0
     return 0.0
@@ -297,6 +299,8 @@ def _weigh_piece(state: _Reading, turn: Turn, number: int, part: Piece, bonus: f
         return None
     name = state.person.name if state.person else None
     draft = Draft(text, weighed.weight, weighed.features, [turn.id], number, he=name if name and re.search(r"\b(?:he|she|him|her|hes|shes)\b", text, re.I) else None)
+    if re.match(r"(?:due|launching|shipping)\b", text, re.I) and (head := re.match(r"\W*(?:\w+ )?([A-Z][\w-]+)(?:'s| is)\b", part.sentence)):
+        draft.content = f"{head.group(1)}: {_lower(draft.line())}"
     draft.valid_from = said_from(text, turn.at, state.zone)
     if len(draft.line().split()) < 2 and not re.search(r"\d", draft.line()):
         return None

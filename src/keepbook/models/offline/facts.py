@@ -49,10 +49,11 @@ _FEATURES: list[tuple[str, float, re.Pattern[str]]] = [
         r"vegetarian|diabetic|married|single|divorced|widowed|engaged|retired|pregnant|self|left-handed|deaf|blind|autistic|dyslexic|colou?r-?blind|lactose|coeliac|celiac|muslim|jewish|hindu|"
         r"christian|buddhist|catholic|canadian|american|british|german|french|spanish|italian|irish|scottish|dutch|swedish|norwegian|danish|polish|indian|chinese|nigerian|brazilian|"
         r"nocturnal|an? )")),
+    ("called", 1.5, re.compile(r"\b(?:I'm|I am|i am|i'm) (?!I\b)[A-Z][a-z]+\b")),
     ("called", 2.2, _rx(r"\b(?:i'm called|my name(?:'s| is)|call me|i go by|(?:is|are) called|named|name is)\b")),
     ("ongoing", 1.6, _rx(rf"\b(?:i'm|i am|we're|we are|been) (?:also |currently |still |now |only |just |slowly )*(?:{w.ONGOING})\b")),
     ("kin named", 0.6, re.compile(rf"\b(?:[Mm]y|[Oo]ur|[Tt]he|[Hh]er|[Hh]is)? ?(?i:{w.KIN}|{w.ROLE}|{w.PET}),? [A-Z][a-z]")),
-    ("mine", 1.5, _rx(r"\b(?:my|our|mine|ours) (?:[\w'&-]+ ){0,6}?(?:is|are|'s|isn't|aren't|has|have|goes|lands|ends|runs|starts|will|needs?|works?|lives?|does|do|comes?)\b|\b(?:my|our) [\w-]+'s\b|^(?:mine|ours) (?:is|are)\b|\bare my thing\b")),
+    ("mine", 1.5, _rx(r"\b(?:my|our|mine|ours) (?:[\w'&-]+ ){0,6}?(?:is|are|'s|isn't|aren't|has|have|goes|lands|ends|runs|starts|will|needs?|works?|lives?|does|do|comes?)\b|\b(?:my|our) [\w-]+'s\b|^(?:mine|ours) (?:is|are)\b|\bare my thing\b|\b(?:is|are) (?:mine|ours)\b|\bbelongs? to (?:me|us)\b")),
     ("people", 1.6, PEOPLE),
     ("people", 1.2, KIN_FRAGMENT),
     ("preference", 2.1, _rx(
@@ -65,6 +66,7 @@ _FEATURES: list[tuple[str, float, re.Pattern[str]]] = [
         r"target(?:ing)? |dream (?:is|of)|saving (?:up )?for|save (?:up )?for|by the time|before i turn|need it (?:in|by)|objective|until i(?:'ve| have)|"
         r"(?:retire|stop|quit|done|finish|work|working) (?:\w+ ){0,4}(?:at|by|until|till|when i'm) \d\d)")),
     ("rule", 1.6, _rx(r"\b(?:my|our|the|hard|own|personal) (?:[\w-]+ )?(?:rule|limit|cap|max(?:imum)?|budget|target|stop|policy)s?\b|\b(?:max(?:imum)?|at most|no more than|never (?:more|above|over)|not more than|limit of|cap of|minimum|at least|within|under) (?:of )?[£€$]?(?:\d|" + w.NUMBER_WORD + r"|a )|\b(?:\d[\d.,]*%?|" + w.NUMBER_WORD + r"|percent)(?: \w+){0,3} (?:max(?:imum)?|tops|cap|limit|minimum)\b|\brule\b|\bno-?go\b")),
+    ("rule", 1.6, _rx(rf"^(?:\d+|{w.NUMBER_WORD}) \w+ and i(?:'m| am)? (?:done|out|finished|stop|quit|walk)")),
     ("change", 2.0, _rx(rf"\b(?:{w.CHANGE})")),
     ("standing", 1.6, _rx(rf"\b(?:{w.STANDING})\b")),
     ("recurring", 1.3, _rx(rf"\b(?:{w.RECUR})")),
@@ -75,6 +77,8 @@ _FEATURES: list[tuple[str, float, re.Pattern[str]]] = [
     ("amount", 0.8, AMOUNT),
     ("age", 0.9, _rx(r"\b(?:until|till|by|at|when i'm|turn(?:ing)?|aged?) (?:age )?\d\d\b(?![:%.,\d])")),
     ("route", 1.4, _rx(r"\b(?:goes?|go) (?:to|through|via) (?!bed|sleep|the (?:gym|shop|store|beach)|work\b)|^(?:anything|everything|all)\b")),
+    ("quantified", 0.8, _rx(r"^(?:anything|everything|all \w+|whatever) (?:about|to do with|related|for|that|on|with)\b")),
+    ("matter", 1.2, _rx(r"^(?!(?:the )?(?:spread|price|vix|es|nq|dax|gold|oil|eurusd|market|week|day|time|it|that|this|he|she)\b)(?:the |my |our )?[\w'-]+(?: [\w'-]+){0,2} (?:is|are) (?:about |around |now |roughly |currently )?[£€$]?\d")),
     ("matter", 1.2, _rx(rf"^(?:the |my |our )?(?:[\w-]+ )?(?:{_THEME_WORDS}) (?:is|are|'s)\b")),
     ("setting", 1.0, _rx(r"\b(?:setup|stack|tooling|hardware|working (?:title|hours)|time ?zone|pacific|eastern|gmt|utc|cet|est|pst|address|pronouns|birthday|anniversary|deadline|due|standup|stand-up)\b")),
 ]
@@ -83,12 +87,16 @@ _NAMED_ACTS = re.compile(
     r"takes|pays|owns|teaches|likes|hates|prefers|will|can|can't|won't|doesn't|only|always|usually|never|[a-z]{3,}s))\b"
 )
 LOOSE_SUBJECT = _rx(rf"^(?:so |and |but )?(?:my|our|a|some|this|that|the) (?:[\w-]+ )?(?:{w.LOOSE})\b(?!.*\b(?:my|our|me|us)\b)")
+_STARTER = _rx(
+    r"^(?:the|this|that|these|those|few|some|many|most|all|every\w*|each|any\w*|no\w*|not|it|he|she|they|we|you|i|my|our|your|here|there|now|then|today|yes|so|and|but|or|also|"
+    r"just|maybe|one|two|three|what|which|who|boring|being|market|stock|price|same|other|another|people|things?|turns|looks|sounds|seems|feels)\b"
+)
 _SAID_OF_HIM = _rx(r"^(?:he|she|they)(?:'s| is| are|'re| has| does| needs| works| lives| likes| hates| gets| manages| handles| owns| wants| starts| goes| drives| signs| runs| takes)\b")
 _PLACE = re.compile(r"\b(?:in|near|at|from|outside|to|of)\s+(?:the\s+)?[A-ZÀ-ÖØ-Þ][\wÀ-ÿ'-]+")
 CUED = _rx(
     r"\b(?:remember(?: that)?|note that|for the record|on the record|fyi|fwiw|by the (?:way|by)|btw|just so you know|bear in mind|keep in mind|for context|context|background|intro|"
     r"you should know|as well know|you (?:can|should) (?:note|keep|remember)|about me|worth knowing|to clear things up|correction|update|before i forget|"
-    r"couple of (?:changes|things)|my rules?|my plan|remind me|one more (?:thing|information)|new thing|housekeeping|being serious|for real|a few things|two things|overview)\b"
+    r"couple of (?:changes|things)|my rules?|my plan|remind me|one more (?:thing|information)|new thing|housekeeping|(?:house|ground|my) rules|being serious|for real|a few things|two things|overview)\b"
 )
 _CHATTER = _rx(
     r"^(?:(?:ok(?:ay)?|k|yes+|yeah|yep|yup|yea|no|nope|nah|sure|thanks?|thank you|thx|ta|cheers|cool|great|good|nice|fine|perfect|perf|lovely|super|right|exactly|correct|true|fair|"
@@ -123,9 +131,11 @@ STANDS = re.compile(
     rf"|(?:(?:an?|the|one|two|three|four|five|small|about|around|roughly|[£€$]?\d[\d.,]*k?) )*(?:[\w-]+ ){{0,3}}?(?:{w.MONEY}|{w.TRADING})\b(?=.*(?:\d|\b(?:at|with|in|on) [A-Z]))"
     rf"|(?:[\w-]+ )?(?:{w.TRADING}) (?:is |of |at |after )?\d"
     rf"|(?:an?|two|three|one|four|five|\d) (?:small |new |little |traditional )?(?:{w.KIN}|{w.PET}|hsa|ira|isa)\b"
-    rf"|(?:an? )(?:[\w-]+ ){{0,2}}(?:er|or|ist|ian|nurse|teacher|\w+er|\w+or|\w+ist|\w+ian) (?:in|at|for|from) "
+    rf"|(?:an? )(?:[\w-]+ ){{0,2}}(?:nurse|chef|pilot|vet|student|widow(?:er)?|\w{{3,}}(?:er|or|ist|ian|ess|ant))(?: (?:in|at|for|from|with|by) |\W*$)"
+    rf"|(?:trading|working|living|saving|renting|studying|driving|teaching|paying) [a-z]"
     rf"|(?:married|divorced|single|widowed|separated|retired|self-employed|freelance|engaged|vegan|vegetarian|ex-\w+)\b"
     rf"|(?:the |with )?(?:{w.KIN}) (?-i:[A-Z])"
+    rf"|(?:due|launching|shipping|deadline|manuscript|release)\b.*(?:\d|{w.MONTH})"
     rf"|stops? (?:after|at) |target (?:is )?\d|british spelling|metric|bullet"
     rf")",
     re.IGNORECASE,
@@ -137,14 +147,18 @@ _POINTERS = _rx(
     r"is|are|am|was|be|been|being|'s|'m|'re|'ve|do|does|did|don't|doesn't|have|has|had|will|won't|would|can|can't|not|no|never|always|ever|now|then|too|so|"
     r"and|or|but|if|for|to|of|in|on|at|by|with|about|from|as|the|a|an|just|only|really|very|still|also|please|want|wants|need|keep|hold|bear|mind|let|make|"
     r"every|single|time|times|thing|things|rule|over|dead|exceptions?|exception|matter|what|wat|whatever|happens|circumstances|under|serious|sec|real|quick|"
-    r"radar|negotiable|skip|talk|how|two|three|few|couple|changes?|changed|good|fine|best|way|know|see|use|got|get|first|second|again|later|else|nothing|like|"
-    r"wait|sorry|actually|forget|remember|note|before|after|correction|something|implied|last|update|context|background|bit|since|asked|out|up|down|em|mix|mixes)\b|[^\w]|\d"
+    r"either|neither|radar|negotiable|skip|talk|how|two|three|few|couple|changes?|changed|good|fine|best|way|know|see|use|got|get|first|second|again|later|else|nothing|like|"
+    r"wait|sorry|actually|forget|remember|note|before|after|correction|something|implied|last|update|context|background|bit|since|asked|out|up|down|em|mix|mixes)\b|[^\w]"
 )
 
 
 def hollow(text: str) -> bool:
     """Nothing left to know once pointing and little words are gone: "hold me to that", "I've none"."""
-    return len(_POINTERS.sub("", speech.opening(text)).strip()) < 3
+    bare = speech.opening(text).strip(" .!")
+    if re.fullmatch(r"(?:(?:my|our|the) )?\w+(?: has| have)? changed(?: too)?|(?:so |please |and )*(?:keep|bear|have|take) (?:that|this|it) (?:in mind|into account).*", bare, re.I):
+        return True
+    left = _POINTERS.sub("", bare).strip()
+    return len(left) < 3 and not left.isdigit()
 
 
 def ruled_out(text: str, sentence: str, *, answering: bool = False) -> str | None:
@@ -152,6 +166,8 @@ def ruled_out(text: str, sentence: str, *, answering: bool = False) -> str | Non
     bare = speech.opening(text).strip(" .!,")
     if not bare or _CHATTER.match(bare):
         return "chatter"
+    if re.search(r"\b(?:as you know|as i (?:said|told you)|(?:like|as) (?:always|usual|ever|before))\b", text, re.I):
+        return "told before"
     if re.fullmatch(r"[~+-]?[\d.,:]+(?: even|ish)?", bare):
         return "bare number"
     if speech.standing_order(text) and not speech.hypothetical(text):
@@ -186,21 +202,30 @@ def weigh(text: str, sentence: str, *, bonus: float = 0.0, answering: bool = Fal
     if "state" in found:
         found.pop("habit", None)
     if speech.standing_order(text):
-        found["order"] = 2.2 if re.search(rf"\b(?:{w.STANDING}|{w.STYLE}|{_THEME_WORDS})", bare, re.IGNORECASE) else 1.2
+        found["order"] = 2.2 if re.search(rf"\b(?:{w.STANDING}|{w.STYLE}|{_THEME_WORDS})", bare, re.IGNORECASE) else 1.8
     if _NAMED_ACTS.match(bare):
-        found["named"] = 1.3
+        found["named"] = 1.7 if not _STARTER.match(bare) else 0.8
     if _SAID_OF_HIM.match(bare):
         found["pronoun"] = 0.9
     if _PLACE.search(bare):
         found["place"] = 0.5
     if NAME.search(bare):
         found["name"] = 0.3
+    if re.search(rf"\b(?:{w.MONEY})\b", bare, re.I) and "amount" in found:
+        found["holding"] = 0.4
+    if re.match(r"(?:if|when(?:ever)?)\b", bare, re.I) and "standing" in found:
+        found["conditional rule"] = 0.8
     if CUED.search(sentence):
         found["cued"] = 0.8
     if re.search(r"\bthing\b(?!s)", bare, re.I) and "mine" not in found:
         found["vague"] = -1.2
-    if re.match(r"(?:just )?[a-z]+ing\b", bare, re.I) and not found.keys() & {"state", "identity", "goal", "rule", "standing", "change"}:
+    ongoing = re.match(rf"(?:{w.ONGOING})\b", bare, re.I)
+    if ongoing:
+        found["ongoing"] = 1.6
+    elif not answering and re.match(r"(?:just |still )?(?!even|every|any|no|some)[a-z]+ing\b", bare, re.I) and not found.keys() & {"state", "identity", "goal", "rule", "standing", "change"}:
         found["under way"] = -1.2
+    if STYLE.search(bare) and bonus >= 0.9 and not found.keys() & {"state", "habit"}:
+        found["style"] = 1.2
     if STYLE.search(bare) and (found.keys() & {"order", "preference", "standing"} or re.search(r"\bplease\b", sentence, re.IGNORECASE)):
         found["style"] = 1.2
     return Weighed(sum(found.values()) + bonus, reason, tuple(found))

@@ -51,7 +51,7 @@ def third(verb: str) -> str:
              "haven't": "hasn't", "aren't": "isn't", "were": "was", "trde": "trades"}  # fmt: skip
     if low in known:
         return known[low]
-    if low in _MODALS or low.endswith(("ed", "'t")):
+    if low in _MODALS or low.endswith(("ed", "'t", "'ve", "'d", "'ll")):
         return low
     if re.search(r"(?:s|sh|ch|x|z|o)$", low):
         return low + "es"
@@ -93,5 +93,6 @@ def line(text: str, *, he: str | None = None) -> str:
     out = _lead(out)
     for pattern, plain in _PLAIN:
         out = pattern.sub(plain, out)
+    out = re.sub(r"^Is (\d\d)$", r"Is \1 years old", out)
     out = re.sub(r"\s+", " ", out).strip(" ,;:–-")
     return out[:1].upper() + out[1:500] if out else out

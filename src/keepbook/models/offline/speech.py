@@ -19,7 +19,7 @@ _OPENERS = _rx(
     r"^(?:(?:and|also|oh|ok|okay|so|but|then|well|right|now|hey|hi|hello|yes|yeah|yep|yup|yea|ya|sure|btw|by the (?:way|by)|hmm+|um+|ah|"
     r"plus|anyway|fyi|fwiw|honestly|look|listen|exactly|correct|cool|great|good|perfect|thanks?|ta|cheers|nope|nah|no|god no|wait|"
     r"real quick|quick one|basically|actually|first|second|lastly|finally|one more (?:thing|information)|another thing|a new thing|"
-    r"otherwise|still|just|ugh|man|see|sweet|super|fair|fine|oh and|exactly|absolutely|definitely|before i forget|"
+    r"otherwise|still|just|ugh|man|see|sweet|super|fair|fine|oh and|exactly|absolutely|definitely|before i forget|for (?:heaven|god|pete)'s sake|for the love of god|well|"
     r"for the record|on the record|for context|context|some context|bit of (?:background|context)|background|quick intro|"
     r"just so you know|note that|please note(?: that)?|remember(?: that)?|you should know(?: that)?|you may as well know(?: that)?|"
     r"(?:what|things?) you (?:can|should|could) (?:note|keep|remember|save|know)(?: is| are)?(?: that)?|as you know|for real(?: now)?|"
@@ -45,9 +45,10 @@ def opening(text: str) -> str:
 
 
 QUESTION = _rx(
-    r"\?\s*$|^(?:what(?:'s|s)?|whats|how(?:'s)?|who(?:'s)?|why|which one|what if)\b(?!ever)|"
+    r"\?\s*$|^(?:what(?:'s|s)?(?! an?\b)|whats|how(?:'s)?|who(?:'s)?|why|which one|what if)\b(?!ever)|"
+    r"^(?:have|has|had|may|might)(?:n't)? (?:i|you|we|they|he|she|it|there|anyone|people)\b|"
     r"^(?:when|where|which)(?:'s)? (?:is|are|was|do|does|did|can|could|will|would|should|am)\b|"
-    r"^(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall|have|has|had|may|might)(?:n't)? "
+    r"^(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall)(?:n't)? "
     r"(?:i|you|we|they|he|she|it|there|this|that|these|those|the|a|an|my|your|our|anyone|people|somebody|both|any)\b|"
     r"^(?:any (?:idea|chance|news|thoughts|tips|word)|got any|got anything|wanna know|tell me|think \w+ (?:comes|will|goes)|thoughts on)\b|"
     r"\b(?:do you (?:know|think|reckon)|what do you|i wonder (?:if|what|how)|wondering (?:if|whether|what|how)|"
@@ -81,7 +82,7 @@ SARCASM = _rx(
 EARNEST = _rx(r"\b(?:serious(?:ly)?|for real|joking aside|jokes aside|all jokes|in earnest|honestly though|actually though|kidding aside)\b")
 REPORTED = _rx(
     r"\b(?:he|she|they|people|everyone|analysts?|experts?|the (?:article|guy|email|news|report|doctor|bank|paper|forum|book|video)|twitter|reddit|"
-    rf"(?:my|our|a|the|some|wife|husband) (?:[\w-]+ )?(?:{w.LOOSE}|{w.KIN}|{w.ROLE})(?: [A-Z]\w+)?(?: in [A-Z]\w+)?|[A-Z]\w+) "
+    rf"(?:my|our|a|the|some|wife|husband) (?:[\w-]+ )?(?:{w.LOOSE}|{w.KIN}|{w.ROLE})(?: (?-i:[A-Z])\w+)?(?: in (?-i:[A-Z])\w+)?|(?-i:[A-Z][a-z]+)) "
     r"(?:says?|said|thinks?|thought|tells?|told|swears?|claims?|claimed|reckons?|believes?|argues?|writes?|wrote|asked|keeps? (?:saying|telling)|mentioned|"
     r"suggests?|suggested|recommends?|recommended|heard|is obsessed|insists?|joked|teases?|posted)\b|"
     r"\baccording to\b|\bapparently\b|\brumou?r|\bi(?:'ve)? (?:heard|read) (?:that|about)|\bthey say\b|\bsupposedly\b|\basked me to keep\b"
@@ -107,7 +108,7 @@ MOOD = _rx(
 BODY = _rx(rf"\b(?:{w.BODY})\b")
 _HABIT = _rx(rf"\b(?:{w.RECUR}|{w.STANDING}|only|rule|limit|max(?:imum)?|cap)\b")
 MARKET = _rx(
-    rf"\b(?:{w.MARKET})\b(?:\s+\w+){{0,2}}?\s*(?:'s\b|\b(?:is|are|was|were|looks?|feels?|did|ripp\w+|rips?|dump\w+|tank\w+|crash\w+|rall\w+|moon\w+|bounc\w+|"
+    rf"\b(?:{w.MARKET})\b(?:\s+\w+){{0,2}}?\s*(?:'s\b|\b(?:is|are|was|were|looks?|feels?|did|ripp\w+|rips?|jump\w*|pop(?:s|ped|ping)?|spik\w+|surg\w+|dump\w+|tank\w+|crash\w+|rall\w+|moon\w+|bounc\w+|"
     r"cut|cuts|hik\w+|up|down|red|green|wild|mess|choppy|garbage|crazy|dead|boring|waiting|hawkish|dovish|higher|lower|at \d|closed|opened|"
     r"slid|slides|jumped|fell|drops?|dropped|rose)\b)"
 )
@@ -156,7 +157,8 @@ def style_phrase(body: str) -> bool:
 
 def question(text: str) -> bool:
     bare = opening(text)
-    return bool(QUESTION.search(bare) or QUESTION.search(text.strip())) and not standing_order(text)
+    tag = re.search(r"\b(?:right|yeah|no|correct|innit|isn't it)\W*$|\b(?:is|are|was) what\b", bare, re.I) and not re.search(r"\b(?:i|i'm|my|we|our)\b", bare, re.I) and len(bare.split()) > 2
+    return bool(QUESTION.search(bare) or text.rstrip().endswith("?") or tag) and not standing_order(text)
 
 
 def without_approximation(text: str) -> str:
@@ -195,8 +197,10 @@ def standing_order(text: str) -> bool:
         return True
     if re.match(r"keep (?:it|things|everything|them|replies|answers)\b", body, re.IGNORECASE) and _STYLE.search(body):
         return True
-    if _DEICTIC.match(body):
+    if _DEICTIC.match(body) or re.search(r"\bof (?:these|this|those)\b", body, re.I):
         return False
+    if polite and re.match(r"(?:can|could|would|will|may)", bare, re.I):
+        return bool(_RECUR.search(body) or _NEGATIVE.match(body))
     if _STYLE.search(body) and not re.search(r"\b(?:draft|translate|summari[sz]e|email|letter|card|this|that one|attached|remind|set|show|send|tell me)\b", body, re.IGNORECASE):
         return True
     if re.match(r"(?:call|address|treat|speak to|talk to) (?:me|us)\b", body, re.IGNORECASE) and not re.search(r"\b(?:at \d|when|back|later|a taxi|tomorrow)\b", body, re.IGNORECASE):
@@ -213,6 +217,8 @@ def one_off(text: str) -> bool:
     body = bare[polite.end() :] if polite else bare
     if standing_order(text) or _STOP_RULE.match(body):
         return False
+    if re.match(r"(?:move|switch|put|set|take) me (?:to|on|onto|off|down|up|over)\b", body, re.I):
+        return False  # a setting of their own changes
     if re.match(r"(?:no|never|always|nothing|not)\b", body, re.IGNORECASE):
         return False
     return bool(polite or _ORDER.match(body)) and not re.match(r"(?:always|never|be(?:en|ing)\b|use[sd]\b|plan(?:s|ned)?\b(?= is)|let's do \w+\b(?! it))", body, re.IGNORECASE)
@@ -242,6 +248,8 @@ def passing(text: str) -> bool:
     if MOOD.search(bare) and not habit:
         return True
     if BODY.search(bare) and not habit and not re.search(rf"\b(?:{w.HEALTH})\b", bare, re.IGNORECASE):
+        return True
+    if re.search(r"\b(?:crazy|insane|nuts|wild|mental)\W*$", bare, re.I) and not re.search(r"\b(?:i|we|my)\b", bare, re.I):
         return True
     if MARKET.search(bare) and not re.search(r"\b(?:i|we|my|our)\b", bare, re.IGNORECASE):
         return True

@@ -31,7 +31,7 @@ MONEY = (
     r"budget|spend(?:ing)?|expenses|broker(?:age)?|emergency|credit cards?|crypto\w*|bitcoin|gold|options|futures|property|properties|"
     r"flats?|house|apartment|home|cottage|land|tax(?:es)?|inheritance|trust|annuity|payday|paycheck|bonus|pay ?rise|raise|"
     r"allowance|alimony|child support|tuition|college|university|uni|retire\w*|capital|cash|money|benefits?|medicare|medicaid|"
-    r"household|net worth|remainder|tithe|charity|donat\w+|rental|lettings?|lease|overdraft|commodit\w+|risk tolerance|volatil\w+"
+    r"household|net worth|remainder|tithe|charity|donat\w+|rental|lettings?|lease|overdraft|commodit\w+|outstanding|ow(?:e|ed|ing)|variable|fixed|interest|apr|cover|will\b(?= drawn|,)|godchildren|estate|risk tolerance|volatil\w+"
 )
 TRADING = (
     r"risk|stops?|targets?|set-?ups?|session|contracts?|lots?|positions?|pairs?|time-?frames?|drawdown|leverage\w*|entr(?:y|ies)|"
@@ -87,7 +87,7 @@ BODY = (
 )
 MARKET = (
     r"market'?s?|markets|index|indices|fed|ecb|boe|cpi|nfp|opec|fomc|powell|lagarde|yields?|dollar|dxy|spread|vwap|volume|futures|"
-    r"oil|stocks|crypto|bitcoin|btc|nasdaq|dax|spx|bulls?|bears?|everyone|dot plot|inflation|print|earnings season"
+    r"gold|silver|oil|natgas|[a-z]{3}(?:usd|jpy|eur|gbp)|stocks|crypto|bitcoin|btc|nasdaq|dax|spx|bulls?|bears?|everyone|dot plot|inflation|print|earnings season"
 )
 MENTAL = (
     r"think|guess|reckon|mean|know|see|hope|wonder|feel|suppose|believe|remember|figure|bet|doubt|assume|understand|agree|promise|"
@@ -104,7 +104,7 @@ PAST = (
     r"finished|checked|worked|played|moved|cut|added|figured|noticed|realised|realized|decided|ended|filled|scaled|mucked|booked|cooked|walked"
 )
 CHANGE = (
-    r"moved (?:to|in|into|out|up|down|back|house|from|over|here)|(?:we've|i've|have|has|'s|just) moved|relocated|switched|left (?!it|me|that|this|them|my|the (?:house|office))|quit|"
+    r"moved (?:to|in|into|out|up|down|back|house|from|over|here)|(?:we've|i've|have|has|'s|just) moved|relocated|switched|left (?!it|me|that|this|them|my|the (?:house|office))|quit\b|"
     r"gave up|given up|giving up|started (?:at|with|as|a|working|my|our)|joined|got (?:married|divorced|engaged|promoted|laid off|a (?:new|second)|the keys|my|our)|"
     r"(?:is|am|'m|are|'re|was|been|be) (?:promoted|engaged|expecting|pregnant|diagnosed)|married|retired|sold (?:the|our|my)|"
     r"bought (?:a|an|our|my|the) (?:house|flat|apartment|home|car|place|boat|cottage|van|second)|opened (?:a|an|my|our)|"

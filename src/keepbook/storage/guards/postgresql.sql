@@ -229,12 +229,26 @@ BEGIN
     UPDATE injections SET block = NULL
       WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
         SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
+    UPDATE threads SET summary = NULL, compressed = NULL
+      WHERE owner = NEW.owner AND (summary IS NOT NULL OR compressed IS NOT NULL) AND (
+        id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
+        OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
+        OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
+    DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
     DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
       WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
   ELSE
+    DELETE FROM turn_terms WHERE owner = NEW.owner;
+    DELETE FROM messages WHERE owner = NEW.owner;
+    DELETE FROM threads WHERE owner = NEW.owner;
+    DELETE FROM notes WHERE owner = NEW.owner;
+    DELETE FROM proposals WHERE owner = NEW.owner;
+    DELETE FROM choices WHERE owner = NEW.owner;
+    DELETE FROM meter WHERE owner = NEW.owner;
+    DELETE FROM due WHERE owner = NEW.owner;
     DELETE FROM terms WHERE owner = NEW.owner;
     DELETE FROM likeness WHERE owner = NEW.owner;
     DELETE FROM injected WHERE owner = NEW.owner;
@@ -250,11 +264,23 @@ BEGIN
 END $$;
 CREATE TRIGGER erasures_take AFTER INSERT ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_erase();
 
+-- Chats: what was said is kept as it was said, until the whole chat goes.
+CREATE FUNCTION keepbook_messages_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what was said in a chat is never rewritten'); END IF;
+  IF NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0) THEN
+    PERFORM keepbook_refuse('the turns of a chat are numbered without gaps');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER messages_append BEFORE INSERT OR UPDATE ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_messages_append();
+
 -- Row-level security: a transaction that has not said whom it serves sees and writes nothing.
 DO $$
 DECLARE a_table text;
 BEGIN
-  FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness'] LOOP
+  FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
+    'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -270,3 +296,5 @@ GRANT SELECT, INSERT ON injections TO keepbook_app;
 GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON messages, turn_terms TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due TO keepbook_app;

@@ -204,6 +204,12 @@ BEGIN
   UPDATE injections SET block = NULL
     WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
       SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
+  UPDATE threads SET summary = NULL, compressed = NULL
+    WHERE owner = NEW.owner AND (summary IS NOT NULL OR compressed IS NOT NULL) AND (
+      id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
+      OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
+      OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
+  DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
   DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
@@ -214,6 +220,14 @@ END;
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
+  DELETE FROM turn_terms WHERE owner = NEW.owner;
+  DELETE FROM messages WHERE owner = NEW.owner;
+  DELETE FROM threads WHERE owner = NEW.owner;
+  DELETE FROM notes WHERE owner = NEW.owner;
+  DELETE FROM proposals WHERE owner = NEW.owner;
+  DELETE FROM choices WHERE owner = NEW.owner;
+  DELETE FROM meter WHERE owner = NEW.owner;
+  DELETE FROM due WHERE owner = NEW.owner;
   DELETE FROM terms WHERE owner = NEW.owner;
   DELETE FROM likeness WHERE owner = NEW.owner;
   DELETE FROM injected WHERE owner = NEW.owner;
@@ -225,3 +239,11 @@ BEGIN
   DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
   DELETE FROM erasures WHERE owner = NEW.owner;
 END;
+
+-- Chats: what was said is kept as it was said, until the whole chat goes.
+CREATE TRIGGER messages_never_change BEFORE UPDATE ON messages
+BEGIN SELECT RAISE(ABORT, 'guard: what was said in a chat is never rewritten'); END;
+
+CREATE TRIGGER messages_follow_each_other BEFORE INSERT ON messages
+WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0)
+BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'); END;

@@ -1,0 +1,63 @@
+"""What an owner has chosen for their own book: memory on or off, topics never to be remembered, tier."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+
+from keepbook.book.limits import clean_line
+from keepbook.book.words import terms
+from keepbook.errors import Invalid
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import choices
+
+TIERS = ("beginner", "intermediate", "advanced")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """An owner's choices, each with its default."""
+
+    memory: bool = True
+    never: tuple[str, ...] = ()
+    tier: str | None = None
+
+
+# Rules
+
+
+def touches(text: str, topics: Sequence[str]) -> str | None:
+    """The first topic, named never to be remembered, that a text is about."""
+    said = set(terms(text))
+    return next((topic for topic in topics if (words := set(terms(topic))) and words <= said), None)
+
+
+# Operations
+
+
+def choose(
+    tx: Tx, *, memory: bool | None = None, never: Sequence[str] | None = None, tier: str | None = None
+) -> Choices:
+    """Change what is given; the rest stays."""
+    if tier is not None and tier not in TIERS:
+        raise Invalid(f"tier is one of {', '.join(TIERS)}, not {tier!r}", field="tier")
+    given: dict[str, Any] = {"memory": memory, "tier": tier}
+    if never is not None:
+        given["never"] = [clean_line(topic, "never", 2, 80) for topic in never]
+    for name, value in given.items():
+        if value is not None:
+            tx.conn.execute(delete(choices).where(choices.c.owner == tx.owner, choices.c.name == name))
+            row = {"owner": tx.owner, "name": name, "value": json.dumps(value, ensure_ascii=False)}
+            tx.conn.execute(insert(choices), row)
+    return chosen(tx)
+
+
+# Queries
+
+
+def chosen(tx: Tx) -> Choices:
+    rows = tx.conn.execute(select(choices.c.name, choices.c.value).where(choices.c.owner == tx.owner))
+    known = {name: json.loads(value) for name, value in rows}
+    return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"))

@@ -1,0 +1,133 @@
+"""What a language model does for a book, whichever it is.
+
+A model answers a chat turn (streaming, with tools), reads a chat that closes, summarises and titles. Everything
+it is given and gives back is a value here; no provider's types pass this line. A model that fails raises
+`ModelFailed` and has changed nothing: the caller decides what happens next.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from keepbook.models.offline.values import Candidate, Known, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call cost, in tokens."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call the model asked for, and (once made) what it was answered."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    answer: str | None = None
+    memory_event: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message as the model is sent it. `hidden` goes along with a user's text, before it."""
+
+    role: str  # user, assistant
+    text: str
+    hidden: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All that a reply is made from. `system` and `said` up to the last message are a stable prefix."""
+
+    system: str
+    said: tuple[Said, ...]
+
+
+# What happens while a model replies, in order of time.
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool was called and has answered."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The whole reply; always the last event."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    usage: Usage
+
+
+Event = TextDelta | Called | Replied
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A closing chat as the extractor sees it: new turns only, with the summary of what came before."""
+
+    turns: tuple[Turn, ...]
+    known: tuple[Known, ...]
+    categories: tuple[str, ...]
+    zone: str
+    now: datetime
+    summary: str | None = None
+    block: str | None = None
+    never: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a model read out of a chat: candidates (targets are ids of `known`) and the new running summary."""
+
+    candidates: tuple[Candidate, ...]
+    summary: str
+    made_by: str
+    usage: Usage = field(default_factory=Usage)
+
+
+class Toolbox(Protocol):
+    """The tools of a reply: their schemas, and how to call one. `ToolSet` of the tools package is one."""
+
+    def schemas(self, format: str) -> list[dict[str, Any]]: ...
+
+    def call(self, name: str, arguments: Any) -> Any: ...
+
+
+class Model(Protocol):
+    """A language model, or the rules that stand in for one."""
+
+    name: str
+
+    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+        """Answer the last message, calling tools on the way."""
+
+    async def extract(self, reading: Reading) -> Extraction:
+        """Read a closing chat, in one call (a second only to repair an answer that does not fit)."""
+
+    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        """The summary of a chat so far, for what a long chat no longer sends in full."""
+
+    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        """Three to five words for a chat."""
+
+
+Tell = Callable[[str], None]
