@@ -335,6 +335,85 @@ def test_the_day_it_is_said_on_counts(day: int, said: str, start: str, end: str)
     assert (since(said, moment), until(said, moment)) == (at(start), at(end))
 
 
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_every_month_and_weekday_is_known_by_its_name_and_short(short: bool) -> None:
+    for number, name in enumerate(MONTHS, 1):
+        assert since(f"{name[:3] if short else name} 2024") == at(f"2024-{number:02}-01 00:00"), name
+    for number, name in enumerate(WEEKDAYS, 9):
+        assert since(f"this {name[:3] if short else name}") == at(f"2026-03-{number:02} 00:00"), name
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "last"),
+    [
+        ("spring 2025", "2025-03-01", "2025-05-31"),
+        ("summer 2025", "2025-06-01", "2025-08-31"),
+        ("autumn 2025", "2025-09-01", "2025-11-30"),
+        ("fall 2025", "2025-09-01", "2025-11-30"),
+        ("winter 2023", "2023-12-01", "2024-02-29"),
+        ("Q1 2025", "2025-01-01", "2025-03-31"),
+        ("Q2 2025", "2025-04-01", "2025-06-30"),
+        ("Q3 2025", "2025-07-01", "2025-09-30"),
+        ("Q4 2025", "2025-10-01", "2025-12-31"),
+        ("February 2024", "2024-02-01", "2024-02-29"),
+        ("this quarter", "2026-01-01", "2026-03-31"),
+        ("last week", "2026-03-02", "2026-03-08"),
+        ("last weekend", "2026-03-07", "2026-03-08"),
+        ("Christmas Eve 2025", "2025-12-24", "2025-12-24"),
+        ("New Year's Day", "2026-01-01", "2026-01-01"),
+    ],
+)
+def test_every_period_has_its_first_and_its_last_instant(said: str, first: str, last: str) -> None:
+    assert since(said) == at(f"{first} 00:00")
+    assert since(f"end of {said}") == at(f"{last} {LAST_TICK}")
+
+
+@pytest.mark.parametrize(
+    ("unit", "two_ago"),
+    [
+        ("minutes", "2026-03-11 14:28"), ("mins", "2026-03-11 14:28"), ("hours", "2026-03-11 12:30"),
+        ("hrs", "2026-03-11 12:30"), ("h", "2026-03-11 12:30"), ("days", "2026-03-09 00:00"), ("d", "2026-03-09 00:00"),
+        ("weeks", "2026-02-25 00:00"), ("wks", "2026-02-25 00:00"), ("w", "2026-02-25 00:00"),
+        ("fortnights", "2026-02-11 00:00"), ("months", "2026-01-11 00:00"), ("mo", "2026-01-11 00:00"),
+        ("quarters", "2025-09-11 00:00"), ("years", "2024-03-11 00:00"), ("yrs", "2024-03-11 00:00"),
+        ("y", "2024-03-11 00:00"), ("decades", "2006-03-11 00:00"),
+    ],
+)  # fmt: skip
+def test_every_unit_can_be_counted(unit: str, two_ago: str) -> None:
+    assert since(f"2 {unit} ago") == since(f"two {unit} back") == since(f"the past 2 {unit}") == at(two_ago)
+
+
+def test_counts_may_be_words() -> None:
+    for number, word in enumerate(COUNTS, 1):
+        assert since(f"{word} days ago") == since(f"{number} days ago"), word
+    assert since("a day ago") == since("1 day ago")
+    assert since("a few days ago") == since("3 days ago")
+    assert since("a year and a half ago") == since("18 months ago")
+    assert since("thirty days ago") == since("30 days ago")
+
+
+@pytest.mark.parametrize(
+    ("said", "hour"), [("this morning", "06"), ("this afternoon", "12"), ("this evening", "18"), ("tonight", "18")]
+)
+def test_parts_of_today_start_at_their_hour(said: str, hour: str) -> None:
+    assert since(said) == at(f"2026-03-11 {hour}:00")
+
+
+def test_at_the_very_instant_a_period_starts_it_has_started() -> None:
+    midnight = datetime(2026, 3, 1, tzinfo=ZoneInfo(OSLO))  # a Sunday
+    for said in ("March", "Sunday", "the 1st", "1 March"):
+        assert since(said, midnight) == at("2026-03-01 00:00")
+    assert until("March", midnight) == at("2027-03-01 00:00")
+    assert since("last February", midnight) == at("2026-02-01 00:00")
+    assert since("this February", midnight) == at("2026-02-01 00:00")
+    assert since("next March", midnight) == at("2027-03-01 00:00")
+
+
 def test_this_winter_in_january_is_the_one_that_has_begun() -> None:
     january = datetime(2026, 1, 20, 12, tzinfo=ZoneInfo(OSLO))
     assert since("this winter", january) == at("2025-12-01 00:00")

@@ -92,7 +92,8 @@ def made_up_row(table: str) -> dict[str, Any]:
     known = tables.metadata.tables[table]
     listed = {
         match[1]: match[2]
-        for check in known.constraints
+        for column in known.c
+        for check in column.constraints
         if (match := re.match(r"(\w+) IN \('(\w+)'", str(getattr(check, "sqltext", ""))))
     }
     kinds = {Integer: 1, Text: "ROWROW01"}

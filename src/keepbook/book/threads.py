@@ -269,9 +269,7 @@ def get(tx: Tx, thread_id: str) -> Thread:
 def _row(tx: Tx, thread_id: str) -> Any:
     row = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.id == thread_id)).first()
     if row is None:
-        raise NotFound(
-            f"there is no chat {thread_id!r} in this book", field="thread"
-        )
+        raise NotFound(f"there is no chat {thread_id!r} in this book", field="thread")
     return row
 
 

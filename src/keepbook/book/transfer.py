@@ -250,12 +250,6 @@ def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] |
     if entry["before"] is None:
         tx.conn.execute(insert(table), {"owner": tx.owner, **columns})
     if version is not None:
-        earlier = update(versions).where(
-            versions.c.owner == tx.owner,
-            versions.c.memory_id == entry["memory_id"],
-            versions.c.retired_at.is_(None),
-        )
-        tx.conn.execute(earlier.values(retired_at=entry["at"]))
         tx.conn.execute(insert(versions), {"owner": tx.owner, **version, "retired_at": None})
     if entry["before"] is not None:
         tx.conn.execute(update(table).where(table.c.owner == tx.owner, table.c.id == columns["id"]).values(columns))

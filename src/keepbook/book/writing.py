@@ -135,9 +135,6 @@ class Change:
         if self.before is None:
             _NEW_MEMORY.run(conn, columns)
         if version is not None:
-            if self.before is not None:
-                last = {"b_owner": self.tx.owner, "b_id": self.id, "b_version": self.before.version}
-                _RETIRE.run(conn, last | {"b_at": self.at})
             _NEW_VERSION.run(conn, version | {"event": event})
         if self.before is not None:
             _STATE.run(conn, {f"b_{name}": value for name, value in columns.items()})
@@ -173,15 +170,6 @@ def _written(memory: Memory, event: int | None, *, unchanged: bool = False) -> W
 
 _NEW_MEMORY = Prepared(insert(memories), memories.c.keys())
 _NEW_VERSION = Prepared(insert(versions), versions.c.keys())
-_RETIRE = Prepared(
-    update(versions)
-    .where(
-        versions.c.owner == bindparam("b_owner"),
-        versions.c.memory_id == bindparam("b_id"),
-        versions.c.version == bindparam("b_version"),
-    )
-    .values(retired_at=bindparam("b_at"))
-)
 _STATE = Prepared(
     update(memories)
     .where(memories.c.owner == bindparam("b_owner"), memories.c.id == bindparam("b_id"))

@@ -26,13 +26,19 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call the model asked for, and (once made) what it was answered."""
+    """A call the model asked for, and (once made) what it was answered.
+
+    `round` and `at` (how many characters of the reply had been said by then) are where in the reply it happened,
+    so that the reply can be sent again later exactly as it was made.
+    """
 
     id: str
     name: str
     arguments: dict[str, Any]
     answer: str | None = None
     memory_event: dict[str, Any] | None = None
+    round: int = 0
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,18 @@ class Said:
     text: str
     hidden: str | None = None
     calls: tuple[ToolCall, ...] = ()
+
+
+BREAK = "\n\n"
+"""What parts the texts before and after a round of calls within one reply."""
+
+
+def with_hidden(said: Said) -> str:
+    """A message as one text: the hidden context first, in its own part, then what the person wrote."""
+    if not said.hidden:
+        return said.text
+    inside = said.hidden.replace("</", "‹/")  # nothing in it may end the part
+    return f"<context>\n{inside}\n</context>\n\n{said.text}"
 
 
 @dataclass(frozen=True, slots=True)

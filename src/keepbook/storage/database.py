@@ -70,8 +70,12 @@ class Database:
         self.clock = clock
         self.backend = open_backend(address, busy_seconds)
         self._open = threading.local()
-        with self._translated():
-            self.backend.prepare()
+        try:
+            with self._translated():
+                self.backend.prepare()
+        except BaseException:
+            self.backend.close()
+            raise
 
     @contextmanager
     def read(self, owner: str) -> Iterator[Tx]:

@@ -15,8 +15,27 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.storage import schema
+from keepbook.storage.tables import OWNED
 
 APP_ROLE = "keepbook_app"
+
+SCOPED = {table.name for table in OWNED} - {"due"}
+"""The tables that row-level security guards; `due` holds no personal text."""
+
+# Every way in which the role could see more than one owner: its own might, a role it may become, a table it owns
+# (an owner may change policies), a table whose security is off.
+_WAYS_AROUND = text("""
+    SELECT 'the role ' || rolname || ' bypasses row-level security' FROM pg_roles
+      WHERE (rolsuper OR rolbypassrls) AND pg_has_role(current_user, oid, 'MEMBER')
+    UNION ALL
+    SELECT 'the role owns the table ' || relname FROM pg_class
+      WHERE relname = ANY (:tables) AND relnamespace = current_schema()::regnamespace
+        AND pg_has_role(current_user, relowner, 'MEMBER')
+    UNION ALL
+    SELECT 'row-level security is off on ' || relname FROM pg_class
+      WHERE relname = ANY (:tables) AND relnamespace = current_schema()::regnamespace
+        AND NOT (relrowsecurity AND relforcerowsecurity)
+""")
 
 _SERVE = text("SELECT set_config('keepbook.owner', :owner, true)")
 _SERVE_AND_LOCK = text("SELECT set_config('keepbook.owner', :owner, true), pg_advisory_xact_lock(:lock)")
@@ -44,16 +63,13 @@ class Postgres:
     def prepare(self) -> None:
         with self.unscoped() as conn:
             found = schema.revision(conn)
-            bypasses = conn.execute(
-                text("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
-            ).scalar()
+            way_around = conn.execute(_WAYS_AROUND, {"tables": sorted(SCOPED)}).scalars().all()
         schema.refuse_newer(found)
         if found != schema.HEAD:
             raise _needs_upgrade(self.address)
-        if bypasses:
+        if way_around:
             raise NotAllowed(
-                f"the role {APP_ROLE} can bypass row-level security, so owners would not be apart; "
-                f"run: ALTER ROLE {APP_ROLE} NOSUPERUSER NOBYPASSRLS",
+                f"owners would not be apart: {'; '.join(way_around)}; take that away from {APP_ROLE}, then try again",
                 code="role_bypasses",
             )
 
@@ -151,7 +167,7 @@ def _with_driver(address: str) -> str:
     _, rest = address.split(":", 1)
     try:
         return make_url(f"postgresql+psycopg:{rest}").render_as_string(hide_password=False)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise Invalid("that is not a PostgreSQL address; write postgresql://user@host:5432/name", field="db") from error
 
 

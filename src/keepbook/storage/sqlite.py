@@ -132,11 +132,7 @@ class Sqlite:
         mark = conn.exec_driver_sql("PRAGMA application_id").scalar()
         tables = conn.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
         if tables and (found is None or mark != APPLICATION_ID):
-            raise Invalid(
-                f"{self.address} is a SQLite file of another program, not a book; choose another path",
-                code="not_a_book",
-                field="db",
-            )
+            raise _not_a_book(self.address)
         schema.refuse_newer(found)
         return found
 
@@ -184,10 +180,6 @@ class Sqlite:
 
     def _switch_to_wal(self, conn: sqlite3.Connection) -> None:
         """Changing the journal mode ignores the busy timeout, so two first openers have to take turns here."""
-        if conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            application = conn.execute("PRAGMA application_id").fetchone()[0]
-            if application != APPLICATION_ID:
-                return  # another program's file: leave its mode alone; it is refused in a moment
         deadline = time.monotonic() + self._busy_seconds
         while True:
             try:
@@ -212,13 +204,23 @@ def _check_place(path: Path) -> None:
     if not os.access(path, os.R_OK):
         raise NotAllowed(f"{path} cannot be read by this user; check its permissions", code="read_only")
     with path.open("rb") as file:
-        start = file.read(16)
-    if start and start != b"SQLite format 3\x00":
+        head = file.read(100)
+    if head and not head.startswith(b"SQLite format 3\x00"):
         raise Invalid(
             f"{path} is not a book (not even a SQLite file); choose another path",
             code="not_a_book",
             field="db",
         )
+    # Read off the file's header, so that another program's file is not even opened.
+    schema_cookie, application = int.from_bytes(head[40:44], "big"), int.from_bytes(head[68:72], "big")
+    if schema_cookie and application != APPLICATION_ID:
+        raise _not_a_book(str(path))
+
+
+def _not_a_book(place: str) -> Invalid:
+    return Invalid(
+        f"{place} is a SQLite file of another program, not a book; choose another path", code="not_a_book", field="db"
+    )
 
 
 def _refusal(words: str, place: str) -> KeepbookError | None:

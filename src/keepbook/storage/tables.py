@@ -142,16 +142,6 @@ versions = _table(
     CheckConstraint("retired_at >= recorded_at", name="retired_after_recorded"),
     CheckConstraint("valid_until > valid_from", name="ends_after_it_began"),
 )
-_current = versions.c.retired_at.is_(None)
-Index(
-    "one_current_version",
-    versions.c.owner,
-    versions.c.memory_id,
-    unique=True,
-    sqlite_where=_current,
-    postgresql_where=_current,
-)
-
 
 links = _table(
     "links",

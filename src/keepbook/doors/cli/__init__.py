@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from keepbook.doors.cli import audit, desk, doctor, health, moving, quickstart, reading, writing
-from keepbook.errors import Conflict, KeepbookError
+from keepbook.errors import Conflict, KeepbookError, NotFound
 
 app = typer.Typer(
     name="keepbook",
@@ -31,6 +31,15 @@ for part in (quickstart, doctor, writing, reading, moving, audit, health):
 
 # What typer raises for a line it cannot read: it names only the leaves of that tree in public.
 _Misuse: Any = typer.BadParameter.mro()[2]
+
+
+_NEXT = {
+    "id": "; `keepbook list` shows what there is",
+    "ref": "; `keepbook list` shows what there is",
+    "event": "; `keepbook ledger` lists the entries",
+    "link_id": "; `keepbook show MEMORY` lists its links",
+}
+"""Where to look when the book has no such thing; the engine does not know the commands of this door."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,8 +68,8 @@ def _run(args: list[str], report: "_Report") -> int:
     except KeepbookError as error:
         return report.refused(error)
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        return report.say(1, "system", f"the system refuses: {error.strerror or error}{where}")
+        what = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
+        return report.say(1, "system", f"the system refuses: {what}; check the permissions, or name another place")
     except Exception as error:  # noqa: BLE001  the last net: a person never sees a traceback unasked
         return report.unexpected(error)
     if code == 130:  # Ctrl-C
@@ -92,7 +101,8 @@ class _Report:
         details = to_json(error.details)
         if isinstance(error, Conflict) and error.similar:
             details["similar"] = to_json(error.similar)
-        return self.say(1, error.code, error.message, field=error.field, **details)
+        following = _NEXT.get(error.field or "", "") if isinstance(error, NotFound) else ""
+        return self.say(1, error.code, error.message + following, field=error.field, **details)
 
     def usage(self, error: Any) -> int:
         message = " ".join(str(error.format_message()).split()).rstrip(".")

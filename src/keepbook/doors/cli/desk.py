@@ -254,14 +254,12 @@ class Desk:
     @cached_property
     def zone(self) -> str:
         """The time zone of dates: the line's, else the owner's own, else this machine's."""
-        # The book is open by now, and with it these.
-        from keepbook.book import owners
-        from keepbook.book.when import zone_named
-
         if self.given.zone is not None:
+            # The book is open by now, and with it this.
+            from keepbook.book.when import zone_named
+
             return zone_named(self.given.zone).key
-        with self.keepbook._database.read(self.book.owner) as tx:
-            chosen = owners.zone_name(tx)
+        chosen = self.book.zone
         return chosen if chosen != "UTC" else system_zone()  # UTC is also what stands there unchosen
 
     # What goes out

@@ -130,7 +130,7 @@ def _disk(file: Path) -> Check:
 
 def _book(desk: Desk) -> Iterator[Check]:
     book = desk.book
-    yield Check("preset", _preset_in_force(desk))
+    yield Check("preset", book.preset().name)
     yield Check("time zone", desk.zone)
     try:
         with book.transaction():
@@ -146,11 +146,6 @@ def _book(desk: Desk) -> Iterator[Check]:
     holds = f"holds, {count(result.entries, 'entry', 'entries')}"
     broken = f"broken at entry {result.broken}: {result.why}"
     yield Check("ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup")
-
-
-def _preset_in_force(desk: Desk) -> str:
-    with desk.keepbook._database.read(desk.book.owner) as tx:
-        return str(desk.book._presets.of(tx).name)
 
 
 def _examined(paper: Paper, answer: dict[str, Any]) -> None:

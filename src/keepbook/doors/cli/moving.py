@@ -109,13 +109,25 @@ def _asked(owner: str) -> str:
         "Type the owner's name to erase everything, or Enter to keep the book: "
     )
     sys.stderr.flush()
-    typed = sys.stdin.readline().strip()
+    typed = sys.stdin.readline()
+    if not typed.endswith("\n"):  # Ctrl-D leaves the cursor behind the question
+        sys.stderr.write("\n")
+    typed = typed.strip()
     if typed != owner:
         raise Conflict("nothing was erased: that is not the owner's name", code="not_confirmed")
     return typed
 
 
 # What was done
+
+_COUNTED = {
+    "memories": ("memory", "memories"),
+    "versions": ("version", "versions"),
+    "links": ("link", "links"),
+    "ledger": ("ledger entry", "ledger entries"),
+    "injections": ("block kept for a session", "blocks kept for sessions"),
+}
+"""What a person counts; the rest of the receipt is indexes, and in --json."""
 
 
 def _exported(paper: Paper, answer: dict[str, Any]) -> None:
@@ -136,7 +148,7 @@ def _backed_up(paper: Paper, answer: dict[str, Any]) -> None:
 
 def _erased(paper: Paper, receipt: "Receipt") -> None:
     paper.put("Erased everything of ", ink(receipt.owner), f" on {paper.clock(receipt.at)}:")
-    gone = [f"{number:,} {name.replace('_', ' ')}" for name, number in receipt.counts.items() if number]
+    gone = [count(receipt.counts[name], *words) for name, words in _COUNTED.items() if receipt.counts.get(name)]
     paper.put("  ", ", ".join(gone) or "nothing was there", ".")
     paper.put("Out of reach:")
     for place in receipt.beyond_reach:

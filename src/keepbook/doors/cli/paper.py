@@ -44,10 +44,13 @@ def ink(text: str | None, style: str = "") -> Text:
     return Text(visible(text or ""), style=style)
 
 
-def dotted(parts: Iterable[Text | str], style: str = META) -> Text:
+def dotted(parts: Iterable[Text | str]) -> Text:
     """Remarks in a row: a · b · c."""
-    texts = [part if isinstance(part, Text) else ink(part, style) for part in parts]
-    return Text(" · ", style=style).join(texts)
+    row = Text()
+    for part in parts:
+        row.append(" · " if row else "", style=META)
+        row.append_text(part if isinstance(part, Text) else ink(part, META))
+    return row
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

@@ -11,7 +11,7 @@ from keepbook.doors.cli.paper import Paper
 
 EVERY_SCOPE = "*"
 
-Id = Annotated[str, typer.Argument(metavar="MEMORY", help="Its id.", show_default=False)]
+Ref = Annotated[str, typer.Argument(metavar="MEMORY", help="Its id, or a piece of what it says.", show_default=False)]
 Known = Annotated[
     str | None,
     typer.Option("--known", help="As the book knew it then: 2026-03-01, 'last Friday', '2 weeks ago'."),
@@ -51,9 +51,9 @@ def listing(
     sheets.listing(desk.paper, page, state=state, narrowed=narrowed, rendered=desk.book.rendered())
 
 
-def show(desk: Desk, memory: Id) -> None:
+def show(desk: Desk, memory: Ref) -> None:
     """Show everything about one memory."""
-    found = desk.book.get(memory)
+    found = desk.book.get(desk.book.find(memory))
     if desk.as_json:
         desk.json(found)
         return
@@ -103,12 +103,7 @@ def inject(
     _print_block(desk, {"session": session, "block": text})
 
 
-def history(
-    desk: Desk,
-    memory: Annotated[
-        str, typer.Argument(metavar="MEMORY", help="Its id, or a piece of what it says.", show_default=False)
-    ],
-) -> None:
+def history(desk: Desk, memory: Ref) -> None:
     """Show every version of a memory, on both clocks."""
     desk.answer(desk.book.history(memory), timeline.history)
 

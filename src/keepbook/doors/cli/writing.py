@@ -179,7 +179,7 @@ def undo(
     if event is None:
         newest = desk.book.ledger(limit=1)
         if not newest:
-            raise NotFound("there is nothing to undo: the ledger is empty", field="event")
+            raise NotFound("there is nothing to undo: the ledger is empty")
         event = newest[0].event
     desk.answer(desk.book.undo(event), sheets.undone, event)
 

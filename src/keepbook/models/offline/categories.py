@@ -22,21 +22,34 @@ _FITS: dict[str, tuple[str, ...]] = {
     "other": ("fact", "context"),
 }
 _OTHER_TONGUES = {
-    "kin": r"hija|hijo|hijos|mujer|marido|pareja|madre|padre|frau|mann|tochter|sohn|kinder|verheiratet|kone|datter|sønn\w*|samboer\w*|妻|丈夫|女儿|儿子|妈|爸|孩子|已婚|ภรรยา|สามี|ลูก|แม่|พ่อ",
-    "style": r"antwort\w*|per sie|duzen|hables|háblame|tutea\w*|responde\w*|svar\w*|kurz|auf deutsch|en español|på norsk|回答|回复|ตอบ",
-    "money": r"euro\w*|euros|kroner|depot|pension|rente|restschuld|kredit|aktie\w*|aksje\w*|gan[oa]|verdiene?\w*|cuenta|bolsa|invert\w*|hipoteca|spar\w*|riskier\w*|handle?r?|新币|月薪|年薪|房贷|定投|股|เทรด|พอร์ต|โบรก|หุ้น|ขาดทุน|ไม้",
+    "kin": (
+        r"hija|hijo|hijos|mujer|marido|pareja|madre|padre|frau|mann|tochter|sohn|kinder|verheiratet|"
+        r"kone|datter|sønn\w*|samboer\w*|妻|丈夫|女儿|儿子|妈|爸|孩子|已婚|ภรรยา|สามี|ลูก|แม่|พ่อ"
+    ),
+    "style": (
+        r"antwort\w*|per sie|duzen|hables|háblame|tutea\w*|responde\w*|svar\w*|kurz|auf deutsch|"
+        r"en español|på norsk|回答|回复|ตอบ"
+    ),
+    "money": (
+        r"euro\w*|euros|kroner|depot|pension|rente|restschuld|kredit|aktie\w*|aksje\w*|gan[oa]|"
+        r"verdiene?\w*|cuenta|bolsa|invert\w*|hipoteca|spar\w*|riskier\w*|handle?r?|新币|月薪|年薪|房贷|定投|股|"
+        r"เทรด|พอร์ต|โบรก|หุ้น|ขาดทุน|ไม้"
+    ),
     "taste": r"siempre|nunca|immer|nie|aldri|alltid|prefiero|mag|liker|过敏|不要|不喜欢|alérgic\w*|allerg\w*",
 }
 
 
 def _has(pattern: str, text: str) -> bool:
-    return bool(re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) or (re.search(rf"(?:{pattern})", text) and not text.isascii()))
+    return bool(
+        re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
+        or (re.search(rf"(?:{pattern})", text) and not text.isascii())
+    )
 
 
 def kind(content: str, features: Collection[str]) -> str:
-    if _has(w.STYLE, content) and set(features) & {"order", "style", "standing"}:
-        if not _has(f"{w.TRADING}|{w.TRAVEL}|meetings?|calls?", content):
-            return "style"
+    elsewhere = _has(f"{w.TRADING}|{w.TRAVEL}|meetings?|calls?", content)
+    if _has(w.STYLE, content) and set(features) & {"order", "style", "standing"} and not elsewhere:
+        return "style"
     if _has(_OTHER_TONGUES["style"], content):
         return "style"
     if _has(_OTHER_TONGUES["kin"], content):

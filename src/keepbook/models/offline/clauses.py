@@ -19,11 +19,16 @@ _HEADER = re.compile(
     r"^\s*(?:subject|from|to|sent|date|cc|fwd?|re|betreff|von|an|asunto|de|para|emne|fra|til|主题|发件人)\s*:",
     re.IGNORECASE,
 )
-_FORWARDED = re.compile(r"forwarded message|original message|weitergeleitete nachricht|mensaje reenviado", re.IGNORECASE)
-_SALUTATION = re.compile(r"^\s*(?:dear|hello|hi|sehr geehrte\w*|estimad[oa]s?|kjære|尊敬的)\b[^.!?]{0,40},\s*$", re.IGNORECASE)
+_FORWARDED = re.compile(
+    r"forwarded message|original message|weitergeleitete nachricht|mensaje reenviado", re.IGNORECASE
+)
+_SALUTATION = re.compile(
+    r"^\s*(?:dear|hello|hi|sehr geehrte\w*|estimad[oa]s?|kjære|尊敬的)\b[^.!?]{0,40},\s*$", re.IGNORECASE
+)
 _MACHINE = re.compile(
     r"^\s*(?:[{\[<].*[}\]>,;]?\s*$|traceback|\s+at \S+\(|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:error|warn|info|debug)\b|"
-    r"(?:import|from|def|class|const|let|var|function|select|return|sudo|npm|pip|git)\s+[\w*{(.\"'-]+.*[;:(){}=]|\$ )",
+    r"(?:import|from|def|class|const|let|var|function|select|return|sudo|npm|pip|"
+    r"git)\s+[\w*{(.\"'-]+.*[;:(){}=]|\$ )",
     re.IGNORECASE,
 )
 _TASK_VERB = (
@@ -39,7 +44,8 @@ _SHOWS = re.compile(
 )
 _CUE_COLON = re.compile(rf"\b{_TASK_VERB}\b[^.?!\n]{{0,80}}:\s*(?=\S)", re.IGNORECASE)
 _SAYS_COLON = re.compile(
-    r"\b(?:says?|said|wrote|writes|reads|texted|emailed|replied|posted|quote|headline|caption|schreibt|dice|skriver)\s*:\s*",
+    r"\b(?:says?|said|wrote|writes|reads|texted|emailed|replied|posted|quote|headline|caption|"
+    r"schreibt|dice|skriver)\s*:\s*",
     re.IGNORECASE,
 )
 _QUOTES = re.compile(
@@ -165,7 +171,9 @@ def _split(text: str) -> list[str]:
 
 def _lift_parentheses(sentence: str) -> list[str]:
     """A whole clause in brackets is a sentence of its own; a short aside stays where it is."""
-    aside = re.search(r"\s*\(((?:I|I'm|we|we're|my|he|she|it's|ich|jeg|soy|tengo)\b[^()]{12,})\)", sentence, re.IGNORECASE)
+    aside = re.search(
+        r"\s*\(((?:I|I'm|we|we're|my|he|she|it's|ich|jeg|soy|tengo)\b[^()]{12,})\)", sentence, re.IGNORECASE
+    )
     if not aside:
         return [sentence]
     return [sentence[: aside.start()] + sentence[aside.end() :], aside.group(1)]
@@ -186,15 +194,24 @@ class Piece:
 
 _NAME = r"[A-ZÀ-ÖØ-Þ][\w'À-ÿ-]+"
 _SUBJECT = (
-    r"(?:(?:I|i|we|We|he|she|they|it|there|my|our|My|Our|this|that|everyone|nobody)(?:'(?:m|ve|re|s|d|ll))?\b"
-    r"|(?:the|The)\s+[a-z][\w'-]*(?:\s+[a-z]+)?\s+(?:is|are|was|has|have|goes?|needs?|starts?|will|won't|can|can't|does)\b"
-    r"|(?:his|her|their)\s+[a-z]+(?:\s+[A-Z][\w'-]+)?\s+(?:is|has|does|runs|approves|handles|manages|works|needs|gets)\b"
-    r"|(?:the|The|our|my|a|an)\s+[a-z][\w'-]*(?:,?\s+[A-Z][\w'-]+,?)?\s+(?:can|has|is|runs|does|handles|manages|will|gets|needs|works)\b"
-    rf"|(?:Dr\.?\s+)?{_NAME}(?:\s+{_NAME})?(?:\s+(?:in|at|from|on)\s+[\w]+)?(?:'s|\s+(?:and\s+I\b|is|are|was|has|does|will|can|wants|needs|works|signs|handles|runs|lives|goes|starts|manages|approves|drives|plays|takes|pays|owns|teaches|likes|hates|prefers|gets|comes|makes|keeps|thinks|says))\b)"
+    r"(?:(?:I|i|we|We|he|she|they|it|there|my|our|My|Our|this|that|everyone|nobody|"
+    r"[a-z]{3,}s (?=are\b))(?:'(?:m|ve|re|s|d|ll))?\b"
+    r"|(?:the|The)\s+[a-z][\w'-]*(?:\s+[a-z]+)?\s+(?:is|are|was|has|have|goes?|needs?|starts?|will|"
+    r"won't|can|can't|does)\b"
+    r"|(?:his|her|their)\s+[a-z]+(?:\s+[A-Z][\w'-]+)?\s+(?:is|has|does|runs|approves|handles|"
+    r"manages|works|needs|gets)\b"
+    r"|(?:the|The|our|my|a|an)\s+[a-z][\w'-]*(?:,?\s+[A-Z][\w'-]+,?)?\s+(?:can|has|is|runs|does|"
+    r"handles|manages|will|gets|needs|works)\b"
+    rf"|(?:Dr\.?\s+)?{_NAME}(?:\s+{_NAME})?(?:\s+(?:in|at|from|on)\s+[\w]+)?(?:'s|\s+(?:and\s+I\b|"
+    rf"is|are|was|has|does|will|can|wants|needs|works|signs|handles|runs|lives|goes|starts|manages|"
+    rf"approves|drives|plays|takes|pays|owns|teaches|likes|hates|prefers|gets|comes|makes|keeps|"
+    rf"thinks|says))\b)"
 )
 _ORDER = (
-    r"(?:(?:please|pls|always|never|only|don't|dont|do not|stop|keep|no|nothing|not|avoid|skip|use|give|make|put|send|call|"
-    r"write|answer|reply|tell|ask|remember|note|also|just)\b)"
+    r"(?:(?:please|pls|always|never|only|don't|dont|do not|stop|keep|no|nothing|not|avoid|skip|use|"
+    r"give|make|put|send|call|"
+    r"write|answer|reply|tell|ask|remember|note|also|just|book|find|schedule|move|set|add|remind|"
+    r"check|order|reserve|draft|cancel)\b)"
 )
 _LINK = r"(?:and|but|so|also|then|yet|or|nor|though|while|whereas|n|because)"
 _CUT = re.compile(
@@ -206,10 +223,16 @@ _CUT = re.compile(
     r"|(?P<f>[，；]|(?<=[\u0e00-\u0e7f])\s+(?=[\u0e00-\u0e7fA-Z]))"
 )
 _TAIL = re.compile(
-    r"^(?:when|which|who|whose|whom|that|unless|until|till|if|because|since|as|where|once|after|before|except|including|"
-    r"especially|not|or|with|without|at(?! (?:most|least))|in|on|from|for|to|by|of|around|about|roughly|approximately|maybe|per|via|"
-    r"starting|like|such as|never (?:above|over|more|below|less|under)|(?:the|my) (?:maximum|minimum|rest|remainder|whole)|mostly|mainly|even|whatever|no matter|rather than|instead|than|too|as well|though|(?:always|never|only|mostly|usually)\W*$|never (?:the|an?|in|on|at|by|before|after|with)|"
-    r"i think|i guess|i believe|i suppose|right|thanks?|please|ta|cheers|wenn|weil|damit|da|cuando|porque|que|når|fordi|som)\b",
+    r"^(?:when|which|who|whose|whom|that|unless|until|till|if|because|since|as|where|once|after|"
+    r"before|except|including|"
+    r"especially|not|or|with|without|at(?! (?:most|least))|in|on|from|for|to|by|of|around|about|"
+    r"roughly|approximately|maybe|per|via|"
+    r"starting|like|such as|never (?:above|over|more|below|less|under)|(?:the|my) (?:maximum|"
+    r"minimum|rest|remainder|whole)|mostly|mainly|even|whatever|no matter|rather than|instead|than|"
+    r"too|as well|though|(?:always|never|only|mostly|usually)\W*$|never (?:the|an?|in|on|at|by|"
+    r"before|after|with|(?-i:[A-Z]))|"
+    r"i think|i guess|i believe|i suppose|right|thanks?|please|ta|cheers|wenn|weil|damit|da|cuando|"
+    r"porque|que|når|fordi|som)\b",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
@@ -225,9 +248,9 @@ def cut(sentence: str) -> list[tuple[str, str]]:
     parts: list[tuple[str, str]] = []
     start, joint, depth_free = 0, "", _brackets(sentence)
     for at in _CUT.finditer(sentence):
-        if not depth_free[at.start()] or (re.search(r"\d$", sentence[: at.start()]) and re.match(
-            r",\d", sentence[at.start() :]
-        )):
+        if not depth_free[at.start()] or (
+            re.search(r"\d$", sentence[: at.start()]) and re.match(r",\d", sentence[at.start() :])
+        ):
             continue
         text = sentence[start : at.start()].strip()
         if text:
@@ -244,32 +267,90 @@ def _coordinated(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """ "two losses and I'm done" is one rule, not a count and a mood."""
     out: list[tuple[str, str]] = []
     for joint, text in parts:
-        if out and joint == "and" and re.match(r"i\b", text, re.I) and re.fullmatch(r"(?:\d+|one|two|three|four|five) [a-z]+(?: [a-z]+)?", out[-1][1], re.I):
+        if (
+            out
+            and joint == "and"
+            and re.match(r"i\b", text, re.IGNORECASE)
+            and re.fullmatch(r"(?:\d+|one|two|three|four|five) [a-z]+(?: [a-z]+)?", out[-1][1], re.IGNORECASE)
+        ):
             out[-1] = (out[-1][0], f"{out[-1][1]} and {text}")
         else:
             out.append((joint, text))
     return out
 
 
-_HE = re.compile(r"^(?:he|she|they)(?:'s|'re)?\b", re.I)
+_COUNTS = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|ten|no|never|max|noon|mon|tues?|wed|thurs?|fri|sat|"
+    r"sun)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day",
+    re.IGNORECASE,
+)
+_HE = re.compile(r"^(?:he|she|they)(?:'s|'re)?\b", re.IGNORECASE)
 _ABOUT_OTHER = re.compile(rf"^(?:(?i:and|but|so|also|oh) )*(?:{_NAME}\b(?! and I)|(?i:my|our|the) |(?i:dad|mom|mum))")
-_ORDERED = re.compile(r"^(?:and |also |please )*(?:keep|don't|always|never|use|give|no|skip|stop|avoid|british|metric|call)\b", re.I)
+_ORDERED = re.compile(
+    (
+        r"^(?:and |also |please )*(?:keep|don't|always|never|use|give|no|skip|stop|avoid|british|"
+        r"metric|call)\b"
+    ),
+    re.IGNORECASE,
+)
 
 
 def _elaborates(before: str, text: str, joint: str) -> bool:
     """The piece only says more about the one before: the same person, the same thing, the reason of an order."""
-    if joint in (",", "and", "and also") and _HE.match(text) and _ABOUT_OTHER.match(before) and not re.match(r"(?:I|we|my rule)\b", before, re.I):
+    if (
+        joint in (",", "and", "and also")
+        and _HE.match(text)
+        and _ABOUT_OTHER.match(before)
+        and not re.match(r"(?:I|we|my rule)\b", before, re.IGNORECASE)
+    ):
         return True
-    if joint in (",", "and") and re.match(r"(?:I|we) (?:\w+ )?[a-z]+ (?:it|them)\b", text, re.I) and not re.match(r"(?:I|we)\b", before, re.I):
+    if (
+        joint in (",", "and")
+        and re.match(r"(?:I|we) (?:\w+ )?[a-z]+ (?:it|them)\b", text, re.IGNORECASE)
+        and not re.match(r"(?:I|we)\b", before, re.IGNORECASE)
+    ):
         return True
-    if joint == "," and _ORDERED.match(before) and re.match(r"(?:I|it|that)\b", text) and not re.search(r"\b(?:only|always|never)\b", text, re.I) and len(text.split()) <= 12:
+    if (
+        joint == ","
+        and _ORDERED.match(before)
+        and re.match(r"(?:I|it|that)\b", text)
+        and not re.search(r"\b(?:only|always|never)\b", text, re.IGNORECASE)
+        and len(text.split()) <= 12
+    ):
         return True
-    fragment = re.match(r"(?:\d|one |two |three |four )", text) and not re.search(r"\b(?:kids?|children|sons?|daughters?|dogs?|cats?|positions|trades|and i'm|and i|every|each|always|max)\b", text, re.I)
-    return bool(joint == "," and fragment and re.match(r"(?:I|we)\b", before, re.I) and not re.search(r"\d", before))
+    if (
+        joint == ","
+        and re.match(r"(?:it|that)(?:'s|'ll| is| will| was)\b", text, re.IGNORECASE)
+        and not re.match(r"(?:I|we)\b", before, re.IGNORECASE)
+    ):
+        return True
+    if (
+        joint == ","
+        and re.match(r"only (?:the|what|my|an?|from|through)\b", text, re.IGNORECASE)
+        and re.search(r"\b(?:no|not|never|none)\b|n't\b", before, re.IGNORECASE)
+    ):
+        return True
+    if (
+        joint.startswith("so")
+        and re.match(r"(?:no|nothing) (?!need)(?:\w+ ){1,5}\w+\W*$", text, re.IGNORECASE)
+        and len(text.split()) <= 6
+    ):
+        return True
+    fragment = re.match(r"(?:\d|one |two |three |four )", text) and not re.search(
+        (
+            r"\b(?:kids?|children|sons?|daughters?|dogs?|cats?|positions|trades|and i'm|and i|every|each|"
+            r"always|max)\b"
+        ),
+        text,
+        re.IGNORECASE,
+    )
+    return bool(
+        joint == "," and fragment and re.match(r"(?:I|we)\b", before, re.IGNORECASE) and not re.search(r"\d", before)
+    )
 
 
 def speech_head(text: str) -> str:
-    return re.sub(r"^(?:well|so|and|i|we)\s+", "", text.strip(), flags=re.I)
+    return re.sub(r"^(?:well|so|and|i|we)\s+", "", text.strip(), flags=re.IGNORECASE)
 
 
 def _brackets(sentence: str) -> list[bool]:
@@ -285,22 +366,52 @@ def pieces(sentence: str, stands: re.Pattern[str]) -> list[Piece]:
     parts = _coordinated(cut(sentence))
     out: list[Piece] = []
     held = ""
+    listing = False
     for n, (joint, text) in enumerate(parts):
         bare = text.rstrip(".!?… ")
         if n + 1 < len(parts) and not out and _LEAD.match(bare) and (not held) and parts[n + 1][0] in (",", "then"):
             held = text + ", "
             continue
-        if out and re.fullmatch(r"(?:aged? )?\d\d", bare) and re.match(r"(?:i'm|i am|we're)\b", out[0].text, re.I):
-            out.append(Piece(f"I'm {bare.split()[-1]} years old", joint, sentence, False))
+        if (
+            out
+            and re.fullmatch(r"(?:aged? )?\d\d(?: years(?: old)?)?", bare)
+            and any(re.match(r"(?:i'm|i am|we're)\b", o.text, re.IGNORECASE) for o in out)
+        ):
+            out.append(Piece(f"I'm {re.sub(r'[^0-9]', '', bare)} years old", joint, sentence, False))
             continue
-        alone = bool(_FINITE.match(bare) or re.match(_ORDER, bare, re.IGNORECASE) or stands.search(bare))
+        listing = listing or (
+            joint == ":"
+            and bool(
+                re.search(
+                    r"\b(?:rules?|plan|schedule|limits?|routine|timetable|week|recap)\b",
+                    sentence[: sentence.find(":")],
+                    re.IGNORECASE,
+                )
+            )
+        )
+        alone = bool(listing and _COUNTS.search(bare)) or bool(
+            _FINITE.match(bare) or re.match(_ORDER, bare, re.IGNORECASE) or stands.search(bare)
+        )
         if joint == "because" or _TAIL.match(bare):
             alone = alone and joint in ("and", "but", "so", "plus", "also") and bool(_FINITE.match(bare))
-        if n == 1 and joint == "and" and re.match(r"i\b", bare, re.IGNORECASE) and re.fullmatch(rf"(?:{_NAME}|my \w+)(?: {_NAME})?", out[-1].text if out else ""):
+        if (
+            n == 1
+            and joint == "and"
+            and re.match(r"i\b", bare, re.IGNORECASE)
+            and re.fullmatch(rf"(?:{_NAME}|my \w+)(?: {_NAME})?", out[-1].text if out else "")
+        ):
             alone = False  # "Nils and I want…" is one subject
         if joint.startswith(("so", "but")) and len(bare.split()) >= 3 and not _TAIL.match(bare):
             alone = True
-        if re.match(r"now\b|these days\b", bare, re.I) and out and re.match(r"(?:ex-|spent|was|were|used|did|had|worked|started|after|years)", speech_head(out[-1].text), re.I):
+        if (
+            re.match(r"now\b|these days\b", bare, re.IGNORECASE)
+            and out
+            and re.match(
+                r"(?:ex-|spent|was|were|used|did|had|worked|started|after|years)",
+                speech_head(out[-1].text),
+                re.IGNORECASE,
+            )
+        ):
             alone = True
         if out and alone and _elaborates(out[-1].text, bare, joint):
             alone = False

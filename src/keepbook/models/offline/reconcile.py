@@ -19,17 +19,36 @@ from keepbook.models.offline.values import Known, Op
 ATTRIBUTES: dict[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
-        "home": r"\b(?:lives?|living|live) (?:in|at|near|with)\b|\b(?:moved|relocated|moving) (?:to|up|down|in|back)\b|\baddress\b|\bbased in\b|\b(?:is|are|they're) (?:up |down |over |out )?in [A-Z]|\bhas moved\b|\bhome is in\b|\bvive en\b|\bwohn\w+ in\b|\bbor i\b|住在",
+        "home": (
+            r"\b(?:lives?|living|live) (?:in|at|near|with)\b|\b(?:moved|relocated|moving) (?:to|up|down|in|"
+            r"back)\b|\baddress\b|\bbased in\b|\b(?:is|are|they're) (?:up |down |over |out )?in [A-Z]|"
+            r"\bhas moved\b|\bhome is in\b|\bvive en\b|\bwohn\w+ in\b|\bbor i\b|住在"
+        ),
         "boss": r"\breports? to\b|\banswers? to\b|\b(?:boss|manager|supervisor)\b",
-        "job": r"\bworks? (?:at|for|as)\b|\bstart(?:s|ing)? (?:at|as) [A-Z]|\bjoin(?:s|ing|ed) [A-Z]|\bhanded in\b|\bemployer\b|\bworking (?:at|for)\b",
-        "retire": r"\bretir\w+|\b(?:stop|done|finish|quit)\w* (?:with )?work\w*|\bhang it up\b|\bwork(?:s|ing)? (?:until|till)\b",
+        "job": (
+            r"\bworks? (?:at|for|as)\b|\bstart(?:s|ing)? (?:at|as) [A-Z]|\bjoin(?:s|ing|ed) [A-Z]|"
+            r"\bhanded in\b|\bemployer\b|\bworking (?:at|for)\b"
+        ),
+        "retire": (
+            r"\bretir\w+|\b(?:stop|done|finish|quit)\w* (?:with )?work\w*|\bhang it up\b|\bwork(?:s|"
+            r"ing)? (?:until|till)\b"
+        ),
         "pay": r"\b(?:salary|earns?|payrise|pay rise|base|gross|income|take-?home|promot\w+|paid)\b(?!.*\binto\b)",
         "daily loss": r"\bdaily (?:stop|loss|limit)|\b(?:max|maximum) (?:daily )?loss\b|\bloss limit\b",
         "losses": r"\bafter \w+ loss\w*|\b\w+ losses\b",
         "setup": r"\bset-?up\b|\bbreakout\b|\bopening range\b|\bminute range\b",
-        "hours": r"\btrades? (?:the|only|from|between|during)\b.*(?:open|session|hour|\d)|\blast hour\b|\bwindow\b|\b(?:london|asia|new york|ny) (?:session|open)\b",
-        "markets": r"\btrades? [A-Z]{2,}|\b(?:ES|NQ|MES|MNQ|EURUSD|GBPJPY|gold|crude|DAX)\b.*\bonly\b|\bonly (?:trades?|euro|gold|stocks)\b|\bdon't trade\b|\bdoesn't trade\b",
-        "broker": r"\bbroker\b|\buses? (?:Interactive|IBKR|IG|Schwab|Saxo|Degiro|Tasty\w*|\w+ ?Brokers?)|\bis at [A-Z]\w+(?:trade|brokers?|bank|invest)\b|\bbrokerage\b|\bwith (?:IG|CMC|IBKR)\b",
+        "hours": (
+            r"\btrades? (?:the|only|from|between|during)\b.*(?:open|session|hour|\d)|\blast hour\b|"
+            r"\bwindow\b|\b(?:london|asia|new york|ny) (?:session|open)\b"
+        ),
+        "markets": (
+            r"\btrades? [A-Z]{2,}|\b(?:ES|NQ|MES|MNQ|EURUSD|GBPJPY|gold|crude|DAX)\b.*\bonly\b|"
+            r"\bonly (?:trades?|euro|gold|stocks)\b|\bdon't trade\b|\bdoesn't trade\b"
+        ),
+        "broker": (
+            r"\bbroker\b|\buses? (?:Interactive|IBKR|IG|Schwab|Saxo|Degiro|Tasty\w*|\w+ ?Brokers?)|"
+            r"\bis at [A-Z]\w+(?:trade|brokers?|bank|invest)\b|\bbrokerage\b|\bwith (?:IG|CMC|IBKR)\b"
+        ),
         "risk per trade": r"\brisks?\b.*\b(?:per|each|a) trade\b|\brisk per (?:trade|position)\b",
         "risk": r"\brisk tolerance\b|\bconservative\b|\baggressive\b|\bcautious\b|\bequities\b",
         "emergency fund": r"\bemergency (?:fund|savings|buffer)\b",
@@ -44,7 +63,9 @@ ATTRIBUTES: dict[str, re.Pattern[str]] = {
     }.items()
 }
 _CHANGED = re.compile(
-    r"\b(?:now|changed|moved|switch\w*|no longer|any ?more|instead|bump\w*|lift\w*|rais\w+|upped|went (?:up|down)|going forward|from (?:the )?\d|only|dropped|left|new|up to|down to|relocat\w*|started?|starting|joined|lower\w*|increas\w+|promoted|shifted|make it|closed)\b",
+    r"\b(?:now|changed|moved|switch\w*|no longer|any ?more|instead|bump\w*|lift\w*|rais\w+|upped|"
+    r"went (?:up|down)|going forward|from (?:the )?\d|only|dropped|left|new|up to|down to|"
+    r"relocat\w*|started?|starting|joined|lower\w*|increas\w+|promoted|shifted|make it|closed)\b",
     re.IGNORECASE,
 )
 
@@ -60,7 +81,33 @@ def words(text: str) -> set[str]:
     return {stem(t) for t in tokens(text) if t not in STOP_WORDS and not t[0].isdecimal() and len(t) > 1} - _FAINT
 
 
-_FAINT = {"user", "they", "them", "is", "has", "ha", "want", "use", "also", "still", "year", "month", "day", "week", "about", "one", "two", "new", "now", "get", "make"}
+_FAINT = {
+    "user",
+    "they",
+    "them",
+    "is",
+    "has",
+    "ha",
+    "want",
+    "use",
+    "also",
+    "still",
+    "year",
+    "month",
+    "day",
+    "week",
+    "about",
+    "one",
+    "two",
+    "new",
+    "now",
+    "get",
+    "make",
+}
+
+
+def stem_of(word: str) -> str:
+    return stem(word.lower())
 
 
 def attributes(text: str) -> set[str]:
@@ -83,7 +130,7 @@ def says_the_same(new: str, old: str) -> bool:
     if polarity(new) != polarity(old) and words(new) - words(old):
         return False
     left = words(new) - words(old)
-    return overlap(new, old) >= 0.5 and len(left) <= max(1, len(words(new)) // 2)
+    return overlap(new, old) >= 0.6 and len(left) <= max(1, len(words(new)) // 3)
 
 
 def related(new: str, old: str) -> float:
@@ -111,9 +158,12 @@ def against(content: str, existing: Sequence[Known], *, hedged: bool = False) ->
         return Verdict("add", None)
     near, known = best
     common = attributes(content) & attributes(known.content)
-    if common & {"honesty", "length", "seat", "risk"} and not numbers(content) - numbers(known.content) and polarity(content) == polarity(known.content):
-        if common & {"honesty", "length"} or overlap(content, known.content) >= 0.3:
-            return Verdict("skip", known.id, "already known")
+    same_taste = common & {"honesty", "length"} or (
+        common & {"seat", "risk"} and overlap(content, known.content) >= 0.3
+    )
+    said_before = not numbers(content) - numbers(known.content) and polarity(content) == polarity(known.content)
+    if same_taste and said_before:
+        return Verdict("skip", known.id, "already known")
     if known.protected:
         if common or near >= 0.6:
             return Verdict("skip", known.id, "conflicts with what you said yourself")
@@ -134,11 +184,15 @@ def settle_on(known: Known) -> Verdict:
 
 def with_new_value(old: str, said: str) -> str | None:
     """The old line with its value replaced by the one just said, when exactly one fits."""
-    fresh = [v for v in VALUE.findall(said) if kind(v) in ("number", "money", "percent", "weekday")]
+    fresh: list[str] = [v for v in VALUE.findall(said) if kind(v) in ("number", "money", "percent", "weekday")]
     if not fresh or len(fresh) > 2:
         return None
     new = fresh[0].rstrip(".,")
-    slots = [m for m in VALUE.finditer(old) if kind(m.group(0)) in ("number", "money", "percent") and not re.match(r"(?:19|20)\d\d", m.group(0))]
+    slots: list[re.Match[str]] = [
+        m
+        for m in VALUE.finditer(old)
+        if kind(m.group(0)) in ("number", "money", "percent") and not re.match(r"(?:19|20)\d\d", m.group(0))
+    ]
     if kind(new) == "weekday" or not slots:
         return None
     slot = slots[0]

@@ -9,17 +9,35 @@ from __future__ import annotations
 import re
 
 from keepbook.models.offline.speech import opening
+from keepbook.models.offline.words_en import word_set
 
 _ADVERBS = (
-    r"also|usually|always|never|only|still|just|mostly|normally|generally|often|mainly|really|currently|typically|basically|"
+    r"also|usually|always|never|only|still|just|mostly|normally|generally|often|mainly|really|"
+    r"currently|typically|basically|"
     r"actually|both|ever|even|already|now|personally|absolutely|sometimes|rarely|each|all|obviously|definitely"
 )
-_MODALS = {
-    "can", "can't", "cannot", "could", "couldn't", "will", "won't", "would", "wouldn't", "should", "shouldn't", "must", "may",
-    "might", "shall", "used", "had", "did", "didn't", "ought", "'d", "'ll",
-}  # fmt: skip
+_MODALS = word_set(
+    """
+    can can't cannot could couldn't will won't would wouldn't should shouldn't must may might shall used had did
+    didn't ought 'd 'll
+    """
+)
+_IRREGULAR = {
+    "have": "has",
+    "do": "does",
+    "don't": "doesn't",
+    "dont": "doesn't",
+    "am": "is",
+    "are": "is",
+    "be": "is",
+    "go": "goes",
+    "haven't": "hasn't",
+    "aren't": "isn't",
+    "were": "was",
+}
 _TAG = re.compile(
-    r"(?:\s*,?\s*\b(?:by the (?:way|by)|btw|thanks?|thank you|ta|cheers|please|lol|haha|though|anyway|mate|ok|okay|right|as you know|"
+    r"(?:\s*,?\s*\b(?:by the (?:way|by)|btw|thanks?|thank you|ta|cheers|please|lol|haha|though|"
+    r"anyway|(?<=, )mate|ok|okay|right|as you know|"
     r"you know|if that matters|i think|i guess|thank god|or so|that lot|for me)\b)+\s*$",
     re.IGNORECASE,
 )
@@ -47,10 +65,8 @@ _PLAIN = [
 def third(verb: str) -> str:
     """The verb as it goes with "she": live → lives, have → has, don't → doesn't."""
     low = verb.lower()
-    known = {"have": "has", "do": "does", "don't": "doesn't", "dont": "doesn't", "am": "is", "are": "is", "be": "is", "go": "goes",
-             "haven't": "hasn't", "aren't": "isn't", "were": "was", "trde": "trades"}  # fmt: skip
-    if low in known:
-        return known[low]
+    if low in _IRREGULAR:
+        return _IRREGULAR[low]
     if low in _MODALS or low.endswith(("ed", "'t", "'ve", "'d", "'ll")):
         return low
     if re.search(r"(?:s|sh|ch|x|z|o)$", low):
@@ -64,7 +80,13 @@ def _lead(text: str) -> str:
     """The subject at the head dropped, its verb turned to the third person."""
     for pattern, plain in (
         (r"^(?:I'm|I am|we're|we are)\s+", "Is "),
-        (r"^(?:I've|we've)\s+(?:got\s+)?(?=(?:a|an|the|no|none|two|three|four|five|six|about|around|[£€$\d])\b|[£€$\d])", "Has "),
+        (
+            (
+                r"^(?:I've|we've)\s+(?:got\s+)?(?=(?:a|an|the|no|none|two|three|four|five|six|about|around|"
+                r"[£€$\d])\b|[£€$\d])"
+            ),
+            "Has ",
+        ),
         (r"^(?:I've|we've)\s+", "Has "),
         (r"^(?:I'd|we'd)\s+", "Would "),
         (r"^(?:I'll|we'll)\s+", "Will "),
@@ -86,7 +108,13 @@ def line(text: str, *, he: str | None = None) -> str:
     out = _TAG.sub("", opening(text).strip(" .,!;:…–-"))
     out = re.sub(r"^(?:so|and|but|plus|because|then|that)\s+(?=\w)", "", out, flags=re.IGNORECASE)
     if he:
-        out = re.sub(r"^(?:he|she|they)(?='s\b|\s)|^(?:shes|hes)\b", lambda m: he + ("'s" if len(m.group(0)) > 4 else ""), out, count=1, flags=re.IGNORECASE)
+        out = re.sub(
+            r"^(?:he|she|they)(?='s\b|\s)|^(?:shes|hes)\b",
+            lambda m: he + ("'s" if len(m.group(0)) > 4 else ""),
+            out,
+            count=1,
+            flags=re.IGNORECASE,
+        )
         out = re.sub(r"^(?:his|her)\b(?= \w)", f"{he}'s", out, count=1, flags=re.IGNORECASE)
         if not re.search(rf"\b{re.escape(he)}\b", out):
             out = re.sub(r"\b(?:him|her)\b(?! [a-z])", he, out, count=1)

@@ -16,6 +16,7 @@ from keepbook.models.offline import dialog, facts, languages, speech
 from keepbook.models.offline.clauses import own_words, sentences, tidy
 from keepbook.models.offline.rewrite import line
 from keepbook.models.offline.values import Turn
+from keepbook.models.offline.words_en import word_set
 
 LIMIT = 1_000
 _PIECE = 160
@@ -162,8 +163,8 @@ def _best_span(sentence: str, answer: str, number: int) -> tuple[float, str]:
             if _light(span[0]) or _light(span[-1]):
                 continue
             heavy = [w for w in span if not _light(w)]
-            score = sum(1.0 + 0.6 * (stem(w.lower()) in echoed) + 0.3 * w[0].isupper() for w in heavy)
-            score = score / size**0.5 - 0.15 * start - 0.3 * number
+            score = sum(1.0 + 0.6 * (stem(w.lower()) in echoed) + 0.7 * (w[0].isupper() and n > 0) for n, w in enumerate(heavy))
+            score = score / size**0.5 - 0.1 * start - 0.3 * number
             if score > best[0]:
                 best = (score, " ".join(span))
     return best
@@ -173,11 +174,13 @@ def _light(word: str) -> bool:
     return word.lower() in STOP_WORDS or word.lower() in _FILLER or len(word) < 2
 
 
-_FILLER = {
-    "can", "could", "please", "help", "want", "need", "like", "today", "just", "really", "quick", "hey", "hi", "hello", "morning", "evening", "afternoon", "ugh", "ok", "okay", "thanks", "got", "get",
-    "i'm", "i've", "i'd", "it's", "that's", "what's", "don't", "let's", "one", "thing", "things", "bit", "lot", "way", "also", "going", "know",
-    "tell", "make", "would", "should", "there's", "we're", "we've", "something", "someone", "somebody", "say", "put", "give", "look", "see",
-}  # fmt: skip
+_FILLER = word_set(
+    """
+    can could please help want need like today just really quick hey hi hello morning evening afternoon ugh ok
+    okay thanks got get i'm i've i'd it's that's what's don't let's one thing things bit lot way also going know
+    tell make would should there's we're we've something someone somebody say put give look see
+    """
+)
 
 
 def _cased(text: str) -> str:

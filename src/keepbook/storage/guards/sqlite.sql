@@ -1,6 +1,7 @@
 -- The guards of the book, as triggers. What raw SQL must not do either, the database refuses here.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.
--- INSERT OR REPLACE deletes without firing delete triggers, so inserts check for a row in the way themselves.
+-- INSERT OR REPLACE deletes without firing delete triggers, so inserts check for a row in the way themselves; and
+-- foreign keys are asleep on a connection that did not wake them, so triggers look at the other end too.
 
 -- Ledger: append-only, numbered without gaps, each entry on its predecessor.
 CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger
@@ -26,8 +27,10 @@ BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 
 -- Memories: a change comes with a newer ledger entry about this memory.
 CREATE TRIGGER memories_begin_in_the_ledger BEFORE INSERT ON memories
-WHEN NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id)
+WHEN NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id AND link_id IS NULL)
   OR EXISTS (SELECT 1 FROM memories WHERE owner = NEW.owner AND id = NEW.id)
+  OR (NEW.purged_at IS NULL AND NEW.version <> 1)
+  OR (NEW.purged_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.id))
 BEGIN SELECT RAISE(ABORT, 'guard: a memory begins with a ledger entry'); END;
 
 CREATE TRIGGER memories_change_in_the_ledger BEFORE UPDATE ON memories
@@ -36,7 +39,8 @@ WHEN NOT (
   AND OLD.purged_at IS NULL
   AND (
     (NEW.purged_at IS NULL AND NEW.event > OLD.event
-     AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id))
+     AND NEW.version = (SELECT max(version) FROM versions WHERE owner = NEW.owner AND memory_id = NEW.id)
+     AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id AND link_id IS NULL))
     OR (NEW.purged_at IS NOT NULL AND NEW.subject IS NULL
         AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.id))
   )
@@ -64,19 +68,29 @@ CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: a memory is forgotten or erased, never deleted'); END;
 
--- Versions: numbered without gaps, periods that do not overlap, nothing rewritten, and the person's word first.
+-- Versions: numbered without gaps, each ending the one before it, nothing rewritten, and the person's word first.
 CREATE TRIGGER versions_follow_each_other BEFORE INSERT ON versions
 WHEN NEW.version <> 1 + coalesce((SELECT max(version) FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id), 0)
-  OR (NEW.version > 1 AND NOT EXISTS (
-    SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id
-      AND version = NEW.version - 1 AND retired_at <= NEW.recorded_at))
-  OR NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.memory_id AND at = NEW.recorded_at)
+  OR EXISTS (SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id
+               AND version = NEW.version - 1 AND (recorded_at >= NEW.recorded_at OR retired_at > NEW.recorded_at))
+  OR NOT EXISTS (SELECT 1 FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
+  OR NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.memory_id
+                   AND at = NEW.recorded_at AND link_id IS NULL)
 BEGIN SELECT RAISE(ABORT, 'guard: a version follows the one before it and stands in the ledger'); END;
 
+-- What was erased comes in blank (a restored export), and no further than it went.
 CREATE TRIGGER versions_say_something BEFORE INSERT ON versions
-WHEN NEW.content IS NULL
-  AND NOT EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
-BEGIN SELECT RAISE(ABORT, 'guard: a version has content until it is erased'); END;
+WHEN CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
+  THEN NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL
+    OR NEW.version > (SELECT version FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
+  ELSE NEW.content IS NULL OR NEW.retired_at IS NOT NULL END
+BEGIN SELECT RAISE(ABORT, 'guard: a version has content and is current until it is erased'); END;
+
+CREATE TRIGGER versions_end_the_one_before AFTER INSERT ON versions WHEN NEW.version > 1
+BEGIN
+  UPDATE versions SET retired_at = NEW.recorded_at
+    WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version - 1 AND retired_at IS NULL;
+END;
 
 CREATE TRIGGER versions_respect_a_persons_word BEFORE INSERT ON versions
 WHEN NEW.version > 1 AND NEW.content IS NOT NULL
@@ -93,6 +107,7 @@ WHEN NEW.version > 1 AND NEW.content IS NOT NULL
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
         AND r.content = NEW.content AND r.summary IS NEW.summary AND r.body IS NEW.body
         AND r.source = NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by
+        AND r.thread_id IS NEW.thread_id AND r.turn_ids = NEW.turn_ids
         AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until))
 BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
 
@@ -113,8 +128,8 @@ WHEN NOT (
     (NEW.content IS OLD.content
      AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body
      AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
-     AND EXISTS (SELECT 1 FROM ledger WHERE owner = OLD.owner AND memory_id = OLD.memory_id
-                   AND seq > OLD.event AND at = NEW.retired_at))
+     AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
+                   AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
     OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
         AND NEW.retired_at IS OLD.retired_at
         AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.memory_id))
@@ -129,14 +144,19 @@ BEGIN SELECT RAISE(ABORT, 'guard: a version is never deleted'); END;
 -- Links: what they join stays; only standing or removed may change, with a ledger entry.
 CREATE TRIGGER links_begin_in_the_ledger BEFORE INSERT ON links
 WHEN NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND link_id = NEW.id)
-  OR EXISTS (SELECT 1 FROM links WHERE owner = NEW.owner AND id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'guard: a link begins with a ledger entry'); END;
+  OR EXISTS (SELECT 1 FROM links WHERE owner = NEW.owner AND (id = NEW.id OR (NEW.removed_at IS NULL AND removed_at IS NULL
+               AND from_id = NEW.from_id AND to_id = NEW.to_id AND relation = NEW.relation)))
+  OR 2 <> (SELECT count(*) FROM memories WHERE owner = NEW.owner AND id IN (NEW.from_id, NEW.to_id))
+BEGIN SELECT RAISE(ABORT, 'guard: a link begins with a ledger entry and joins two memories of one owner'); END;
 
 CREATE TRIGGER links_keep_their_ends BEFORE UPDATE ON links
 WHEN NOT (
   NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.from_id = OLD.from_id AND NEW.to_id = OLD.to_id
   AND NEW.relation = OLD.relation AND NEW.created_at = OLD.created_at AND NEW.event > OLD.event
   AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND link_id = NEW.id)
+  AND NOT (NEW.removed_at IS NULL AND EXISTS (
+    SELECT 1 FROM links WHERE owner = NEW.owner AND id <> NEW.id AND removed_at IS NULL
+      AND from_id = NEW.from_id AND to_id = NEW.to_id AND relation = NEW.relation))
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a link keeps its ends and changes only with a ledger entry'); END;
 
@@ -153,7 +173,7 @@ WHEN NOT (
     OLD.block IS NULL
     OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
       SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
-      WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session))
+      WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
   )
 )
 BEGIN SELECT RAISE(ABORT, 'guard: an injection is never rewritten'); END;
@@ -168,6 +188,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
 
 CREATE TRIGGER injected_follow_each_other BEFORE INSERT ON injected
 WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id), 0)
+  OR NOT EXISTS (SELECT 1 FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
 BEGIN SELECT RAISE(ABORT, 'guard: injections are counted without gaps'); END;
 
 CREATE TRIGGER injected_never_changes BEFORE UPDATE ON injected
@@ -179,7 +200,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
 
 -- Erasures: naming what goes is what makes it go.
 CREATE TRIGGER erasures_stand_in_the_ledger BEFORE INSERT ON erasures
-WHEN NEW.memory_id <> '*' AND (
+WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id) OR NEW.memory_id <> '*' AND (
   NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event
                 AND memory_id = NEW.memory_id AND action = 'purge' AND actor <> 'extractor')
   OR EXISTS (SELECT 1 FROM memories m JOIN ledger l ON l.owner = m.owner AND l.seq = NEW.event

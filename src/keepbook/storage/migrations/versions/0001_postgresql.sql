@@ -117,8 +117,6 @@ CREATE TABLE versions (
 	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from)
 );
 
-CREATE UNIQUE INDEX one_current_version ON versions (owner, memory_id) WHERE retired_at IS NULL;
-
 CREATE TABLE links (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
@@ -229,7 +227,10 @@ CREATE TRIGGER erasures_never_truncated BEFORE TRUNCATE ON erasures EXECUTE FUNC
 -- Memories: a change comes with a newer ledger entry about this memory, and automation never drops a person's word.
 CREATE FUNCTION keepbook_memories_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id) THEN
+  IF NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id AND link_id IS NULL)
+    OR (NEW.purged_at IS NULL AND NEW.version <> 1)
+    OR (NEW.purged_at IS NOT NULL AND NOT keepbook_erased(NEW.owner, NEW.id))
+  THEN
     PERFORM keepbook_refuse('a memory begins with a ledger entry');
   END IF;
   RETURN NEW;
@@ -242,7 +243,8 @@ BEGIN
     NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.created_at = OLD.created_at AND OLD.purged_at IS NULL
     AND (
       (NEW.purged_at IS NULL AND NEW.event > OLD.event
-       AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id))
+       AND NEW.version = (SELECT max(version) FROM versions WHERE owner = NEW.owner AND memory_id = NEW.id)
+       AND EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id AND link_id IS NULL))
       OR (NEW.purged_at IS NOT NULL AND NEW.subject IS NULL AND keepbook_erased(OLD.owner, OLD.id))
     )
   ) THEN PERFORM keepbook_refuse('a memory changes only with a ledger entry of its own'); END IF;
@@ -262,23 +264,27 @@ BEGIN
 END $$;
 CREATE TRIGGER memories_change_in_the_ledger BEFORE UPDATE ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_memories_change();
 
--- Versions: numbered without gaps, periods that do not overlap, nothing rewritten, and the person's word first.
+-- Versions: numbered without gaps, each ending the one before it, nothing rewritten, and the person's word first.
 CREATE FUNCTION keepbook_versions_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE last versions%ROWTYPE; book memories%ROWTYPE; who text;
 BEGIN
   SELECT * INTO last FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id ORDER BY version DESC LIMIT 1;
+  SELECT * INTO book FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id;
   IF NEW.version <> 1 + coalesce(last.version, 0)
-    OR (NEW.version > 1 AND (last.retired_at IS NULL OR last.retired_at > NEW.recorded_at))
+    OR last.recorded_at >= NEW.recorded_at OR last.retired_at > NEW.recorded_at
     OR NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event
-                     AND memory_id = NEW.memory_id AND at = NEW.recorded_at)
+                     AND memory_id = NEW.memory_id AND at = NEW.recorded_at AND link_id IS NULL)
   THEN PERFORM keepbook_refuse('a version follows the one before it and stands in the ledger'); END IF;
-  IF NEW.content IS NULL THEN
-    IF NOT keepbook_erased(NEW.owner, NEW.memory_id) THEN
-      PERFORM keepbook_refuse('a version has content until it is erased');
+  IF keepbook_erased(NEW.owner, NEW.memory_id) THEN
+    -- What was erased comes in blank (a restored export), and no further than it went.
+    IF NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL OR NEW.version > book.version THEN
+      PERFORM keepbook_refuse('a version has content and is current until it is erased');
     END IF;
     RETURN NEW;
   END IF;
-  SELECT * INTO book FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id;
+  IF NEW.content IS NULL OR NEW.retired_at IS NOT NULL THEN
+    PERFORM keepbook_refuse('a version has content and is current until it is erased');
+  END IF;
   who := keepbook_actor(NEW.owner, NEW.event);
   IF NEW.version = 1 AND NEW.source IN ('extracted', 'inferred') AND book.confidence <> 'inferred' THEN
     PERFORM keepbook_refuse('what software read is inferred until a person promotes it');
@@ -288,13 +294,23 @@ BEGIN
     AND NOT (who = 'person' AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND (r.content, r.summary, r.body, r.source, r.score, r.made_by, r.valid_from, r.valid_until)
+        AND (r.content, r.summary, r.body, r.source, r.score, r.made_by, r.thread_id, r.turn_ids, r.valid_from, r.valid_until)
           IS NOT DISTINCT FROM
-            (NEW.content, NEW.summary, NEW.body, NEW.source, NEW.score, NEW.made_by, NEW.valid_from, NEW.valid_until)))
+            (NEW.content, NEW.summary, NEW.body, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
+             NEW.valid_from, NEW.valid_until)))
   THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER versions_follow_each_other BEFORE INSERT ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_versions_begin();
+
+CREATE FUNCTION keepbook_versions_end_the_one_before() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE versions SET retired_at = NEW.recorded_at
+    WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version - 1 AND retired_at IS NULL;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER versions_end_the_one_before AFTER INSERT ON versions
+  FOR EACH ROW WHEN (NEW.version > 1) EXECUTE FUNCTION keepbook_versions_end_the_one_before();
 
 CREATE FUNCTION keepbook_versions_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -307,8 +323,8 @@ BEGIN
     AND (
       ((NEW.content, NEW.summary, NEW.body) IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body)
        AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
-       AND EXISTS (SELECT 1 FROM ledger WHERE owner = OLD.owner AND memory_id = OLD.memory_id
-                     AND seq > OLD.event AND at = NEW.retired_at))
+       AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
+                     AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
       OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
           AND NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at AND keepbook_erased(OLD.owner, OLD.memory_id))
     )
@@ -339,7 +355,7 @@ BEGIN
       OLD.block IS NULL
       OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
         SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
-        WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session))
+        WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
     )
   ) THEN PERFORM keepbook_refuse('an injection is never rewritten'); END IF;
   RETURN NEW;
@@ -373,7 +389,7 @@ BEGIN
 END $$;
 CREATE TRIGGER erasures_begin BEFORE INSERT OR UPDATE ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_erasures_begin();
 
-CREATE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF NEW.memory_id <> '*' THEN
     UPDATE versions SET content = NULL, summary = NULL, body = NULL
@@ -424,3 +440,13 @@ GRANT SELECT, INSERT ON injections TO keepbook_app;
 GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
+
+-- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
+-- and a guard would look at that one.
+DO $$
+DECLARE a_function regprocedure;
+BEGIN
+  FOR a_function IN SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'keepbook\_%' LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', a_function, current_schema());
+  END LOOP;
+END $$;

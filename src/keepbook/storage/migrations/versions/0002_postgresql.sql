@@ -26,9 +26,9 @@ CREATE TABLE threads (
 	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
 );
 
-CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session IS NOT NULL;
-
 CREATE INDEX threads_by_touch ON threads (owner, touched_at, id);
+
+CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session IS NOT NULL;
 
 CREATE TABLE turn_terms (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -116,7 +116,7 @@ CREATE TABLE messages (
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 );
 
-CREATE OR REPLACE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF NEW.memory_id <> '*' THEN
     UPDATE versions SET content = NULL, summary = NULL, body = NULL
@@ -184,3 +184,13 @@ END $$;
 
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due TO keepbook_app;
+
+-- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
+-- and a guard would look at that one.
+DO $$
+DECLARE a_function regprocedure;
+BEGIN
+  FOR a_function IN SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'keepbook\_%' LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', a_function, current_schema());
+  END LOOP;
+END $$;

@@ -28,9 +28,9 @@ CREATE TABLE threads (
  WITHOUT ROWID,
  STRICT;
 
-CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session IS NOT NULL;
-
 CREATE INDEX threads_by_touch ON threads (owner, touched_at, id);
+
+CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session IS NOT NULL;
 
 CREATE TABLE turn_terms (
 	owner TEXT NOT NULL CHECK (owner <> ''),

@@ -1,0 +1,102 @@
+"""Which model does what, from the settings.
+
+The chat model answers and reads closing chats; the cheap one writes titles; the offline one is always there. Titles
+and summaries fall back along chat → cheap → offline, and say so. Reading a chat for memories never falls back: it fails
+and is tried again, unless the owner has used up the month's tokens; then it is done offline, and that is said too.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from keepbook.errors import ModelFailed
+from keepbook.models.model import Model, Usage
+from keepbook.models.offline.values import Turn
+from keepbook.models.providers.address import Address, parse
+from keepbook.models.providers.remote import RemoteModel
+
+OFFLINE = "offline"
+OVER_CAP = "this month's model tokens are used up, so the offline model did this"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """The settings that models are chosen by. Without a base URL a provider's own endpoint is meant."""
+
+    model: str = OFFLINE
+    cheap_model: str | None = None
+    openai_base_url: str | None = None
+    openai_key: str | None = field(default=None, repr=False)
+    anthropic_base_url: str | None = None
+    anthropic_key: str | None = field(default=None, repr=False)
+    model_timeout: float = 120.0
+    context_tokens: int = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A title or a summary, by whom it was made, and what should be said about that."""
+
+    text: str
+    made_by: str
+    usage: Usage
+    notice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models of an installation."""
+
+    chat: Model
+    cheap: Model
+    offline: Model
+
+    @property
+    def extractor(self) -> Model:
+        """Memories are the point of all this: the better model reads for them."""
+        return self.chat
+
+    def for_reading(self, *, over_cap: bool = False) -> tuple[Model, str | None]:
+        """The model that reads a closing chat, and what should be said about the choice."""
+        capped = over_cap and self.extractor is not self.offline
+        return (self.offline, OVER_CAP) if capped else (self.extractor, None)
+
+    async def title(self, turns: Sequence[Turn], *, over_cap: bool = False) -> Made:
+        return await self._first([self.cheap], lambda model: model.title(turns), over_cap)
+
+    async def summarise(self, previous: str | None, turns: Sequence[Turn], *, over_cap: bool = False) -> Made:
+        return await self._first([self.chat, self.cheap], lambda model: model.summarise(previous, turns), over_cap)
+
+    async def _first(
+        self, models: Sequence[Model], ask: Callable[[Model], Awaitable[tuple[str, Usage]]], over_cap: bool
+    ) -> Made:
+        """What the first of these models makes that does not fail; in the end the offline one."""
+        remote = [model for at, model in enumerate(models) if model is not self.offline and model not in models[:at]]
+        notice = OVER_CAP if remote and over_cap else None
+        for model in () if over_cap else remote:
+            try:
+                text, usage = await ask(model)
+            except ModelFailed as error:
+                notice = error.message
+            else:
+                return Made(text, model.name, usage, notice)
+        text, usage = await ask(self.offline)
+        return Made(text, self.offline.name, usage, notice)
+
+
+def choose(settings: ModelSettings, offline: Model) -> Models:
+    """The models that the settings name; `Invalid` for a name that is none. Nothing is loaded or called yet."""
+    chat = _model(settings.model, settings, offline)
+    same = settings.cheap_model in (None, settings.model)
+    return Models(chat, chat if same else _model(settings.cheap_model or OFFLINE, settings, offline), offline)
+
+
+def _model(name: str, settings: ModelSettings, offline: Model) -> Model:
+    if name == OFFLINE:
+        return offline
+    kind, model = parse(name)
+    if kind == "openai":
+        base_url, key = settings.openai_base_url, settings.openai_key
+    else:
+        base_url, key = settings.anthropic_base_url, settings.anthropic_key
+    address = Address(kind, model, base_url or None, key or None, settings.model_timeout)
+    return RemoteModel(address, context_tokens=settings.context_tokens)

@@ -1,0 +1,122 @@
+"""What of a long chat a model is sent.
+
+Stored messages are never touched. Past a share of the budget the older turns are replaced, in what is sent, by a
+summary that is frozen at that moment: until the next time the bytes sent only grow at their end, so a provider's cache
+of the prefix keeps working. A cut falls before a message of the person, so no tool call is ever parted from its answer.
+The summary travels with the first message that is still sent: system prompt and block stay as they are.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keepbook.book.threads import Message, estimate
+from keepbook.models.model import Said, ToolCall, with_hidden
+
+SUMMARY_CHARS = 4_000
+KEPT = 0.5
+"""How much of the room a compression leaves full. The rest is what the chat may grow by until the next one."""
+_EARLIER = "What was said earlier in this chat, in short:"
+_OPENING = "What you said before the person first wrote:"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many tokens a request may have, and past which share of them older turns are summarised."""
+
+    tokens: int = 32_000
+    compress_at: float = 0.8
+
+    @property
+    def room(self) -> int:
+        return int(self.tokens * self.compress_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is sent now, about how many tokens that is, and which turns it is time to summarise, if any."""
+
+    said: tuple[Said, ...]
+    tokens: int
+    due: tuple[Message, ...] = ()
+
+    @property
+    def through(self) -> int | None:
+        """The turn that the new summary will reach to."""
+        return self.due[-1].turn if self.due else None
+
+
+def plan(
+    messages: Sequence[Message],
+    *,
+    compressed_through: int = 0,
+    summary: str | None = None,
+    fixed_tokens: int = 0,
+    budget: Budget = Budget(),  # noqa: B008 - frozen
+) -> Plan:
+    """What to send of these messages, and whether some should be summarised first; `fixed_tokens` as by `fixed`."""
+    open_turns = [message for message in messages if message.turn > compressed_through]
+    said = _sent(open_turns, summary)
+    tokens = fixed_tokens + sum(map(size, said))
+    if tokens <= budget.room:
+        return Plan(said, tokens)
+    return Plan(said, tokens, _due(open_turns, int((budget.room - fixed_tokens) * KEPT)))
+
+
+def _due(messages: Sequence[Message], keep: int) -> tuple[Message, ...]:
+    """Everything before the latest turns that fit into `keep`; those begin with the person, and the last stays."""
+    cut, held = 0, 0
+    for at in range(len(messages) - 1, 0, -1):
+        held += sum(map(size, _sent([messages[at]], None)))
+        if held > keep and cut:
+            break
+        if messages[at].role == "user":
+            cut = at
+    return tuple(messages[:cut])
+
+
+def size(said: Said) -> int:
+    """The tokens of one message, as everywhere here: characters / 4."""
+    calls = sum(estimate(call.name + json.dumps(call.arguments) + (call.answer or "")) for call in said.calls)
+    return estimate(with_hidden(said)) + calls
+
+
+def fixed(system: str, tools: Sequence[Mapping[str, Any]]) -> int:
+    """The tokens that go along with every request: the system prompt with its block, and the tools."""
+    return estimate(system) + estimate(json.dumps(tools))
+
+
+# Messages as a model is sent them
+
+
+def _sent(messages: Sequence[Message], summary: str | None) -> tuple[Said, ...]:
+    """The turns of the person and the assistant. A chat that the assistant began is sent as one the person began:
+    providers and the templates of many models insist on that."""
+    told = [f"{_EARLIER}\n{summary.strip()[:SUMMARY_CHARS]}"] if summary and summary.strip() else []
+    said: list[Said] = []
+    for message in messages:
+        one = to_said(message)
+        if one is None:
+            continue
+        if said or one.role == "user":
+            said.append(one)
+        else:
+            told.append(f"{_OPENING}\n{one.text}")
+    if said and told:
+        hidden = "\n\n".join([*told, *filter(None, [said[0].hidden])])
+        said[0] = replace(said[0], hidden=hidden)
+    return tuple(said)
+
+
+def to_said(message: Message) -> Said | None:
+    """A stored message as a model is sent it; None where it says nothing to a model."""
+    calls = tuple(ToolCall(**part) for part in message.parts or ()) if message.role == "assistant" else ()
+    if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
+        return None
+    return Said(message.role, message.text, message.hidden, calls)
+
+
+def to_parts(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """Calls as a message stores them in its `parts`."""
+    return [{name: getattr(call, name) for name in ToolCall.__slots__} for call in calls]

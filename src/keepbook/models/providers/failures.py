@@ -1,0 +1,65 @@
+"""Whatever goes wrong with a remote model, as one sentence that names the model and the cause.
+
+Never a key and never a word of the chat: what a provider sends along with an error may quote both, so none of it is
+repeated. `details["cause"]` is a word that programs may rely on.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelRequestTimeout,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+)
+
+from keepbook.errors import KeepbookError, ModelFailed
+from keepbook.models.providers.address import Address
+
+# The first kind that fits says it, so the special ones stand before the general ones.
+_CAUSES: tuple[tuple[type[AgentRunError], str, str], ...] = (
+    (ModelRateLimitError, "rate_limit", "takes no more requests for now"),
+    (ModelQuotaExceededError, "quota", "has no credit left"),
+    (ModelAuthenticationError, "key", "refused the key; check it"),
+    (ModelNotFoundError, "unknown", "is not known at {place}; check its name and the base URL"),
+    (ModelContextWindowExceededError, "too_long", "cannot take so much text at once"),
+    (ModelRequestRejectedError, "rejected", "did not accept the request"),
+    (ModelRequestTimeout, "timeout", "did not answer within {timeout:g} seconds"),
+    (ModelTimeoutError, "timeout", "did not answer within {timeout:g} seconds"),
+    (ModelConnectionError, "unreachable", "cannot be reached at {place}, or broke off"),
+    (ModelUnavailableError, "unavailable", "is not available just now"),
+    (ModelServerError, "server", "failed on its side"),
+)
+
+
+@contextmanager
+def failing(address: Address) -> Iterator[None]:
+    """Whatever is raised inside becomes `ModelFailed`."""
+    try:
+        yield
+    except KeepbookError:
+        raise
+    except Exception as error:  # an answer that is none breaks the libraries in ways that nobody can list
+        raise _told(address, error) from error
+
+
+def _told(address: Address, error: Exception) -> ModelFailed:
+    cause, words = "garbage", "gave an answer that cannot be read"
+    for kind, word, said in _CAUSES:
+        if isinstance(error, kind):
+            cause, words = word, said.format(place=address.place, timeout=address.timeout)
+            break
+    status = f" (HTTP {error.status_code})" if isinstance(error, ModelHTTPError) else ""
+    wait = getattr(error, "retry_after", None)
+    again = f"; try again in {wait:g} seconds" if isinstance(wait, int | float) and cause == "rate_limit" else ""
+    return ModelFailed(f"the model {address.name} {words}{status}{again}", cause=cause)

@@ -1,0 +1,150 @@
+"""A model over the network, in our own terms.
+
+A reply is a loop: the model speaks, asks for tools, is answered, and speaks again, a bounded number of times; the
+last time it may only speak. Reading a chat is one call, and one more only to repair an answer that does not fit.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from typing import TYPE_CHECKING, Any
+
+from keepbook.errors import ModelFailed
+from keepbook.models import reading as sheets
+from keepbook.models.model import (
+    BREAK,
+    Called,
+    Conversation,
+    Event,
+    Extraction,
+    Reading,
+    Replied,
+    Said,
+    TextDelta,
+    Toolbox,
+    ToolCall,
+    Usage,
+)
+from keepbook.models.offline.values import Turn
+from keepbook.models.providers.address import Address
+
+if TYPE_CHECKING:
+    from keepbook.models.providers.session import Asked, Session
+
+ROUNDS = 8
+"""How often a model may ask for tools within one reply."""
+REPAIR_CHARS = 8_000
+"""How much of an answer that does not fit is shown again to be repaired."""
+
+
+class RemoteModel:
+    """The model at an address. It holds no connection, so any thread and any event loop may use it."""
+
+    def __init__(self, address: Address, *, context_tokens: int = 32_000) -> None:
+        self.address = address
+        self.name = address.name
+        self.context_tokens = context_tokens
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}>"
+
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+        """Answer the last message, calling tools on the way."""
+        text, calls, usage = "", list[ToolCall](), Usage()
+        async with self._open() as session:
+            exchange = session.exchange(conversation, tools.schemas("openai") if tools else [])
+            for number in range(ROUNDS + 1):
+                spoke = False
+                async with aclosing(exchange.round(may_call=number < ROUNDS)) as heard:
+                    async for delta in heard:
+                        said = delta if spoke or not text else BREAK + delta
+                        spoke, text = True, text + said
+                        yield TextDelta(said)
+                usage = exchange.usage
+                if not exchange.asked or number == ROUNDS:
+                    break
+                made = []
+                for asked in exchange.asked:
+                    made.append(await _called(tools, asked, number, len(text)))
+                    yield Called(made[-1])
+                exchange.answered(made)
+                calls += made
+        if not text and not calls:
+            raise self._failed("gave an empty answer", usage)
+        yield Replied(text, tuple(calls), usage)
+
+    async def extract(self, reading: Reading) -> Extraction:
+        """Read a closing chat, in one call (a second only to repair an answer that does not fit)."""
+        sheet = sheets.lay_out(reading, tokens=self.context_tokens)
+        said = [Said("user", sheet.text)]
+        async with self._open() as session:
+            text, usage = await session.ask(sheet.system, said, sheet.schema)
+            answer, wrong = _read(text, sheet)
+            if wrong:
+                said += [Said("assistant", text[:REPAIR_CHARS]), Said("user", sheets.REPAIR.format(wrong=wrong))]
+                try:
+                    text, more = await session.ask(sheet.system, said, sheet.schema)
+                except ModelFailed as error:
+                    error.details |= _spent(usage)
+                    raise
+                usage += more
+                answer, wrong = _read(text, sheet)
+        if answer is None:
+            raise self._failed(f"gave an answer that cannot be used ({wrong.lstrip('- ')})", usage)
+        return Extraction(answer.candidates, answer.summary or reading.summary or "", self.name, usage)
+
+    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        """The summary of a chat so far, for what a long chat no longer sends in full."""
+        chat = sheets.chat_part(turns, tokens=self.context_tokens)
+        data = "\n\n".join(filter(None, [sheets.summary_part(previous), chat]))
+        text, usage = await self._ask(sheets.SUMMARISE, data)
+        return text.strip()[: sheets.SUMMARY_CHARS], usage
+
+    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        """Three to five words for a chat."""
+        text, usage = await self._ask(sheets.TITLE, sheets.chat_part(turns[:4], tokens=1_000))
+        title = sheets.clean_title(text)
+        if not title:
+            raise self._failed("gave no title", usage)
+        return title, usage
+
+    async def _ask(self, system: str, data: str) -> tuple[str, Usage]:
+        async with self._open() as session:
+            text, usage = await session.ask(system, [Said("user", data)])
+        if not text.strip():
+            raise self._failed("gave an empty answer", usage)
+        return text, usage
+
+    def _open(self) -> "AbstractAsyncContextManager[Session]":
+        try:
+            # Seconds to load, and an extra of the installation.
+            from keepbook.models.providers.session import opened
+        except ImportError:
+            why = f"the model {self.name} needs an extra: pip install 'keepbook[models]'"
+            raise ModelFailed(why, cause="missing") from None
+        return opened(self.address)
+
+    def _failed(self, why: str, usage: Usage) -> ModelFailed:
+        return ModelFailed(f"the model {self.name} {why}", cause="garbage", **_spent(usage))
+
+
+def _spent(usage: Usage) -> dict[str, Any]:
+    """What a failure cost nevertheless, for the meter."""
+    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out}
+
+
+async def _called(tools: Toolbox | None, asked: "Asked", round: int, at: int) -> ToolCall:
+    if tools is None:
+        return ToolCall(asked.id, asked.name, asked.arguments, "There are no tools in this chat.", None, round, at)
+    # A tool writes to the database and may wait its turn there; other chats go on meanwhile.
+    answer = await asyncio.to_thread(tools.call, asked.name, asked.written)
+    return ToolCall(asked.id, asked.name, asked.arguments, answer.text, answer.memory_event, round, at)
+
+
+def _read(text: str, sheet: sheets.Sheet) -> tuple[sheets.Answer | None, str]:
+    """The answer as far as it can be read, and what is wrong with it."""
+    try:
+        answer = sheets.read(text, sheet)
+    except sheets.Unreadable as error:
+        return None, str(error)
+    return answer, "\n".join(answer.wrong)

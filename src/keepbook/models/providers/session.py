@@ -1,0 +1,280 @@
+"""One open line to a remote model, and the only module that speaks the provider library's language.
+
+What is sent is made by one function from our own values, in the loop of a reply and when the chat goes on later, so
+the bytes of what came before never change: tools in the order given, arguments as one canonical JSON, call ids as they
+were, no times. Nothing is retried behind our back, and nothing is traced.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from pydantic_ai import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.messages import InstructionPart, ModelResponsePart, PartDeltaEvent, PartStartEvent, TextPartDelta
+from pydantic_ai.models import Model as LibraryModel
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from keepbook.errors import ModelFailed
+from keepbook.models.model import BREAK, Conversation, Said, ToolCall, Usage, with_hidden
+from keepbook.models.providers.address import Address
+from keepbook.models.providers.failures import failing
+
+OPENAI = "https://api.openai.com/v1"
+ANTHROPIC = "https://api.anthropic.com"
+CONNECT_SECONDS = 10.0
+NO_KEY = "none"
+"""What is sent to an endpoint that wants no key; without it the libraries would look for one in the environment."""
+
+
+@asynccontextmanager
+async def opened(address: Address) -> AsyncIterator["Session"]:
+    """A session for one piece of work. Connections end with it: they belong to the event loop that made them."""
+    if address.key is None and address.base_url is None:
+        raise ModelFailed(f"the model {address.name} needs a key", cause="key")
+    if address.kind == "anthropic":
+        # Each provider's library takes a second to load, so only the one in use is.
+        from anthropic import AsyncAnthropic, Timeout
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        async with AsyncAnthropic(
+            api_key=address.key or NO_KEY, base_url=address.base_url or ANTHROPIC, max_retries=0,
+            timeout=Timeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)), open_telemetry=False,
+        ) as client:  # fmt: skip
+            provider = AnthropicProvider(anthropic_client=client)
+            # Anthropic caches a prefix only where it is asked to.
+            yield Session(address, AnthropicModel(address.model, provider=provider), ModelSettings(cache=True))
+        return
+    # As above: only the library in use is loaded.
+    from openai import AsyncOpenAI
+    from openai import Timeout as OpenAITimeout
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    async with AsyncOpenAI(
+        api_key=address.key or NO_KEY, base_url=address.base_url or OPENAI, max_retries=0,
+        timeout=OpenAITimeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)),
+    ) as client:  # fmt: skip
+        compatible = OpenAICompatibleProvider("compatible", openai_client=client)
+        own = OpenAIProvider(openai_client=client)
+        # A stream that ends without saying why was cut off, and half a reply must not pass for a whole one.
+        profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+        yield Session(
+            address, OpenAIChatModel(address.model, provider=compatible if address.base_url else own, profile=profile)
+        )
+
+
+# What is sent
+
+
+def sent(said: Sequence[Said]) -> list[ModelMessage]:
+    """Messages as the library takes them; an assistant's rounds of calls come apart as they were made."""
+    messages: list[ModelMessage] = []
+    for one in said:
+        if one.role == "user":
+            messages.append(ModelRequest(parts=[UserPromptPart(with_hidden(one))]))
+            continue
+        start = 0
+        for _, group in groupby(one.calls, key=lambda call: call.round):
+            calls = list(group)
+            text, start = _between(one.text, start, calls[0].at), calls[0].at
+            messages.append(ModelResponse(parts=[*_text(text), *(_call(call) for call in calls)]))
+            messages.append(answers(calls))
+        if text := _between(one.text, start, len(one.text)):
+            messages.append(ModelResponse(parts=_text(text)))
+    return messages
+
+
+def _between(text: str, start: int, end: int) -> str:
+    """What was said from one place to the next, without the break that parts it from what came before."""
+    return text[start + len(BREAK) : end] if 0 < start < end else text[start:end]
+
+
+def _text(text: str) -> list[ModelResponsePart]:
+    return [TextPart(text)] if text else []
+
+
+def _call(call: ToolCall) -> ToolCallPart:
+    return ToolCallPart(call.name, canonical(call.arguments), tool_call_id=call.id)
+
+
+def answers(calls: Sequence[ToolCall]) -> ModelRequest:
+    return ModelRequest(
+        parts=[ToolReturnPart(call.name, call.answer or "No answer.", tool_call_id=call.id) for call in calls]
+    )
+
+
+def canonical(arguments: Mapping[str, Any]) -> str:
+    """One text for the same arguments, whatever a model wrote or a database gave back."""
+    return json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _definition(schema: Mapping[str, Any]) -> ToolDefinition:
+    function = schema["function"]
+    return ToolDefinition(
+        name=function["name"],
+        description=function["description"],
+        parameters_json_schema=function["parameters"],
+        strict=False,
+    )
+
+
+# Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that the model asks for, with its arguments as it wrote them."""
+
+    id: str
+    name: str
+    written: str
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As a mapping; empty where what was written is none, which the tool itself answers for."""
+        try:
+            read = json.loads(self.written)
+        except (ValueError, RecursionError):
+            return {}
+        return read if isinstance(read, dict) else {}
+
+
+class Session:
+    """An open model. `ask` for one whole answer, `exchange` for a reply with tools."""
+
+    def __init__(self, address: Address, model: LibraryModel[Any], chatting: ModelSettings | None = None) -> None:
+        self.address = address
+        self.model = model
+        self.chatting = chatting or ModelSettings()
+        self._takes_schema = True
+
+    def exchange(self, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> "Exchange":
+        return Exchange(self, conversation, tools)
+
+    async def ask(
+        self, system: str, said: Sequence[Said], schema: Mapping[str, Any] | None = None
+    ) -> tuple[str, Usage]:
+        """One answer to these messages, as JSON of this schema where the endpoint can promise that."""
+        messages = sent(said)
+        parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=system)])
+        try:
+            asking = parameters if schema is None or not self._takes_schema else self._bound(parameters, schema)
+            response = await self._request(messages, asking)
+        except ModelFailed as error:
+            if error.details["cause"] != "rejected" or asking is parameters:
+                raise
+            # Not every endpoint takes a schema; the words of the prompt ask for the same.
+            self._takes_schema = False
+            response = await self._request(messages, parameters)
+        return response.text or "", usage_of(response, system, messages)
+
+    async def _request(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> ModelResponse:
+        with failing(self.address):
+            return await model_request(
+                self.model, messages, model_settings=ModelSettings(request_timeout=self.address.timeout),
+                model_request_parameters=parameters, instrument=False,
+            )  # fmt: skip
+
+    def _bound(self, parameters: ModelRequestParameters, schema: Mapping[str, Any]) -> ModelRequestParameters:
+        return replace(
+            parameters,
+            output_mode="native" if self.model.profile.get("supports_json_schema_output", False) else "prompted",
+            output_object=OutputObjectDefinition(json_schema=dict(schema), name="answer", strict=True),
+            prompted_output_template=False,  # our own words have said it
+        )
+
+
+class Exchange:
+    """A reply in the making: what has been sent and answered so far."""
+
+    def __init__(self, session: Session, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> None:
+        self._session = session
+        self._system = conversation.system
+        self._messages = sent(conversation.said)
+        self._parameters = ModelRequestParameters(
+            function_tools=[_definition(schema) for schema in tools],
+            instruction_parts=[InstructionPart(content=conversation.system)],
+        )
+        self.asked: list[Asked] = []
+        self.usage = Usage()
+
+    async def round(self, *, may_call: bool) -> AsyncGenerator[str, None]:
+        """One request: its text as it comes, and afterwards the calls it `asked` for and what has been used."""
+        timeout = self._session.address.timeout
+        settings = ModelSettings(**self._session.chatting, first_event_timeout=timeout)
+        if not may_call:
+            settings["tool_choice"] = "none"
+        with failing(self._session.address):
+            async with model_request_stream(
+                self._session.model, self._messages, model_settings=settings,
+                model_request_parameters=self._parameters, instrument=False,
+            ) as stream:  # fmt: skip
+                begun = False
+                async for event in stream:
+                    # Blanks before the first word say nothing, and some providers refuse to be sent them back.
+                    if text := _heard(event) if begun else _heard(event).lstrip():
+                        begun = True
+                        yield text
+                response = stream.get()
+            self.usage += usage_of(response, self._system, self._messages)
+            self.asked = [_asked(part) for part in response.parts if isinstance(part, ToolCallPart)]
+            # Kept whole for this reply: some models must be given their own thinking back with a call's answer.
+            parts = [_as_sent(part) for part in response.parts if not _blank(part)]
+            self._messages.append(replace(response, parts=parts))
+
+    def answered(self, calls: Sequence[ToolCall]) -> None:
+        self._messages.append(answers(calls))
+
+
+def _heard(event: object) -> str:
+    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+        return event.part.content
+    if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+        return event.delta.content_delta
+    return ""
+
+
+def _asked(part: ToolCallPart) -> Asked:
+    return Asked(part.tool_call_id, part.tool_name, part.args_as_json_str())
+
+
+def _blank(part: ModelResponsePart) -> bool:
+    return isinstance(part, TextPart) and not part.content.strip()
+
+
+def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
+    """The part as `sent` would make it from what is stored, with whatever else the provider put on it."""
+    if isinstance(part, TextPart):
+        return TextPart(part.content.lstrip())
+    return replace(part, args=canonical(_asked(part).arguments)) if isinstance(part, ToolCallPart) else part
+
+
+def usage_of(response: ModelResponse, system: str, messages: Sequence[ModelMessage]) -> Usage:
+    """What the provider counted, or characters / 4 where it counts nothing."""
+    counted = response.usage
+    if counted.input_tokens or counted.output_tokens:
+        return Usage(counted.input_tokens, counted.output_tokens)
+    written = len(system) + sum(_size(message) for message in messages)
+    return Usage(-(-written // 4), -(-_size(response) // 4))
+
+
+def _size(message: ModelMessage) -> int:
+    return sum(len(str(getattr(part, "content", "") or getattr(part, "args", "") or "")) for part in message.parts)

@@ -1,0 +1,397 @@
+"""Every command on both engines: what it does to the book, and what it answers to programs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepbook import Memory, Version
+
+Ask = Callable[..., Any]
+Run = Callable[..., Any]
+
+SHAPE = {*Memory.__dataclass_fields__}
+WRITTEN = SHAPE | {"event", "unchanged", "similar"}
+
+
+# --- writing ---------------------------------------------------------------------------------------------
+
+
+def test_remember_keeps_every_field(ask: Ask) -> None:
+    written = ask(
+        "remember", "Sarah leads design", "--category", "person", "--subject", "Sarah", "--summary", "Sarah: design",
+        "--detail", "since the\nmerger", "--importance", "0.9", "--confidence", "inferred", "--since", "2026-03",
+        "--until", "2099-01-01", "--scope", "coach", "--thread", "chat-4", "--turn", "7", "--turn", "9",
+    )  # fmt: skip
+    assert written.keys() == WRITTEN
+    assert written["content"] == "Sarah leads design"
+    assert (written["category"], written["subject"], written["scope"]) == ("person", "Sarah", "coach")
+    assert (written["summary"], written["body"]) == ("Sarah: design", "since the\nmerger")
+    assert (written["importance"], written["confidence"], written["source"]) == (0.9, "inferred", "profile")
+    assert written["valid_from"] == "2026-03-01T00:00:00.000000Z"
+    assert written["valid_until"] == "2099-01-01T00:00:00.000000Z"
+    assert (written["thread_id"], written["turn_ids"]) == ("chat-4", ["7", "9"])
+    assert (written["event"], written["unchanged"], written["similar"]) == (1, False, [])
+
+
+def test_what_is_typed_is_the_persons_word_through_this_door(ask: Ask) -> None:
+    assert ask("remember", "Likes tea")["source"] == "profile"
+    (entry,) = ask("ledger")
+    assert (entry["actor"], entry["door"]) == ("person", "cli")
+
+
+def test_a_text_can_come_from_stdin(ask: Ask) -> None:
+    assert ask("remember", "-", stdin="Likes tea\nwith milk\n")["content"] == "Likes tea with milk"
+    kept = ask("remember", "Has a story", "--detail", "-", stdin="Once\nupon")
+    assert kept["body"].startswith("Once\nupon")
+
+
+def test_a_text_that_begins_with_a_dash_stands_behind_two(ask: Ask, run: Run) -> None:
+    ran = run("remember", "--json", "--", "--json is my favourite option")
+    assert ran.json["content"] == "--json is my favourite option"
+
+
+def test_the_same_again_writes_nothing(ask: Ask) -> None:
+    first = ask("remember", "Likes tea")
+    again = ask("remember", "  likes  TEA ")
+    assert (again["id"], again["unchanged"], again["event"]) == (first["id"], True, None)
+
+
+def test_an_ask_first_preset_keeps_a_near_duplicate_only_by_force(ask: Ask, run: Run) -> None:
+    near = ("remember", "--preset", "assistant", "--category", "preference", "--subject", "tea")
+    first = ask(*near, "Likes green tea in the morning")
+    refused = run(*near, "Likes black tea in the evening", "--json")
+    assert refused.code == 1
+    assert refused.error["code"] == "similar"
+    assert [memory["id"] for memory in refused.error["similar"]] == [first["id"]]
+    assert ask(*near, "Likes black tea in the evening", "--force")["event"] == 2
+
+
+def test_update_makes_the_next_version(ask: Ask) -> None:
+    id = ask("remember", "Likes tea", "--detail", "green")["id"]
+    changed = ask("update", id, "Likes coffee", "--category", "preference", "--since", "2026-05-01")
+    assert (changed["id"], changed["version"], changed["content"]) == (id, 2, "Likes coffee")
+    assert (changed["category"], changed["body"]) == ("preference", "green")
+    assert changed["valid_from"] == "2026-05-01T00:00:00.000000Z"
+    assert ask("update", "coffee", "Likes coffee", "--detail", "")["body"] is None
+
+
+def test_a_correction_takes_over_the_beginning(ask: Ask) -> None:
+    first = ask("remember", "Her name is Sarah", "--since", "2020", "--until", "2098")
+    fixed = ask("update", first["id"], "Her name is Sara", "--correction")
+    assert (fixed["valid_from"], fixed["valid_until"]) == (first["valid_from"], first["valid_until"])
+    assert ask("update", first["id"], "Her name is Saara", "--correction", "--until", "")["valid_until"] is None
+
+
+def test_a_memory_goes_to_the_archive_and_the_trash_and_comes_back(ask: Ask) -> None:
+    id = ask("remember", "Likes tea")["id"]
+    assert ask("forget", "tea", "--reason", "user_corrected")["archived_reason"] == "user_corrected"
+    assert [memory["id"] for memory in ask("list", "--state", "archived")["memories"]] == [id]
+    assert ask("delete", id)["state"] == "trash"
+    assert ask("restore", id)["state"] == "archived"
+    assert ask("restore", id)["state"] == "active"
+
+
+def test_delete_forever_leaves_no_text_behind(ask: Ask, run: Run) -> None:
+    id = ask("remember", "Likes tea")["id"]
+    assert ask("delete", id, "--forever") == {"id": id, "forever": True}
+    assert ask("list", "--state", "all")["total"] == 0
+    assert "tea" not in run("export").out
+    assert ask("verify")["ok"]
+
+
+def test_delete_forever_takes_no_piece_that_fits_two(ask: Ask, run: Run) -> None:
+    ask("remember", "Likes tea")
+    ask("remember", "Dislikes teal")
+    assert run("delete", "tea", "--forever").code == 1
+    assert ask("list")["total"] == 2
+
+
+def test_confirm_promote_and_demote(ask: Ask) -> None:
+    id = ask("remember", "Likes tea", "--confidence", "inferred")["id"]
+    assert ask("confirm", id)["last_confirmed_at"] is not None
+    assert ask("promote", id)["confidence"] == "asserted"
+    assert ask("demote", id)["confidence"] == "inferred"
+
+
+def test_links_are_made_shown_and_taken_away(ask: Ask) -> None:
+    one, other = ask("remember", "Likes tea")["id"], ask("remember", "Hates tea")["id"]
+    link = ask("link", one, "Hates", "contradicts")
+    assert (link["from_id"], link["to_id"], link["relation"], link["event"]) == (one, other, "contradicts", 3)
+    assert [each["id"] for each in ask("show", other)["links"]] == [link["id"]]
+    assert ask("unlink", link["id"])["event"] == 4
+    assert ask("show", other)["links"] == []
+    assert ask("link", one, other)["relation"] == "relates_to"
+
+
+def test_undo_takes_back_one_write_and_undo_of_it_is_redo(ask: Ask) -> None:
+    id = ask("remember", "Likes tea")["id"]
+    event = ask("update", id, "Likes coffee")["event"]
+    undone = ask("undo", event)
+    assert (undone["content"], undone["event"]) == ("Likes tea", event + 1)
+    assert ask("undo", event + 1)["content"] == "Likes coffee"
+    assert ask("undo", "--last")["content"] == "Likes tea"
+
+
+def test_the_owner_can_choose_a_preset_and_a_zone(ask: Ask) -> None:
+    assert ask("configure", "--preset", "coach", "--zone", "Asia/Tokyo") == {
+        "owner": "alice",
+        "preset": "coach",
+        "zone": "Asia/Tokyo",
+    }
+    assert ask("remember", "Trades at night", "--category", "session")["category"] == "session"
+    kept = ask("remember", "Moved house", "--since", "2026-03-05")
+    assert kept["valid_from"] == "2026-03-04T15:00:00.000000Z"
+
+
+# --- reading ---------------------------------------------------------------------------------------------
+
+
+def test_list_answers_a_page_with_filters(ask: Ask) -> None:
+    ids = [
+        ask("remember", "Likes tea", "--category", "preference", "--subject", "Tea")["id"],
+        ask("remember", "Works at Acme", "--category", "profile")["id"],
+        ask("remember", "Uses the blue book", "--scope", "coach")["id"],
+    ]
+    page = ask("list")
+    assert page.keys() == {"memories", "total", "next"}
+    assert ([memory["id"] for memory in page["memories"]], page["total"], page["next"]) == (ids, 3, None)
+    assert page["memories"][0].keys() == SHAPE
+
+    def found(*filters: str) -> list[int]:
+        return [ids.index(memory["id"]) for memory in ask("list", *filters)["memories"]]
+
+    assert found("--category", "profile") == [1]
+    assert found("--subject", "tea") == [0]
+    assert found("--scope", "other") == [0, 1]
+    assert found("--scope", "coach") == [0, 1, 2]
+    first = ask("list", "--limit", "2")
+    assert (len(first["memories"]), first["total"]) == (2, 3)
+    assert found("--limit", "2", "--cursor", first["next"]) == [2]
+
+
+def test_show_gives_versions_and_links(ask: Ask) -> None:
+    id = ask("remember", "Likes tea")["id"]
+    ask("update", id, "Likes coffee")
+    shown = ask("show", id)
+    assert shown.keys() == SHAPE | {"versions", "links"}
+    assert [version["content"] for version in shown["versions"]] == ["Likes tea", "Likes coffee"]
+
+
+def test_history_lists_the_versions(ask: Ask) -> None:
+    id = ask("remember", "Likes tea")["id"]
+    ask("update", id, "Likes coffee")
+    versions = ask("history", "coffee")
+    assert [version["version"] for version in versions] == [1, 2]
+    assert versions[0].keys() == {*Version.__dataclass_fields__}
+    assert versions[0]["retired_at"] == versions[1]["recorded_at"]
+
+
+def test_recall_answers_a_list_of_hits(ask: Ask) -> None:
+    id = ask("remember", "Prefers index funds", "--category", "preference")["id"]
+    ask("remember", "Works at Acme", "--category", "profile")
+    (hit,) = ask("recall", "which funds?")
+    assert hit["id"] == id
+    assert hit.keys() == SHAPE | {"relevance", "reasons"}
+    assert ask("recall", "which funds?", "--category", "profile") == []
+    assert ask("recall", "which funds?", "--known", "2001-01-01") == []
+    assert len(ask("recall", "funds Acme", "--limit", "1")) == 1
+
+
+def test_the_block_and_the_block_of_a_session(ask: Ask, run: Run) -> None:
+    id = ask("remember", "Prefers index funds", "--category", "preference")["id"]
+    block = ask("block")["block"]
+    assert f"- [{id}] Prefers index funds" in block
+    assert run("block").out == block + "\n"
+    assert ask("inject", "chat-1") == {"session": "chat-1", "block": block}
+    ask("remember", "Likes tea")
+    assert ask("inject", "chat-1")["block"] == block
+    assert "Likes tea" in ask("inject", "chat-2")["block"]
+    assert "## What I know about you" in ask("block", "--preset", "coach")["block"]
+    assert ask("block", "--known", "yesterday") == {"block": ""}
+
+
+def test_as_of_asks_on_both_clocks(ask: Ask) -> None:
+    ask("remember", "Lives in Oslo", "--since", "2020-01-01", "--until", "2021-01-01")
+    then = ask("as-of", "--valid", "2020-06-01")
+    assert [memory["content"] for memory in then] == ["Lives in Oslo"]
+    assert ask("as-of") == []
+    assert ask("as-of", "--valid", "2020-06-01", "--known", "2020-06-01") == []
+
+
+def test_the_ledger_is_newest_first_and_can_be_narrowed(ask: Ask) -> None:
+    one = ask("remember", "Likes tea", "--thread", "chat-1")["id"]
+    ask("remember", "Works at Acme")
+    ask("confirm", one)
+    assert [entry["event"] for entry in ask("ledger")] == [3, 2, 1]
+    assert [entry["event"] for entry in ask("ledger", "--memory", one)] == [3, 1]
+    assert [entry["event"] for entry in ask("ledger", "--limit", "1")] == [3]
+    assert [entry["event"] for entry in ask("ledger", "--after", "1", "--before", "3")] == [2]
+    assert ask("ledger", "--actor", "extractor") == []
+    assert ask("ledger", "--thread", "elsewhere") == []
+
+
+# --- dates in words --------------------------------------------------------------------------------------
+
+NOW = ("--at", "2026-11-18T12:00")  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("said", "since"),
+    [
+        ("March", "2026-03-01T00:00:00.000000Z"),
+        ("since March", "2026-03-01T00:00:00.000000Z"),
+        ("last spring", "2026-03-01T00:00:00.000000Z"),
+        ("yesterday", "2026-11-17T00:00:00.000000Z"),
+        ("2 weeks ago", "2026-11-04T00:00:00.000000Z"),
+        ("2024", "2024-01-01T00:00:00.000000Z"),
+    ],
+)
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_since_is_read_in_plain_words(ask: Ask, said: str, since: str) -> None:
+    assert ask("remember", "Likes tea", "--since", said, *NOW)["valid_from"] == since
+
+
+@pytest.mark.parametrize(
+    ("said", "until"),
+    [
+        ("Friday", "2026-11-20T23:59:59.999999Z"),
+        ("until Friday", "2026-11-20T23:59:59.999999Z"),
+        ("end of March", "2027-03-31T23:59:59.999999Z"),
+        ("2026-12-24", "2026-12-24T00:00:00.000000Z"),
+    ],
+)
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_until_is_read_in_plain_words(ask: Ask, said: str, until: str) -> None:
+    kept = ask("remember", "Likes tea", "--since", "2020", "--until", said, *NOW)
+    assert kept["valid_until"] == until
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_words_are_read_in_the_zone_of_the_line_or_of_the_owner_or_of_the_machine(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ask("remember", "First of all", "--since", "March", *NOW)["valid_from"].startswith("2026-03-01T00")
+    monkeypatch.setenv("TZ", "America/New_York")
+    assert ask("remember", "The machine's", "--since", "March", *NOW)["valid_from"].startswith("2026-03-01T05")
+    ask("configure", "--zone", "Asia/Tokyo")
+    assert ask("remember", "The owner's", "--since", "March", *NOW)["valid_from"].startswith("2026-02-28T15")
+    kept = ask("remember", "The line's", "--since", "March", "--zone", "Europe/Oslo", *NOW)
+    assert kept["valid_from"].startswith("2026-02-28T23")
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_reads_take_words_too(ask: Ask) -> None:
+    ask("remember", "Lives in Oslo", "--since", "2026-03-01")
+    assert len(ask("as-of", "--valid", "last spring", "--at", "2026-11-18")) == 1
+    assert ask("as-of", "--valid", "last spring", "--at", "2026-01-18") == []
+    assert ask("recall", "Oslo", "--valid", "last winter", "--at", "2026-11-18") == []
+
+
+# --- carrying and caring ---------------------------------------------------------------------------------
+
+
+def test_an_export_comes_back_byte_for_byte(ask: Ask, run: Run, tmp_path: Path) -> None:
+    ask("remember", "Likes tæ ☕", "--detail", "line\nline")
+    ask("update", "Likes", "Likes coffee")
+    text = run("export").out
+    file = tmp_path / "book.jsonl"
+    assert ask("export", file) == {"file": str(file), "lines": len(text.splitlines())}
+    assert file.read_text(encoding="utf-8") == text
+    assert file.stat().st_mode & 0o077 == 0
+    assert ask("import", file, "--owner", "bob") == {"memories": 1, "unchanged": 0}
+    assert run("export", "--owner", "bob").out == text
+    assert ask("import", "-", "--owner", "bob", stdin=text) == {"memories": 0, "unchanged": 1}
+    assert ask("import", file, "--owner", "carol", "--merge")["memories"] == 1
+
+
+def test_a_foreign_file_is_taken_over(ask: Ask) -> None:
+    foreign = "\ufeff" + "\n".join(json.dumps({"memory": text}) for text in ("Likes tea", "Works at Acme"))
+    assert ask("import", "-", stdin=foreign) == {"memories": 2, "unchanged": 0}
+    assert {memory["source"] for memory in ask("list")["memories"]} == {"imported"}
+
+
+def test_an_export_replaces_a_file_only_by_force(ask: Ask, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "book.jsonl"
+    file.write_text("precious", encoding="utf-8")
+    assert run("export", file).code == 1
+    assert file.read_text(encoding="utf-8") == "precious"
+    assert ask("export", file, "--force")["lines"] == 2
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_erase_needs_the_owners_name(ask: Ask, run: Run) -> None:
+    ask("remember", "Likes tea")
+    ask("remember", "Likes tea", "--owner", "bob")
+    assert run("erase").code == 1
+    assert run("erase", "--confirm", "bob").code == 1
+    receipt = ask("erase", "--confirm", "alice")
+    assert (receipt["owner"], receipt["counts"]["memories"]) == ("alice", 1)
+    assert receipt["beyond_reach"]
+    assert ask("list")["total"] == 0
+    assert ask("list", "--owner", "bob")["total"] == 1
+
+
+def test_verify_answers_ok_and_the_number_of_entries(ask: Ask) -> None:
+    ask("remember", "Likes tea")
+    assert ask("verify") == {"ok": True, "entries": 1, "broken": None, "why": None}
+
+
+def test_audit_answers_all_findings(ask: Ask) -> None:
+    ask("remember", "Likes tea")
+    found = ask("audit")
+    assert found["clean"]
+    assert found["memories"] == found["block_memories"] == 1
+    assert {"duplicates", "near_duplicates", "stale", "secrets", "contradictions"} <= found.keys()
+
+
+def test_doctor_reports_and_makes_nothing(ask: Ask) -> None:
+    ask("remember", "Likes tea")
+    answer = ask("doctor")
+    assert answer["ok"]
+    checks = {check["name"]: check["value"] for check in answer["checks"]}
+    assert checks["owner"] == "alice"
+    assert checks["preset"] == "general"
+    assert checks["memories"] == "1 active, 0 archived, 0 in the trash"
+    assert checks["ledger"] == "holds, 1 entry"
+    assert checks["writing"] == "works"
+    assert {"keepbook", "python", "sqlite", "config file", "presets folder", "database", "size"} <= checks.keys()
+
+
+def test_the_database_can_be_checked_and_brought_up(ask: Ask, empty_url: str, engine_name: str) -> None:
+    steps = ask("db", "upgrade", "--db", empty_url)
+    assert bool(steps["steps"]) is (engine_name == "postgresql")
+    assert ask("db", "upgrade", "--db", empty_url)["steps"] == []
+    checked = ask("db", "check", "--db", empty_url)
+    assert checked["ok"]
+    assert checked["schema"] == steps["schema"]
+    assert ask("remember", "Likes tea", "--db", empty_url)["event"] == 1
+
+
+def test_global_options_stand_before_or_after_the_command(run: Run, book_url: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    for line in (
+        ("--db", other, "--owner", "bob", "--json", "remember", "Likes tea"),
+        ("remember", "--json", "Likes coffee", "--owner=bob", f"--db={other}"),
+        (f"--db={book_url}", "remember", "Likes milk", "--db", other, "--owner", "bob", "--json"),
+        ("db", "--json", f"--db={other}", "check"),
+    ):
+        ran = run(*line)
+        assert ran.code == 0, ran.err
+        assert ran.json
+    kept = run("list", "--json", "--owner", "bob", "--db", other).json
+    assert [memory["content"] for memory in kept["memories"]] == ["Likes tea", "Likes coffee", "Likes milk"]
+    assert run("list", "--json").json["total"] == 0
+
+
+def test_an_option_takes_its_value_even_if_that_looks_like_a_global_option(ask: Ask) -> None:
+    assert ask("remember", "Likes flags", "--subject", "--json")["subject"] == "--json"
+
+
+def test_what_the_settings_say_is_used(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('preset = "coach"\n', encoding="utf-8")
+    monkeypatch.setenv("KEEPBOOK_CONFIG", str(config))
+    assert ask("remember", "Trades at night", "--category", "session")["category"] == "session"
