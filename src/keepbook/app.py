@@ -4,18 +4,27 @@ kb = Keepbook("keepbook.db")        # a file, ":memory:", or "postgresql://…"
 alice = kb.book("alice")            # everything below is alice's alone
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from keepbook.book.book import Book, Presets
+from keepbook.book.facets import Chat
 from keepbook.book.ledger import Origin
 from keepbook.errors import Invalid
+from keepbook.jobs import Swept, sweep
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.database import Clock, Database
+
+if TYPE_CHECKING:
+    from keepbook.models.chat import Talk
+    from keepbook.models.choose import Models
+    from keepbook.models.closing import Closed
+    from keepbook.tools.catalogue import ToolSet
 
 
 def utc_now() -> datetime:
@@ -46,7 +55,65 @@ class Keepbook:
         """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's."""
         if by not in ("person", "agent"):
             raise Invalid(f"by is 'person' or 'agent', not {by!r}", field="by")
-        return Book(self._database, owner, Origin(by, door), self._presets)
+        hours = self.settings.close_after_hours
+        return Book(self._database, owner, Origin(by, door), self._presets, closer=self._close, close_after_hours=hours)
+
+    def tools(
+        self,
+        preset: str | None = None,
+        *,
+        owner: str,
+        thread_id: str | None = None,
+        turn_ids: Sequence[str] = (),
+    ) -> "ToolSet":
+        """The preset's tools over one owner's book, for any agent framework."""
+        # Loaded with the first use, here and below: a book alone needs neither tools nor models.
+        from keepbook.tools.catalogue import build
+
+        return build(preset, self.book(owner, by="agent"), thread_id=thread_id, turn_ids=turn_ids)
+
+    def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
+        """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
+        # See tools().
+        from keepbook.models.chat import Talk
+        from keepbook.models.compress import Budget
+
+        budget = Budget(self.settings.context_tokens, self.settings.compress_at)
+        return Talk(chat.book, chat, models or self.models, budget=budget, monthly_tokens=self.settings.monthly_tokens)
+
+    @cached_property
+    def models(self) -> "Models":
+        """The models that the settings name; the offline one without any."""
+        # See tools().
+        from keepbook.models.choose import ModelSettings, choose
+        from keepbook.models.offline.model import OfflineModel
+
+        known = self.settings
+        openai, anthropic = known.openai_key, known.anthropic_key
+        chosen = ModelSettings(
+            model=known.model,
+            cheap_model=known.cheap_model,
+            openai_base_url=known.openai_base_url,
+            openai_key=openai.get_secret_value() if openai else None,
+            anthropic_base_url=known.anthropic_base_url,
+            anthropic_key=anthropic.get_secret_value() if anthropic else None,
+            model_timeout=known.model_timeout,
+            context_tokens=known.context_tokens,
+        )
+        return choose(chosen, OfflineModel())
+
+    def _close(self, book: Book, thread_id: str) -> "Closed":
+        # See tools().
+        from keepbook.models.chat import over_cap
+        from keepbook.models.closing import close
+
+        preset = book.preset(book.threads.get(thread_id).thread.preset)
+        model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
+        return close(self._database, book.owner, thread_id, preset, model, notice=notice)
+
+    def sweep(self) -> Swept:
+        """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+        return sweep(self._database, partial(self.book, door="jobs"))
 
     def facts(self) -> dict[str, str]:
         """What is open: engine, place, size, schema."""

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from keepbook.errors import Invalid
@@ -39,6 +39,29 @@ class Settings(BaseSettings):
     presets: Path = Field(
         default_factory=lambda: HOME.expanduser() / "presets", description="Folder with presets of your own."
     )
+    model: str = Field("offline", description="The chat model: offline, openai:NAME or anthropic:NAME.")
+    cheap_model: str | None = Field(None, description="For titles; the chat model where none is named.")
+    openai_base_url: str | None = Field(
+        None, description="Any OpenAI-compatible endpoint: OpenRouter, Ollama, vLLM, llama.cpp."
+    )
+    openai_key: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("openai_key", "KEEPBOOK_OPENAI_KEY", "OPENAI_API_KEY"),
+        description="Its key; else OPENAI_API_KEY.",
+    )
+    anthropic_base_url: str | None = Field(None, description="Another endpoint that speaks Anthropic's format.")
+    anthropic_key: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("anthropic_key", "KEEPBOOK_ANTHROPIC_KEY", "ANTHROPIC_API_KEY"),
+        description="Its key; else ANTHROPIC_API_KEY.",
+    )
+    model_timeout: float = Field(120.0, gt=0, le=3600, description="How long a model may take to answer, in seconds.")
+    context_tokens: int = Field(32_000, ge=1000, description="The context budget of a chat, at characters / 4.")
+    compress_at: float = Field(0.8, gt=0, le=1, description="Past which share of it older turns are summarised.")
+    monthly_tokens: int | None = Field(
+        None, ge=0, description="Each owner's monthly cap; over it automatic work is done offline."
+    )
+    close_after_hours: float = Field(6.0, gt=0, description="A chat silent for so long is closed by the sweep.")
     busy_seconds: float = Field(30.0, gt=0, le=600, description="How long a writer waits for its turn.")
 
 

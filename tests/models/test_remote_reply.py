@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from tests.models.wire import Call, Say, Status, Wire
 
 from keepbook import Keepbook
 from keepbook.errors import ModelFailed
 from keepbook.models.compress import to_parts
-from keepbook.models.model import Called, Conversation, Event, Replied, Said, TextDelta, ToolCall, Toolbox
+from keepbook.models.model import Called, Conversation, Event, Replied, Said, TextDelta, Toolbox, ToolCall
 from keepbook.models.providers.remote import ROUNDS, RemoteModel
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import READS, Answer, define
-from tests.models.wire import Call, Say, Status, Wire
 
 SYSTEM = "You are a friend.\n\n## What you have told me\n- [Ab12Cd34] Lives in Oslo"
 

@@ -78,6 +78,10 @@ GARBAGE = Fault("garbage")
 """200, and then no JSON."""
 CUT = Fault("cut")
 """The connection ends in the middle of the answer."""
+UNFINISHED = Fault("unfinished")
+"""A stream ends in the middle of the answer, and properly so by the rules of HTTP."""
+STALL = Fault("stall")
+"""A stream stops in the middle of the answer and the connection stays open."""
 DROP = Fault("drop")
 """The connection ends before any answer."""
 HANG = Fault("hang")
@@ -240,8 +244,10 @@ class Wire:
                 handler.send(iter(["{not json"]) if request.streamed else "<html>Bad gateway</html>")
             case Fault("empty"):
                 handler.send(iter([{}]) if request.streamed else {})
-            case Fault("cut"):
-                handler.send(say(Say("a half-finished answer"), request), cut=True)
+            case Fault("cut" | "unfinished" | "stall"):
+                handler.send(_half(say(Say("a half-finished answer"), request)), end=step is UNFINISHED)
+                if step is STALL:
+                    self.over.wait(LONGEST_HANG)
             case Fault("hang"):
                 self.over.wait(LONGEST_HANG)
                 handler.close_connection = True
@@ -282,7 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
-    def send(self, told: Any, *, status: int = 200, headers: dict[str, str] | None = None, cut: bool = False) -> None:
+    def send(self, told: Any, *, status: int = 200, headers: dict[str, str] | None = None, end: bool = True) -> None:
         """JSON, plain text, or a stream of events: (name, data) pairs or data alone."""
         self.close_connection = True
         self.send_response(status)
@@ -292,21 +298,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            events = list(told)
-            for event in events[: len(events) // 2] if cut else events:
+            for event in told:
                 self._chunk(_event(event))
-            if not cut:
+            if end:
                 self._chunk(b"")
             return
         body = told.encode() if isinstance(told, str) else json.dumps(told).encode()
         self.send_header("Content-Type", "text/html" if isinstance(told, str) else "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) + (0 if end else 100)))
         self.end_headers()
-        self.wfile.write(body[: len(body) // 2] if cut else body)
+        self.wfile.write(body)
+        self.wfile.flush()
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()
+
+
+def _half(told: Any) -> Any:
+    if not isinstance(told, Iterator):
+        return told
+    events = list(told)
+    return iter(events[: len(events) // 2])
 
 
 def _event(event: Any) -> bytes:

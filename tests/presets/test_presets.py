@@ -41,7 +41,9 @@ SIGNATURES = {
         "link(from_memory, to_memory, relation)",
         "list_memories(category?)",
         "recall(query, limit=10)",
+        "recall_chats(query, limit=10)",
         "history(memory)",
+        "record_turns(session, turns)",
     ],
 }
 OPERATIONS = {
@@ -52,7 +54,9 @@ OPERATIONS = {
     "link": {"from_memory", "to_memory", "relation"},
     "list": {"category"},
     "recall": {"query", "limit"},
+    "recall_chats": {"query", "limit"},
     "history": {"memory"},
+    "record_turns": {"session", "turns"},
 }
 POLICY: dict[str, dict[str, Any]] = {
     "coach": {

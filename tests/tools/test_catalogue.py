@@ -39,10 +39,11 @@ CONTRACT = {
         "link(from_memory, to_memory, relation)",
         "list_memories(category?)",
         "recall(query, limit=10)",
+        "recall_chats(query, limit=10)",
         "history(memory)",
     ],
 }
-READ_ONLY = {"list_preferences", "recall_preferences", "recall_memory", "list_memories", "recall", "history"}
+READ_ONLY = {"list_preferences", "recall_preferences", "recall_memory", "list_memories", "recall", "recall_chats", "history"}
 DESTRUCTIVE = {"forget", "forget_preference"}
 PRESETS = sorted(CONTRACT)
 TYPES = {"string", "integer", "boolean"}

@@ -14,7 +14,7 @@ from keepbook.storage.tables import due
 
 class Due(NamedTuple):
     owner: str
-    kind: str
+    work: str
     id: str
     at: str
 
@@ -22,17 +22,17 @@ class Due(NamedTuple):
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
 
 
-def remind(tx: Tx, kind: str, id: str, at: str) -> None:
+def remind(tx: Tx, work: str, id: str, at: str) -> None:
     """Put (or move) a reminder."""
-    cancel(tx, kind, id)
-    tx.conn.execute(insert(due), {"owner": tx.owner, "kind": kind, "id": id, "at": at})
+    cancel(tx, work, id)
+    tx.conn.execute(insert(due), {"owner": tx.owner, "work": work, "id": id, "at": at})
 
 
-def cancel(tx: Tx, kind: str, id: str) -> None:
-    tx.conn.execute(delete(due).where(due.c.owner == tx.owner, due.c.kind == kind, due.c.id == id))
+def cancel(tx: Tx, work: str, id: str) -> None:
+    tx.conn.execute(delete(due).where(due.c.owner == tx.owner, due.c.work == work, due.c.id == id))
 
 
-def due_by(conn: Connection, now: str, kind: str, limit: int = 500) -> list[Due]:
+def due_by(conn: Connection, now: str, work: str, limit: int = 500) -> list[Due]:
     """What is due, the longest waiting first; a job asks without an owner's scope."""
-    query = select(due.c.owner, due.c.kind, due.c.id, due.c.at).where(due.c.kind == kind, due.c.at <= now)
+    query = select(due.c.owner, due.c.work, due.c.id, due.c.at).where(due.c.work == work, due.c.at <= now)
     return [Due._make(row) for row in conn.execute(query.order_by(due.c.at, due.c.owner, due.c.id).limit(limit))]

@@ -26,17 +26,17 @@ class Chat:
     """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
 
     def __init__(self, book: "Book", thread: Thread) -> None:
-        self._book = book
+        self.book = book
         self.id = thread.id
         self.session = thread.session
 
     def __repr__(self) -> str:
-        return f"<Chat {self.id} of {self._book.owner!r}>"
+        return f"<Chat {self.id} of {self.book.owner!r}>"
 
     @property
     def thread(self) -> Thread:
         """How it stands at this moment."""
-        with self._book.reading() as (tx, _, _):
+        with self.book.reading() as (tx, _, _):
             return threads.get(tx, self.id)
 
     def add(
@@ -50,30 +50,30 @@ class Chat:
         parts: Any = None,
     ) -> Message:
         """Record what was said, now or at a given moment."""
-        with self._book.writing() as (tx, _):
+        with self.book.writing() as (tx, _):
             moment = instant(at, field="at", zone=owners.zone_name(tx)) or stamp(tx.clock())
-            hours = self._book.close_after_hours
+            hours = self.book.close_after_hours
             return threads.add(
                 tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours
             )
 
     def messages(self) -> Sequence[Message]:
-        with self._book.reading() as (tx, _, _):
+        with self.book.reading() as (tx, _, _):
             return threads.said(tx, self.id)
 
     def inject(self, *, scope: str | None = None) -> str:
         """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none."""
-        with self._book.writing() as (tx, _):
+        with self.book.writing() as (tx, _):
             thread = threads.get(tx, self.id)
             if thread.incognito or not choices.chosen(tx).memory:
                 return ""
             space, session = ("chat", self.id) if self.session is None else ("outside", self.session)
-            preset = self._book.preset(thread.preset)
+            preset = self.book.preset(thread.preset)
             return injections.inject(tx, preset, stamp(tx.clock()), session, scope=scope or thread.agent, space=space)
 
     def close(self) -> Any:
         """Read what is new for memories, once; the chat rests after that until something is said again."""
-        return self._book.close_thread(self.id)
+        return self.book.close_thread(self.id)
 
 
 class Chats:

@@ -33,7 +33,7 @@ class Proposal:
     """A fact that waits (`waiting`), or how it was decided. A `conflict` says in `reason` what stood against it."""
 
     id: str
-    kind: str
+    nature: str
     status: str
     op: str
     memory_id: str | None
@@ -54,14 +54,14 @@ class Proposal:
 
 
 def propose(
-    tx: Tx, now: str, *, kind: str, op: str, content: str, turn_ids: Sequence[str], **told: Any
+    tx: Tx, now: str, *, nature: str, op: str, content: str, turn_ids: Sequence[str], **told: Any
 ) -> Proposal | None:
     """Let a fact wait, unless the same is waiting already or was declined."""
     for known in _known(tx):
         if known.status in ("waiting", "declined") and known.op == op and alike(known.content, content):
             return None
     row = {
-        "owner": tx.owner, "id": new_id(), "kind": kind, "op": op, "content": content, "status": "waiting",
+        "owner": tx.owner, "id": new_id(), "nature": nature, "op": op, "content": content, "status": "waiting",
         "turn_ids": json.dumps([str(turn) for turn in turn_ids]), "created_at": now, **told,
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)
@@ -96,7 +96,7 @@ def decline(tx: Tx, id: str, now: str) -> Proposal:
 def note_declined(tx: Tx, now: str, content: str, *, thread_id: str | None = None) -> None:
     """A "no" in the conversation: nothing is stored but that it was declined."""
     row = {
-        "owner": tx.owner, "id": new_id(), "kind": "proposal", "op": "add", "content": content, "status": "declined",
+        "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "add", "content": content, "status": "declined",
         "thread_id": thread_id, "created_at": now, "decided_at": now,
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)

@@ -190,7 +190,7 @@ _KEYS = [
     r"\b(?:[Bb]earer|[Aa]uthorization: Basic)\s+((?=[A-Za-z._~+/-]{0,99}\d)[A-Za-z0-9._~+/-]{16,}=*)",
     r"[?&](?:access_token|api_?key|auth|key|secret|sig|signature|token)=([A-Za-z0-9._~%+/-]{8,})",
 ]
-_IN_ADDRESSES = [r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:([^\s:/@]{1,100})@"]
+_IN_ADDRESSES = [r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?!\[secret\])([^\s:/@]{1,100})@"]
 
 
 def _shaped(kind: str, patterns: list[str], text: str) -> Iterator[Secret]:

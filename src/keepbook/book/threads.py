@@ -16,6 +16,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from keepbook.book import due
 from keepbook.book.chat_index import put_turn, take_turns
+from keepbook.book.choices import chosen
 from keepbook.book.limits import clean_line, clean_optional, clean_text
 from keepbook.book.when import parse_stamp, stamp
 from keepbook.book.writing import new_id
@@ -56,6 +57,7 @@ class Thread:
     titled_by: str | None
     state: str
     incognito: bool
+    tier: str | None
     mode: str | None
     focus: str | None
     created_at: datetime
@@ -120,7 +122,7 @@ def start(
             return to_thread(found)
     row = {
         "owner": tx.owner, "id": new_id(), "session": session, "agent": clean_optional(agent, "agent", 200),
-        "preset": preset, "state": "active", "incognito": int(incognito), "mode": mode,
+        "preset": preset, "state": "active", "incognito": int(incognito), "tier": chosen(tx).tier, "mode": mode,
         "focus": clean_optional(focus, "focus", 2000), "created_at": now, "touched_at": now, "turns": 0,
         "extracted_through": 0, "failures": 0, "compressed_through": 0,
     }  # fmt: skip

@@ -15,6 +15,7 @@ from sqlalchemy import Table, insert, select, update
 
 from keepbook.book import ledger as chain
 from keepbook.book.changes import remember
+from keepbook.book.chat_index import put_turn
 from keepbook.book.index import put_words
 from keepbook.book.ledger import Origin, canonical
 from keepbook.book.memories import IS_ACTIVE, WHOLE, said_by
@@ -23,14 +24,31 @@ from keepbook.book.words import fold
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import erasures, injected, injections, ledger, links, memories, owners, versions
+from keepbook.storage.tables import (
+    choices,
+    due,
+    erasures,
+    injected,
+    injections,
+    ledger,
+    links,
+    memories,
+    messages,
+    meter,
+    notes,
+    owners,
+    proposals,
+    threads,
+    versions,
+)
 
 FORMAT = 1
 HEADER = {"kind": "keepbook", "format": FORMAT}
 
 KINDS: dict[str, Table] = {
     "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
-    "injection": injections, "injected": injected, "erasure": erasures,
+    "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
+    "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 
@@ -220,11 +238,17 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     put(memories, [row for row in found["memory"] if row["id"] in erased])
     put(versions, [row for row in found["version"] if row["memory_id"] in erased])
     made = {row["event"]: row for row in found["version"]}
+    incognito = {row["id"] for row in found["thread"] if row["incognito"]}
     for entry in found["entry"]:
         if entry["salt"] is not None and (entry["link_id"] or entry["memory_id"] not in erased):
             _replay_entry(tx, entry, made.get(entry["seq"]))
     put(injections, found["injection"])
     put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
+    for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
+        put(KINDS[kind], found[kind])
+    for message in found["message"]:
+        if message["role"] in ("user", "assistant"):
+            put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, said_by(row, row))
     tx.head = None

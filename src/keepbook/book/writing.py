@@ -7,17 +7,19 @@ the ledger entry, the version it made (if any), the memory's state, the word ind
 import secrets
 import string
 from dataclasses import dataclass
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import bindparam, insert, update
 
-from keepbook.book import ledger
+from keepbook.book import due, ledger
 from keepbook.book.index import Said, put_words, take_words
 from keepbook.book.ledger import Origin
 from keepbook.book.memories import (
     AUTOMATIC,
     ID_LENGTH,
+    TRASH_DAYS,
     Memory,
     State,
     Written,
@@ -30,6 +32,7 @@ from keepbook.book.memories import (
     to_memory,
     to_state,
 )
+from keepbook.book.when import parse_stamp, stamp
 from keepbook.book.words import fold
 from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import Preset
@@ -107,6 +110,7 @@ class Change:
         self._store(after, version, event)
         said = self.row if version is None else SimpleNamespace(**version)
         self._index(after, said)
+        self._mind_the_trash(after)
         references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
         memory = to_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
         return _written(memory, event)
@@ -138,6 +142,14 @@ class Change:
             _NEW_VERSION.run(conn, version | {"event": event})
         if self.before is not None:
             _STATE.run(conn, {f"b_{name}": value for name, value in columns.items()})
+
+    def _mind_the_trash(self, after: State) -> None:
+        """What goes into the trash is purged 30 days later, unless it comes out again."""
+        was = self.before is not None and self.before.trashed_at is not None
+        if after.trashed_at is not None and not was:
+            due.remind(self.tx, due.PURGE, self.id, stamp(parse_stamp(self.at) + timedelta(days=TRASH_DAYS)))
+        elif was and after.trashed_at is None:
+            due.cancel(self.tx, due.PURGE, self.id)
 
     def _index(self, after: State, said: Any) -> None:
         was = None if self.before is None or self.before.name != "active" else said_by(self.before, self.row)

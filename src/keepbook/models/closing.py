@@ -223,7 +223,7 @@ def _keep_one(
     if protected or (preset.on_close == "propose" and candidate.op != "forget"):
         reason = f"your own word says: {target.content}" if protected and target is not None else candidate.reason
         proposal = proposals.propose(
-            tx, now, kind="conflict" if protected else "proposal", op=candidate.op, memory_id=candidate.target,
+            tx, now, nature="conflict" if protected else "proposal", op=candidate.op, memory_id=candidate.target,
             category=category, subject=candidate.subject, valid_from=candidate.valid_from, reason=reason,
             content=candidate.content, thread_id=origin.thread_id, **told,
         )  # fmt: skip

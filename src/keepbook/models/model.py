@@ -8,7 +8,7 @@ it is given and gives back is a value here; no provider's types pass this line. 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from keepbook.models.offline.values import Candidate, Known, Turn
 
@@ -125,7 +125,7 @@ class Extraction:
 class Toolbox(Protocol):
     """The tools of a reply: their schemas, and how to call one. `ToolSet` of the tools package is one."""
 
-    def schemas(self, format: str) -> list[dict[str, Any]]: ...
+    def schemas(self, format: Literal["openai", "anthropic", "mcp"]) -> list[dict[str, Any]]: ...
 
     def call(self, name: str, arguments: Any) -> Any: ...
 

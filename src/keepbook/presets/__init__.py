@@ -46,6 +46,8 @@ class Tool:
     does: str
     description: str
     arguments: Mapping[str, Argument]
+    outside: bool = False
+    """Only for agents outside: our own chats record their turns themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,6 +244,7 @@ threads = _table(
     Column("titled_by", Word, _one_of("titled_by", "person", "model", "rules")),
     Column("state", Word, _one_of("state", "active", "idle", "archived"), nullable=False),
     Column("incognito", Integer, CheckConstraint("incognito IN (0, 1)"), nullable=False),
+    Column("tier", Word),
     Column("mode", Word),
     Column("focus", Word),
     Column("created_at", Word, nullable=False),
@@ -317,7 +318,7 @@ proposals = _table(
     "proposals",
     _owner(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
-    Column("kind", Word, _one_of("kind", "proposal", "conflict"), nullable=False),
+    Column("nature", Word, _one_of("nature", "proposal", "conflict"), nullable=False),
     Column("status", Word, _one_of("status", "waiting", "accepted", "declined", "expired"), nullable=False),
     Column("op", Word, _one_of("op", "add", "update", "forget"), nullable=False),
     Column("memory_id", Word),
@@ -362,10 +363,10 @@ meter = _table(
 due = _table(
     "due",
     _owner(),
-    Column("kind", Word, nullable=False),
+    Column("work", Word, nullable=False),
     Column("id", Word, nullable=False),
     Column("at", Word, nullable=False),
-    PrimaryKeyConstraint("owner", "kind", "id"),
+    PrimaryKeyConstraint("owner", "work", "id"),
 )
 Index("due_by_time", due.c.at, due.c.owner)
 

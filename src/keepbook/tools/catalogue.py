@@ -38,16 +38,19 @@ def build(
     turn_ids: Sequence[str] = (),
     extra: Iterable[Tool] = (),
     ceiling: int | None = None,
+    outside: bool = False,
 ) -> "ToolSet":
     """The tools of a preset (the book's own, if none is given) and `extra` ones, over this book.
 
     `thread_id` and `turn_ids` say in which chat and at which turns something is saved. `ceiling` is the
-    host's limit; it counts what is not tagged `system`.
+    host's limit; it counts what is not tagged `system`. `outside` adds what only agents outside need.
     """
     chosen = _chosen(preset, book)
     working = _worked_by_agent(book, chosen, thread_id)
     tools = []
     for spec, tool in zip(chosen.tools, _memory_tools(chosen), strict=True):
+        if spec.outside and not outside:
+            continue
         from_chat = {"turn_ids": tuple(turn_ids)} if OPERATIONS[spec.does].says else {}
         tools.append(replace(tool, handler=partial(tool.handler, working, **from_chat)))
     tools += extra

@@ -192,6 +192,39 @@ def history(book: Book, /, memory: str) -> Answer:
     return Answer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
 
 
+def recall_chats(book: Book, /, query: str, limit: Annotated[int, Field(ge=1, le=200)] = 10) -> Answer:
+    """The turns of earlier chats that answer a question, best first."""
+    hits = book.recall_chats(query, limit)
+    if not hits:
+        return Answer("Nothing said in an earlier chat answers that.", {"hits": []})
+    zone = book.zone
+    told = [
+        f"- {_day(hit.at, zone)}, {hit.speaker or hit.role} (chat {hit.thread_id}, turn {hit.turn}): "
+        + " ".join(_cut(hit.text, DETAIL_CHARS).split())
+        for hit in hits
+    ]
+    return Answer("\n".join([f"{len(hits)} turns found, best first:", *told]), {"hits": to_json(hits)})
+
+
+@dataclass(frozen=True, slots=True)
+class SaidTurn:
+    """One turn of an outside agent's chat."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    at: str | None = None
+    speaker: str | None = None
+
+
+def record_turns(book: Book, /, session: str, turns: list[SaidTurn]) -> Answer:
+    """Record what was said in an outside agent's chat; it is read for memories when the chat falls silent."""
+    with book.transaction():
+        chat = book.thread(session)
+        said = [chat.add(turn.role, turn.text, turn.at, turn.speaker) for turn in turns]
+    data = {"thread_id": chat.id, "turns": [message.turn for message in said]}
+    return Answer(f"Recorded {len(said)} turn{'' if len(said) == 1 else 's'} of session {session}.", data)
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A function a preset's tool may do, and what it may do to the book."""
@@ -210,7 +243,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "link": Operation(link, Annotations(idempotent=True)),
     "list": Operation(list_memories, READS),
     "recall": Operation(recall, READS),
+    "recall_chats": Operation(recall_chats, READS),
     "history": Operation(history, READS),
+    "record_turns": Operation(record_turns, Annotations()),
 }
 """By the name that a preset's `does` gives."""
 

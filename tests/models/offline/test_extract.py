@@ -178,7 +178,9 @@ def test_a_no_to_shall_i_remember_it_withdraws_it():
 
 
 def test_secrets_are_never_kept():
-    said = stored("U: my card is 4111 1111 1111 1111", "A: ok", "U: the alarm code is 7731 and the password is Tulip!9x")
+    said = stored(
+        "U: my card is 4111 1111 1111 1111", "A: ok", "U: the alarm code is 7731 and the password is Tulip!9x"
+    )
     assert said == []
 
 

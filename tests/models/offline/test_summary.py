@@ -44,14 +44,16 @@ def test_small_talk_goes_before_facts():
 def test_what_was_declined_and_secrets_are_not_in_the_summary():
     text = summarise(
         None,
-        chat("U: I owe my aunt 8,000.", "A: ok", "U: don't remember that", "A: ok", "U: my card is 4111 1111 1111 1111"),
+        chat(
+            "U: I owe my aunt 8,000.", "A: ok", "U: don't remember that", "A: ok", "U: my card is 4111 1111 1111 1111"
+        ),
     )
     assert "8,000" not in text
     assert "4111" not in text
 
 
 def test_pasted_text_is_not_in_the_summary():
-    assert "gold" not in summarise(None, chat("U: summarise: \"Everyone should buy gold before the summer ends.\""))
+    assert "gold" not in summarise(None, chat('U: summarise: "Everyone should buy gold before the summer ends."'))
 
 
 @pytest.mark.parametrize(

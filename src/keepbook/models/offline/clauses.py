@@ -33,8 +33,9 @@ _MACHINE = re.compile(
 )
 _TASK_VERB = (
     r"(?:translate|summari[sz]e|summary of|rewrite|reword|rephrase|proof-?read|paraphrase|shorten|polish|improve|"
-    r"fix|correct|edit|reply to|respond to|answer|check|review|explain|analy[sz]e|read|look at|tidy up|clean up|"
-    r"make (?:this|it) sound|turn this|convert|format|grade|critique|draft|write|"
+    r"edit|reply to|respond to|tidy up|clean up|make (?:this|it) sound|turn this|"
+    r"(?:fix|correct|answer|check|review|explain|analy[sz]e|read|look at|convert|format|grade|critique|draft|write|table of)\b"
+    r"[^.?!:\n]{0,40}\b(?:this|these|the following|below|(?:the|an?) (?:text|e-?mail|message|letter|note|paragraph|sentence))|"
     r"übersetz\w*|fass\w*|korrigier\w*|traduce|resume|corrige|oversett|oppsummer|翻译|总结|润色|改写|แปล|สรุป)"
 )
 _SHOWS = re.compile(
@@ -263,6 +264,23 @@ def cut(sentence: str) -> list[tuple[str, str]]:
     return parts
 
 
+_DATED = re.compile(r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day", re.IGNORECASE)
+
+
+def _listed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """After a colon "Bea on 3 March and Otis on 22 July" are two entries."""
+    out: list[tuple[str, str]] = []
+    after_colon = False
+    for joint, text in parts:
+        after_colon = after_colon or joint == ":"
+        halves = re.split(r" and (?=[\w' ]+ (?:on|at|by|is) )", text) if after_colon else [text]
+        if len(halves) == 2 and all(_DATED.search(half) for half in halves):
+            out += [(joint, halves[0]), ("and", halves[1])]
+        else:
+            out.append((joint, text))
+    return out
+
+
 def _coordinated(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """ "two losses and I'm done" is one rule, not a count and a mood."""
     out: list[tuple[str, str]] = []
@@ -363,7 +381,7 @@ def _brackets(sentence: str) -> list[bool]:
 
 def pieces(sentence: str, stands: re.Pattern[str]) -> list[Piece]:
     """Join what cannot stand alone; `stands` says (by word class) when a fragment without a verb can."""
-    parts = _coordinated(cut(sentence))
+    parts = _coordinated(_listed(cut(sentence)))
     out: list[Piece] = []
     held = ""
     listing = False
@@ -383,7 +401,7 @@ def pieces(sentence: str, stands: re.Pattern[str]) -> list[Piece]:
             joint == ":"
             and bool(
                 re.search(
-                    r"\b(?:rules?|plan|schedule|limits?|routine|timetable|week|recap)\b",
+                    r"\b(?:rules?|plan|schedule|limits?|routine|timetable|week|recap|birthdays|dates|deadlines|list)\b",
                     sentence[: sentence.find(":")],
                     re.IGNORECASE,
                 )

@@ -109,7 +109,7 @@ def last_question(text: str) -> str | None:
 def lasting_question(question: str) -> bool:
     lasting = _ASKS_LASTING.search(question) or re.search(
         (
-            r"\b(?:do|are|have) you\b|\byour\b|^who should\b|^\W*(?:what|which|how (?:much|many|often)|any|"
+            r"\b(?:do|are|have) you\b|\byour\b|^who should\b|^\W*(?:what(?:'s)?|which|how (?:much|many|often)|any|"
             r"and)\b(?: [\w'-]+){1,3}\?$|preference|budget|seat"
         ),
         question,

@@ -15,7 +15,6 @@ from keepbook.models.offline.people import Person
 from keepbook.models.offline.rewrite import line
 from keepbook.models.offline.values import Known, TurnId
 
-
 # Words that open a rewritten line ("Is…", "Wants…") or a phrase; anything else may be a name.
 _PLAIN_START = re.compile(
     r"(?:is|has|have|had|was|does|doesn't|don't|would|will|won't|can|can't|the|an?|no|not|nothing|never|always|only|around|"

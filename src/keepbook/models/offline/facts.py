@@ -45,7 +45,7 @@ AMOUNT = _rx(
     rf"\b{w.NUMBER_WORD} (?:percent|grand|thousand|million|\w+ )?(?:hours?|days?|weeks?|months?|"
     rf"years?|minutes?|ticks?|pips?|points?|contracts?|trades?|positions?|lots?|loss(?:es)?|"
     rf"options|kids|children|lines|times|flats|sessions)\b|\d{{3,}}|\b\d{{1,2}}(?:st|nd|rd|"
-    rf"th)?(?: of)? {w.MONTH}\b|\b{w.MONTH} \d{{1,2}}\b|\b\d{{1,2}}[:.]\d\d\b|\b\d+(?:st|nd|rd|"
+    rf"th)?(?: of)? {w.MONTH}\b|\b{w.MONTH} \d{{1,2}}\b|\b\d{{1,2}} ?(?:-|–|to) ?\d{{1,2}}\b|\b\d+ [a-z]+ (?:days|weeks|months|years|trades|times)\b|\b\d{{1,2}}[:.]\d\d\b|\b\d+(?:st|nd|rd|"
     rf"th)\b|\b(?:19|20)\d\d\b"
 )
 NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][a-zà-ÿ'-]{1,}\b|\b[A-Z]{2,}\b")
@@ -82,7 +82,7 @@ _FEATURES: list[tuple[str, float, re.Pattern[str]]] = [
         2.2,
         _rx(
             rf"\b(?:i'm|i am|we're|we are) (?:also |basically |actually |just |both |only |originally |"
-            rf"still |now )*(?:an? |the |ex-|half |originally )?(?!(?:{w.MOOD})\b)(?:{w.JOB}|\d\d\b|"
+            rf"still |now )*(?:an? |the (?!one\b|same|only|best|worst|first|last|opposite)(?=\w+ \w)|ex-|half |originally )?(?!(?:{w.MOOD})\b)(?:{w.JOB}|\d\d\b|"
             rf"from [A-Z]|allergic|intolerant|vegan|"
             r"vegetarian|diabetic|married|single|divorced|widowed|engaged|retired|pregnant|self|"
             r"left-handed|deaf|blind|autistic|dyslexic|colou?r-?blind|lactose|coeliac|celiac|muslim|jewish|"
@@ -207,6 +207,7 @@ _FEATURES: list[tuple[str, float, re.Pattern[str]]] = [
             r"called|from|for|always|never|only)\b"
         ),
     ),
+    ("necessity", 1.3, _rx(r"^(?!i\b|we\b|you\b)[\w' -]{3,40}? (?:have to|has to|must|needs? to|are required to)\b")),
     (
         "quantified",
         0.8,
@@ -242,10 +243,11 @@ _NAMED_ACTS = re.compile(
     r"never|keeps|comes|makes|gives|knows|checks|looks|cooks|deals|covers|leads|chairs|owes|sends|"
     r"brings|speaks|"
     r"trains|studies|sleeps|eats|drinks|reads|writes|sits|stays|reports|clears|opens|closes|"
-    r"collects|picks|joins|retires|moves|leaves))\b"
+    r"collects|picks|joins|retires|moves|leaves)\b|"
+    r" (?!has)[a-z]{3,}s (?:a|an|the|my|our|me|us|everything|anything|all|in|on|at|for|with|every|to|off|out|\d))"
 )
 LOOSE_SUBJECT = _rx(
-    rf"^(?:so |and |but )?(?:my|our|a|some|this|that|the) (?:[\w-]+ )?(?:{w.LOOSE})\b(?!.*\b(?:my|"
+    rf"^(?:so |and |but )?(?:my|our|a|some|this|that|the) (?:[\w-]+ )?(?:{w.LOOSE})(?:'?s)?\b(?!.*\b(?:my|"
     rf"our|me|us)\b)"
 )
 _TOLD_TO_KEEP = _rx(

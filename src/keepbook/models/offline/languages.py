@@ -32,9 +32,9 @@ _ENGLISH = re.compile(
 def detect(text: str, before: str = "en") -> str:
     """The language of a text; in doubt that of the turn before."""
     letters = len(re.findall(r"\w", text)) or 1
-    if len(re.findall(r"[\u4e00-\u9fff]", text)) / letters > 0.2:
+    if len(re.findall(r"[\u4e00-\u9fff]", text)) / letters > 0.1:
         return "zh"
-    if len(re.findall(r"[\u0e00-\u0e7f]", text)) / letters > 0.2:
+    if len(re.findall(r"[\u0e00-\u0e7f]", text)) / letters > 0.1:
         return "th"
     english = len(_ENGLISH.findall(text))
     if (
@@ -67,17 +67,20 @@ def read(sentence: str, tongue: str, *, answering: bool = False) -> list[Found]:
     if sentence.rstrip().endswith(("?", "？")):
         return []
     out: list[Found] = []
-    open_piece = False
+    open_piece = passing = False
     for n, part in enumerate(_parts(sentence, pack, tongue)):
         text = _trim(part, tongue)
         if not text:
             continue
         if re.search(pack.no, text, re.IGNORECASE):
             open_piece = False
+            passing = True
             continue
         weight, features = _weigh(text, pack)
         weight += 1.0 if (answering and n == 0) or (answering and tongue in ("zh", "th")) else 0.0
         leans = bool(re.match(r"(?:所以|因为|但|而且|并且|用的|就是|ประมาณ|และ(?!ไม่)|แต่|เพราะ|ที่|ซึ่ง|ของ)", text))
+        if passing and not set(features) & {"standing", "recurring", "first", "goal", "theme"}:
+            continue  # what follows "today…" in one sentence is of today too
         if open_piece and out and (weight < BAR or leans):
             out[-1] = Found(out[-1].text + _glue(tongue) + text, out[-1].weight, out[-1].features)
             continue
@@ -116,9 +119,9 @@ def _glue(tongue: str) -> str:
 
 
 _LEAD = {
-    "es": r"^(?:hola|buenas|sí|bueno|y|pues|te cuento|un par de cosas sobre mí|por cierto|además|ah|oye)\b[,:!.]*\s*",
-    "de": r"^(?:guten tag|hallo|moin|kurz zu mir|ja|nein|also|übrigens|und|bitte beachten|außerdem|dazu)\b[,:!.]*\s*",
-    "nb": r"^(?:hei|ja|nei|og|forresten|men|jo)\b[,:!.]*\s*",
+    "es": r"^(?:(?:apunta|anota|recuerda|ten en cuenta)(?: que)?|que|también|hola|buenas|sí|bueno|y|pues|te cuento|un par de cosas sobre mí|por cierto|además|ah|oye)\b[,:!.]*\s*",
+    "de": r"^(?:(?:merk dir|notier\w*|denk dran)(?: bitte)?(?:,? dass)?|guten tag|hallo|moin|kurz zu mir|ja|nein|also|übrigens|und|bitte beachten|außerdem|dazu)\b[,:!.]*\s*",
+    "nb": r"^(?:(?:husk|noter)(?: at)?|hei|ja|nei|og|forresten|men|jo)\b[,:!.]*\s*",
     "zh": r"^(?:你好|您好|嗯|好的|对了|另外|还有)[，,！!。]*",
     "th": r"^(?:สวัสดี)?(?:ครับ|ค่ะ|คะ)\s*$",
 }

@@ -43,7 +43,7 @@ def amend(state: Reading, turn: Turn, number: int, text: str, mends: bool) -> bo
         short and any(clash.get(noun, value) != value for d in state.drafts for value, noun in counted(d.line()))
     ):
         return False
-    said = re.match(r"(?:and |so |ok )*(?:make|let's make) (?:it|that) (\S+)", text, re.IGNORECASE)
+    said = re.match(r"(?:and |so |ok )*(?:sorry,? )?(?:make (?:it|that)|let's make (?:it|that)|i mean[t]?|should be|it should be) ([\w£€$.%]+)", text, re.IGNORECASE)
     found = [v for v in dialog.VALUE.findall(said.group(1) if said else text) if dialog.kind(v) != "name"]
     if len(found) == 2 and dialog.kind(found[1]) == "month":
         found = found[:1]

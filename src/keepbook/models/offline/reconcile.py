@@ -27,7 +27,7 @@ ATTRIBUTES: dict[str, re.Pattern[str]] = {
         "boss": r"\breports? to\b|\banswers? to\b|\b(?:boss|manager|supervisor)\b",
         "job": (
             r"\bworks? (?:at|for|as)\b|\bstart(?:s|ing)? (?:at|as) [A-Z]|\bjoin(?:s|ing|ed) [A-Z]|"
-            r"\bhanded in\b|\bemployer\b|\bworking (?:at|for)\b"
+            r"\b(?:is|they're) at (?:the )?[A-Z]|\bleft (?:the )?[A-Z]|\bhanded in\b|\bemployer\b|\bworking (?:at|for)\b"
         ),
         "retire": (
             r"\bretir\w+|\b(?:stop|done|finish|quit)\w* (?:with )?work\w*|\bhang it up\b|\bwork(?:s|"

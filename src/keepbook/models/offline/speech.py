@@ -306,7 +306,7 @@ def standing_order(text: str) -> bool:
     if re.match(
         (
             r"(?:when(?:ever)?|if|unless|for|after|before) .+, (?:always|never|please|don't|use|give|ask|"
-            r"keep|no|text|call|tell|remind)\b"
+            r"keep|no|text|call|tell|remind|lead|start|begin|end|put|show|list|send|make|add|write|include)\b"
         ),
         body,
         re.IGNORECASE,
@@ -324,6 +324,8 @@ def standing_order(text: str) -> bool:
     ):
         return bool(re.search(r"\b(?:always|never|from now on|every time)\b", body, re.IGNORECASE))
     if _STANDING.search(body) or (_FREE.search(body) and not _DEICTIC.match(body)):
+        return True
+    if re.match(r"assume (?:that |i|my|we)\b", body, re.IGNORECASE):
         return True
     if _WHENEVER.search(body) and not _DEICTIC.match(body):
         return True

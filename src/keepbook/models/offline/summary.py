@@ -163,7 +163,9 @@ def _best_span(sentence: str, answer: str, number: int) -> tuple[float, str]:
             if _light(span[0]) or _light(span[-1]):
                 continue
             heavy = [w for w in span if not _light(w)]
-            score = sum(1.0 + 0.6 * (stem(w.lower()) in echoed) + 0.7 * (w[0].isupper() and n > 0) for n, w in enumerate(heavy))
+            score = sum(
+                1.0 + 0.6 * (stem(w.lower()) in echoed) + 0.7 * (w[0].isupper() and n > 0) for n, w in enumerate(heavy)
+            )
             score = score / size**0.5 - 0.1 * start - 0.3 * number
             if score > best[0]:
                 best = (score, " ".join(span))

@@ -62,7 +62,7 @@ _ES = Tongue(
                 r"carne|café|seguro|jubila\w+|alquiler|enfermer[oa]|profesor[oa]?|médic[oa]|ingenier[oa])\b"
             ),
         ),
-        "amount": (0.8, r"\d"),
+        "amount": (0.8, r"\d|\b(?:dos|tres|cuatro|cinco|seis|diez|veinte)\b"),
         "recurring": (
             1.0,
             (
@@ -105,7 +105,7 @@ _ES = Tongue(
         "name": (0.3, r"(?<!^)\b[A-ZÁÉÍÓÚÑ][a-záéíóúñ]+"),
     },
     cut=(
-        r",?\s+(?:y|pero|además)\s+(?=(?:no\s+)?(?:soy|tengo|vivo|trabajo|gano|pago|ahorro|prefiero|"
+        r",?\s+(?:y|pero|además)\s+(?=(?:que |no\s+)?(?:soy|tomo |tengo|vivo|trabajo|gano|pago|ahorro|prefiero|"
         r"quiero|uso|odio|mi |mis |nunca|siempre|me |no |estoy |pago |cotizo |los (?:lunes|martes|"
         r"miércoles|jueves|viernes|sábados|domingos) ))|,\s+(?=(?:soy|tengo|vivo|trabajo|gano|mi |mis |"
         r"nunca|siempre )\b)"
@@ -153,7 +153,7 @@ _DE = Tongue(
         "theme": (
             1.2,
             (
-                r"\b(?:depot|sparbuch|konto|tagesgeld|\w*geld|euro|riester|rürup|rente|pension|\w*haus|"
+                r"\b(?:depot\w*|verlust\w*|sparbuch|konto|tagesgeld|\w*geld|euro|riester|rürup|rente|pension|\w*haus|"
                 r"\w*wohnung|miete|kredit|restschuld|schulden|zinsbindung|hypothek|gehalt|netto|brutto|etf|"
                 r"aktien|fonds|versicherung|ziel|risiko|trade|tagebuch|beamt\w+|lehrer\w*|arzt|ärztin|"
                 r"ingenieur\w*|entwickler\w*|\w+entwickler\w*|allergi\w*|allergisch|vegan\w*|vegetari\w*|"
@@ -201,7 +201,7 @@ _DE = Tongue(
         "name": (0.3, r"\b(?:in|bei|mit|aus|bei der) [A-ZÄÖÜ]\w+"),
     },
     cut=(
-        r",?\s+(?:und|aber|außerdem)\s+(?=(?:ich (?!sind|wollen|haben|wohnen|leben)|wir|wollen|möchten|"
+        r",?\s+(?:und|aber|außerdem)\s+(?=(?:[a-zäöü]+e (?:deshalb|nur|auch|in|als|bei|immer|mit|jeden|keine?n?)|ich (?!sind|wollen|haben|wohnen|leben)|wir|wollen|möchten|"
         r"mein\w*|bis|arbeite|wohne|verdiene|habe|bin|nie|immer|kein\w*)\b)|,\s+(?=(?:dazu|verheiratet|"
         r"ledig|geschieden|außerdem|mein\w*|ich|kein\w*|nie)\b)"
     ),
@@ -243,7 +243,7 @@ _NB = Tongue(
         "theme": (
             1.2,
             (
-                r"\b(?:lån|stopp|prosent|\w*aksjer|boliglån|bolig|hus|leilighet|hytte|lønn|sparing|fond|aksjer|"
+                r"\b(?:lån\w*|stopp|prosent|\w*aksjer|boliglån\w*|bolig|hus|leilighet|hytte|lønn|sparing|fond|aksjer|"
                 r"aksje|pensjon|konto|gjeld|risiko|handel|posisjoner|giring|møter|avtaler|jobb|hjemmefra|"
                 r"prosjekt|barnehage\w*|skole\w*|kor|trening fast|allerg\w*|\w+allergi|veganer|vegetarianer|"
                 r"gluten\w*|mål|kroner|offshore|turnus|bil|tog|fly)\b"
@@ -278,7 +278,7 @@ _NB = Tongue(
         "preference": (
             1.8,
             (
-                r"\b(?:foretrekker|liker ikke|hater|helst|jeg liker|spiser ikke|drikker ikke|vil ikke|"
+                r"\b(?:(?:tør|vil|liker|kan|spiser|drikker|bruker|handler) (?:jeg|vi) ikke|foretrekker|liker ikke|hater|helst|jeg liker|spiser ikke|drikker ikke|vil ikke|"
                 r"ikke interessert)\b"
             ),
         ),
@@ -336,7 +336,7 @@ _ZH = Tongue(
         "goal": (1.5, r"想(?:在|要|买|存|去|换|给)|打算|计划|目标|希望|梦想|准备(?:买|在|退休|换)|年内"),
         "preference": (
             1.6,
-            r"不(?:喜欢|炒|吃|喝|买|做|碰|投|用|抽|想投|接受)|喜欢|讨厌|偏好|宁愿|更愿意|没有(?:孩子|贷款|负债|存款|保险)|不能吃",
+            r"不(?:看|接|熬|开|喜欢|炒|吃|喝|买|做|碰|投|用|抽|想投|接受)|喜欢|讨厌|偏好|宁愿|更愿意|没有(?:孩子|贷款|负债|存款|保险)|不能吃",
         ),
         "health": (2.0, r"过敏|糖尿病|高血压|素食|吃素|怀孕|不耐受|哮喘|忌口"),
         "latin": (0.4, r"[A-Za-z]{3,}"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 KIN = (
     r"wife|husband|hubby|spouse|partner|fianc[ée]e?|girlfriend|boyfriend|gf|bf|son|daughter|kids?|"
     r"child|children|twins?|"
-    r"mother|mom|mum|mummy|mam|father|dad|parents?|folks|brother|sister|siblings?|step-?(?:son|"
+    r"family|mother|mom|mum|mummy|mam|father|dad|parents?|folks|brother|sister|siblings?|step-?(?:son|"
     r"daughter|mother|father|mum|dad)|"
     r"grand(?:ma|pa|mother|father|son|daughter|kids?|child|children|parents?)|nan|gran|granny|"
     r"niece|nephew|nieces|nephews|"
@@ -137,7 +137,7 @@ MARKET = (
     r"bulls?|bears?|everyone|dot plot|inflation|print|earnings season"
 )
 MENTAL = (
-    r"think|guess|reckon|mean|know|see|hope|wonder|feel|suppose|believe|remember|figure|bet|doubt|"
+    r"find (?:it|that|this|them)|think|guess|reckon|mean|know|see|hope|wonder|feel|suppose|believe|remember|figure|bet|doubt|"
     r"assume|understand|agree|promise|"
     r"thank|appreciate|hear|say|said|get|got|wish|imagine|forget|swear|admit|confess|apologi[sz]e|"
     r"mind|care|expect|fear|notice|"
@@ -206,7 +206,7 @@ NUMBER_WORD = (
 ORDER_VERB = (
     r"book|send|move|check|find|draft|write|remind|show|tell|explain|run|put|add|delete|remove|"
     r"archive|translate|summari[sz]e|make|"
-    r"give|look|help|take|pull|open|close|set|change|schedule|reserve|cancel|label|convert|log|"
+    r"give|lead|begin|end|look|help|take|pull|open|close|set|change|schedule|reserve|cancel|label|convert|log|"
     r"file|order|call|text|email|reply|"
     r"forward|save|note|remember|forget|wipe|fix|rewrite|create|build|search|compare|calculate|"
     r"list|read|print|copy|cc|block|mark|"

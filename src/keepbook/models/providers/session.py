@@ -74,7 +74,7 @@ async def opened(address: Address) -> AsyncIterator["Session"]:
     ) as client:  # fmt: skip
         compatible = OpenAICompatibleProvider("compatible", openai_client=client)
         own = OpenAIProvider(openai_client=client)
-        # A stream that ends without saying why was cut off, and half a reply must not pass for a whole one.
+        # Without this a stream that ends in the middle would pass for a whole reply (see `whole`).
         profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
         yield Session(
             address, OpenAIChatModel(address.model, provider=compatible if address.base_url else own, profile=profile)
@@ -188,10 +188,11 @@ class Session:
 
     async def _request(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> ModelResponse:
         with failing(self.address):
-            return await model_request(
+            response = await model_request(
                 self.model, messages, model_settings=ModelSettings(request_timeout=self.address.timeout),
                 model_request_parameters=parameters, instrument=False,
             )  # fmt: skip
+            return whole(response, self.address)
 
     def _bound(self, parameters: ModelRequestParameters, schema: Mapping[str, Any]) -> ModelRequestParameters:
         return replace(
@@ -233,7 +234,7 @@ class Exchange:
                     if text := _heard(event) if begun else _heard(event).lstrip():
                         begun = True
                         yield text
-                response = stream.get()
+                response = whole(stream.get(), self._session.address)
             self.usage += usage_of(response, self._system, self._messages)
             self.asked = [_asked(part) for part in response.parts if isinstance(part, ToolCallPart)]
             # Kept whole for this reply: some models must be given their own thinking back with a call's answer.
@@ -253,7 +254,8 @@ def _heard(event: object) -> str:
 
 
 def _asked(part: ToolCallPart) -> Asked:
-    return Asked(part.tool_call_id, part.tool_name, part.args_as_json_str())
+    written = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
+    return Asked(part.tool_call_id, part.tool_name, written)
 
 
 def _blank(part: ModelResponsePart) -> bool:
@@ -265,6 +267,13 @@ def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
     if isinstance(part, TextPart):
         return TextPart(part.content.lstrip())
     return replace(part, args=canonical(_asked(part).arguments)) if isinstance(part, ToolCallPart) else part
+
+
+def whole(response: ModelResponse, address: Address) -> ModelResponse:
+    """The response, if it came to an end: one that stops without a reason was cut off."""
+    if response.finish_reason is None and not (response.provider_details or {}).get("finish_reason"):
+        raise ModelFailed(f"the model {address.name} broke off in the middle of its answer", cause="garbage")
+    return response
 
 
 def usage_of(response: ModelResponse, system: str, messages: Sequence[ModelMessage]) -> Usage:

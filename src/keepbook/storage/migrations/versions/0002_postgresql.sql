@@ -8,6 +8,7 @@ CREATE TABLE threads (
 	titled_by TEXT COLLATE "C" CHECK (titled_by IN ('person', 'model', 'rules')),
 	state TEXT COLLATE "C" NOT NULL CHECK (state IN ('active', 'idle', 'archived')),
 	incognito INTEGER NOT NULL CHECK (incognito IN (0, 1)),
+	tier TEXT COLLATE "C",
 	mode TEXT COLLATE "C",
 	focus TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
@@ -53,7 +54,7 @@ CREATE TABLE notes (
 CREATE TABLE proposals (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
-	kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('proposal', 'conflict')),
+	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('proposal', 'conflict')),
 	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
 	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'forget')),
 	memory_id TEXT COLLATE "C",
@@ -93,10 +94,10 @@ CREATE TABLE meter (
 
 CREATE TABLE due (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	kind TEXT COLLATE "C" NOT NULL,
+	work TEXT COLLATE "C" NOT NULL,
 	id TEXT COLLATE "C" NOT NULL,
 	at TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, kind, id)
+	PRIMARY KEY (owner, work, id)
 );
 
 CREATE INDEX due_by_time ON due (at, owner);

@@ -8,6 +8,7 @@ CREATE TABLE threads (
 	titled_by TEXT CHECK (titled_by IN ('person', 'model', 'rules')),
 	state TEXT NOT NULL CHECK (state IN ('active', 'idle', 'archived')),
 	incognito INTEGER NOT NULL CHECK (incognito IN (0, 1)),
+	tier TEXT,
 	mode TEXT,
 	focus TEXT,
 	created_at TEXT NOT NULL,
@@ -59,7 +60,7 @@ CREATE TABLE notes (
 CREATE TABLE proposals (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	id TEXT NOT NULL CHECK (length(id) = 8),
-	kind TEXT NOT NULL CHECK (kind IN ('proposal', 'conflict')),
+	nature TEXT NOT NULL CHECK (nature IN ('proposal', 'conflict')),
 	status TEXT NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
 	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'forget')),
 	memory_id TEXT,
@@ -105,10 +106,10 @@ CREATE TABLE meter (
 
 CREATE TABLE due (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	kind TEXT NOT NULL,
+	work TEXT NOT NULL,
 	id TEXT NOT NULL,
 	at TEXT NOT NULL,
-	PRIMARY KEY (owner, kind, id)
+	PRIMARY KEY (owner, work, id)
 )
  WITHOUT ROWID,
  STRICT;

@@ -1,0 +1,100 @@
+"""The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire.
+
+Each sweep asks, outside any owner's scope, what is due, and then works owner by owner inside that owner's scope.
+Whether there is really something to do is decided there, so a stale reminder does nothing, two sweeps at once do the
+work once, and one owner's failure does not keep the others waiting.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from keepbook.book import due, erase, proposals, threads
+from keepbook.book.book import Book
+from keepbook.book.due import Due
+from keepbook.book.ledger import Origin
+from keepbook.book.when import stamp
+from keepbook.errors import KeepbookError
+from keepbook.storage.database import Database
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Swept:
+    """How often each kind of work was done, and what failed (ids and codes, never contents)."""
+
+    done: dict[str, int] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+
+def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
+    """Everything that is due, once."""
+    swept = Swept()
+    now = stamp(database.clock())
+    work: dict[str, Callable[[Book, Due], bool]] = {
+        due.CLOSE: _close,
+        due.ARCHIVE: _archive,
+        due.PURGE: _purge,
+        due.PURGE_CHAT: _purge_chat,
+        due.EXPIRE: _expire,
+    }
+    for kind, do in work.items():
+        with database.unscoped() as conn:
+            waiting = due.due_by(conn, now, kind)
+        for item in waiting:
+            try:
+                if do(open_book(item.owner), item):
+                    swept.done[kind] = swept.done.get(kind, 0) + 1
+            except KeepbookError as error:
+                log.warning("sweep %s %s: %s", kind, item.id, error.code)
+                swept.failed.append(f"{kind} {item.id}: {error.code}")
+    return swept
+
+
+def _close(book: Book, item: Due) -> bool:
+    """A chat that fell silent. One that is not open any more only loses its reminder."""
+    closed = book.close_thread(item.id)
+    if closed.status == "nothing":
+        _forget(book, item)
+    return bool(closed.status == "closed")
+
+
+def _archive(book: Book, item: Due) -> bool:
+    with book.writing() as (tx, _):
+        due.cancel(tx, due.ARCHIVE, item.id)
+        if threads.get(tx, item.id).state != "idle":
+            return False
+        threads.archive(tx, item.id)
+    return True
+
+
+def _purge(book: Book, item: Due) -> bool:
+    job = Origin("job", "jobs")
+    with book.writing() as (tx, _):
+        due.cancel(tx, due.PURGE, item.id)
+        if item.id not in erase.due_for_purge(tx, threads.later(stamp(tx.clock()), days=-threads.TRASH_DAYS)):
+            return False
+        erase.purge(tx, job, item.id)
+    book.tidy_up()
+    return True
+
+
+def _purge_chat(book: Book, item: Due) -> bool:
+    with book.writing() as (tx, _):
+        due.cancel(tx, due.PURGE_CHAT, item.id)
+        if threads.get(tx, item.id).deleted_at is None:
+            return False
+        threads.remove(tx, item.id)
+    book.tidy_up()
+    return True
+
+
+def _expire(book: Book, item: Due) -> bool:
+    with book.writing() as (tx, _):
+        return proposals.expire(tx, item.id, stamp(tx.clock()))
+
+
+def _forget(book: Book, item: Due) -> None:
+    with book.writing() as (tx, _):
+        due.cancel(tx, item.work, item.id)

@@ -1,0 +1,145 @@
+"""A chat with an agent that remembers: one turn of the person in, a streamed reply out, everything stored.
+
+The order matters. The person's message is stored before any model is asked, so nothing said is lost; the block is
+rendered once, when the chat begins; what is sent only grows at its end until a compression. A model that fails leaves
+the chat with the person's message in it, and the turn can be tried again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from keepbook.book import threads
+from keepbook.book.book import Book
+from keepbook.book.facets import Chat
+from keepbook.book.threads import Message, Thread
+from keepbook.models.choose import Models
+from keepbook.models.compress import Budget, fixed, plan, to_parts
+from keepbook.models.model import Conversation, Event, Replied, Toolbox, Usage
+from keepbook.models.offline.values import Turn
+from keepbook.models.prompt import compose
+from keepbook.tools.catalogue import build
+
+CLOSING_WAIT_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the person should know about this turn, in a sentence."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The reply is stored: the last thing a turn tells. `titled` is the chat's new title, if it got one."""
+
+    message: Message
+    titled: str | None = None
+
+
+class Talk:
+    """A chat in the hand, with the models that answer in it."""
+
+    def __init__(self, book: Book, chat: Chat, models: Models, *, budget: Budget, monthly_tokens: int | None) -> None:
+        self.book = book
+        self.chat = chat
+        self._models = models
+        self._budget = budget
+        self._monthly_tokens = monthly_tokens
+
+    async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Event | Notice | Kept]:
+        """Say something; the reply comes in pieces."""
+        await self._wait_for_closing()
+        spoken = await asyncio.to_thread(self.chat.add, "user", text, hidden=hidden)
+        thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)
+        async for notice in self._compress(thread, system, toolbox):
+            yield notice
+        thread = await asyncio.to_thread(lambda: self.chat.thread)
+        said = plan(
+            await asyncio.to_thread(self.chat.messages), compressed_through=thread.compressed_through,
+            summary=thread.compressed, budget=self._budget,
+        ).said  # fmt: skip
+        async for event in self._models.chat.reply(Conversation(system, said), toolbox):
+            yield event
+            if isinstance(event, Replied):
+                message = await asyncio.to_thread(self._store, event)
+                yield Kept(message, await self._title())
+
+    def _set_table(self, spoken: Message) -> tuple[Thread, Toolbox | None, str]:
+        """What the whole chat is given: its tools, and a system prompt that stays the same."""
+        thread = self.chat.thread
+        preset = self.book.preset(thread.preset)
+        wanted = not thread.incognito and self.book.choices.memory
+        block = self.chat.inject() if wanted else ""
+        system = compose(preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=wanted)
+        toolbox = build(preset, self.book, thread_id=thread.id, turn_ids=(str(spoken.turn),)) if wanted else None
+        return thread, toolbox, system
+
+    async def _compress(self, thread: Thread, system: str, toolbox: Toolbox | None) -> AsyncIterator[Notice]:
+        """Past the budget, older turns are summarised once for what is sent; the stored ones stay."""
+        messages = await asyncio.to_thread(self.chat.messages)
+        lost = thread.compressed_through > 0 and thread.compressed is None  # its text was erased with a memory
+        through, summary = (0, None) if lost else (thread.compressed_through, thread.compressed)
+        tools = toolbox.schemas("openai") if toolbox else []
+        found = plan(
+            messages,
+            compressed_through=through,
+            summary=summary,
+            fixed_tokens=fixed(system, tools),
+            budget=self._budget,
+        )
+        if found.through is None:
+            return
+        turns = [_turn(message) for message in found.due]
+        made = await self._models.summarise(summary, turns, over_cap=await self._over_cap())
+        await asyncio.to_thread(self._keep_compression, found.through, made.text)
+        await self._count("summarise", made.made_by, made.usage)
+        yield Notice(f"Older turns are summarised for the model. All {len(messages)} are kept in full.")
+        if made.notice:
+            yield Notice(made.notice)
+
+    def _keep_compression(self, through: int, summary: str) -> None:
+        with self.book.writing() as (tx, _):
+            threads.keep_compression(tx, self.chat.id, through, summary)
+
+    def _store(self, reply: Replied) -> Message:
+        self.book.spending.count("chat", self._models.chat.name, reply.usage.tokens_in, reply.usage.tokens_out)
+        return self.chat.add("assistant", reply.text, parts=to_parts(reply.calls))
+
+    async def _title(self) -> str | None:
+        """After the first exchange, unless it has a title; a name by hand is never touched."""
+        thread = await asyncio.to_thread(lambda: self.chat.thread)
+        if thread.title is not None or thread.incognito:
+            return None
+        turns = [_turn(message) for message in await asyncio.to_thread(self.chat.messages)]
+        made = await self._models.title(turns, over_cap=await self._over_cap())
+        await self._count("title", made.made_by, made.usage)
+        by = "rules" if made.made_by == self._models.offline.name else "model"
+        renamed = await asyncio.to_thread(lambda: self.book.threads.rename(self.chat.id, made.text, by=by))
+        return renamed.title
+
+    async def _count(self, operation: str, model: str, usage: Usage) -> None:
+        await asyncio.to_thread(self.book.spending.count, operation, model, usage.tokens_in, usage.tokens_out)
+
+    async def _over_cap(self) -> bool:
+        return await asyncio.to_thread(over_cap, self.book, self._monthly_tokens)
+
+    async def _wait_for_closing(self) -> None:
+        """A chat that begins while another one is being read waits a moment, so that its block is up to date."""
+        waited = 0.0
+        while waited < CLOSING_WAIT_SECONDS and await asyncio.to_thread(self._begins_beside_a_closing):
+            await asyncio.sleep(0.1)
+            waited += 0.1
+
+    def _begins_beside_a_closing(self) -> bool:
+        with self.book.reading() as (tx, _, now):
+            return threads.get(tx, self.chat.id).turns == 0 and threads.being_closed(tx, now) > 0
+
+
+def over_cap(book: Book, monthly_tokens: int | None) -> bool:
+    return monthly_tokens is not None and book.spending.this_month() >= monthly_tokens
+
+
+def _turn(message: Message) -> Turn:
+    return Turn(message.turn, message.role, message.text, message.at, message.speaker)
