@@ -49,6 +49,8 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
             except KeepbookError as error:
                 log.warning("sweep %s %s: %s", kind, item.id, error.code)
                 swept.failed.append(f"{kind} {item.id}: {error.code}")
+    if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
+        database.compact()
     return swept
 
 
@@ -76,7 +78,7 @@ def _purge(book: Book, item: Due) -> bool:
         if item.id not in erase.due_for_purge(tx, threads.later(stamp(tx.clock()), days=-threads.TRASH_DAYS)):
             return False
         erase.purge(tx, job, item.id)
-    book.tidy_up()
+        tx.compact = False  # once, at the end of the sweep
     return True
 
 
@@ -86,7 +88,7 @@ def _purge_chat(book: Book, item: Due) -> bool:
         if threads.get(tx, item.id).deleted_at is None:
             return False
         threads.remove(tx, item.id)
-    book.tidy_up()
+        tx.compact = False
     return True
 
 

@@ -344,7 +344,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 @example([("new", 0)] * 25 + [("chat", 0)] * 4)
 @example(

@@ -968,6 +968,9 @@ def test_pages_hold_every_memory_once_in_order_of_creation(alice: Any, limit: in
         if cursor is None:
             break
     assert seen == ids
+
+
+def test_a_limit_that_is_no_number_of_lines_is_refused(alice: Any) -> None:
     for wrong in (0, -1, "3", 2.5):
         with pytest.raises(Invalid) as refused:
             alice.list(limit=wrong)

@@ -1,7 +1,6 @@
 """Recall: a question in any words finds the memories that answer it, and never one it must not."""
 
 import io
-from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepbook import Conflict, Invalid
+from keepbook import Invalid
 from keepbook.book import changes
 from keepbook.book.ledger import Origin
 from keepbook.presets import load_preset
@@ -303,8 +302,8 @@ def test_the_past_is_recalled_as_it_was_known_and_true(alice: Any) -> None:
 
 
 WORDS = st.sampled_from(
-    ["tea", "teas", "coffee", "Oslo", "Åse", "straße", "14,500", "14500", "run", "running", "東京", "café", "the", "Kowalczyk"]
-)  # fmt: skip
+    ["tea", "teas", "Oslo", "Åse", "straße", "14,500", "14500", "run", "running", "東京", "café", "the", "Kowalczyk"]
+)
 texts = st.lists(WORDS, min_size=3, max_size=8).map(" ".join)
 books = st.lists(
     st.tuples(texts, st.none() | texts, st.none() | texts, st.sampled_from([0.2, 0.5])), min_size=1, max_size=15
@@ -332,11 +331,11 @@ def test_both_engines_give_the_same_hits_in_the_same_order(both_kbs: Any, book: 
     file = io.StringIO()
     one.export(file)
     other.import_(io.StringIO(file.getvalue()))
-    for side in (one, other):
-        with suppress(Conflict):
-            side.forget(ids[0])
-            side.restore(ids[0])
-            side.update(ids[-1], "tea in Oslo with Åse")
+    for kb, side in ((sqlite, one), (postgresql, other)):
+        kb._database.clock.set("2026-03-01T10:00:00Z")
+        side.forget(ids[0])
+        side.restore(ids[0])
+        side.update(ids[-1], "tea in Oslo with Åse")
     for query in queries:
         for how in ({}, {"limit": 3}, {"known": "2026-03-02", "valid": "2026-03-02"}):
             for kb in both_kbs:

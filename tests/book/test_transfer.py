@@ -476,7 +476,7 @@ def take(kb: Any, book: Any, name: str, one: int, other: int) -> None:
         getattr(book, name)(id)
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(walks)
 def test_any_book_moves_to_the_other_engine_and_back_to_the_byte(
     both_kbs: Any, walk: list[tuple[str, int, int]]

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -118,9 +118,7 @@ def kill_two_writers(raised: Nursery, url: str, turn: int, chance: random.Random
     raise AssertionError("the writers' program ended by itself")
 
 
-def test_what_was_acknowledged_survives_the_death_of_its_writer(
-    book_url: str, record_property: Callable[[str, object], None]
-) -> None:
+def test_what_was_acknowledged_survives_the_death_of_its_writer(book_url: str) -> None:
     Keepbook(book_url).close()
     told: list[dict[str, Any]] = []
     chance, deadline, turn = random.Random(book_url), time.monotonic() + SECONDS, 0
@@ -134,8 +132,7 @@ def test_what_was_acknowledged_survives_the_death_of_its_writer(
                 for line in last:
                     if "session" in line:
                         assert kb.book("alice").inject(line["session"]) == line["block"]
-    record_property("rounds", turn)
-    record_property("acknowledged", len(told))
+    sys.stdout.write(f"{len(told)} acknowledged by {2 * turn} writers, all killed; nothing lost\n")
 
 
 def check(kb: Keepbook, told: list[dict[str, Any]], most_unheard: int) -> None:

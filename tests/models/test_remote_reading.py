@@ -124,6 +124,12 @@ def test_after_a_second_bad_answer_the_reading_fails_and_says_what_it_cost(wire:
     assert "Aurelio" not in failed.value.message
 
 
+def test_what_was_good_in_a_first_answer_survives_a_repair_that_is_none(wire: Wire, model: RemoteModel) -> None:
+    told = {"candidates": [candidate("update", target=9), candidate(content="Speaks Danish")], "summary": "s"}
+    wire.script += [answer(told), Say("Sorry, here you go")]
+    assert [one.op for one in extract(model).candidates] == ["skip", "add"]
+
+
 def test_a_failing_repair_fails_and_says_what_the_first_call_cost(wire: Wire, model: RemoteModel) -> None:
     wire.script += [Say("no"), Status(429)]
     with pytest.raises(ModelFailed) as failed:
@@ -201,5 +207,5 @@ def test_a_title_has_five_words_at_most(wire: Wire, model: RemoteModel) -> None:
 
 def test_no_title_is_a_failure(wire: Wire, model: RemoteModel) -> None:
     wire.script.append(Say('"."'))
-    with pytest.raises(ModelFailed, match="no title"):
+    with pytest.raises(ModelFailed, match="empty answer"):
         asyncio.run(model.title(TURNS))

@@ -135,6 +135,30 @@ def test_a_call_that_makes_no_sense_is_answered_and_the_chat_goes_on(
     assert answer in (told.calls[0].answer or "")
 
 
+@pytest.mark.parametrize("written", ['{"town": "\\ud800"}', '{"town": NaN}', "[1]", ""])
+def test_arguments_that_no_json_can_say_again_do_not_end_the_chat(
+    wire: Wire, model: RemoteModel, tools: ToolSet, written: str
+) -> None:
+    wire.script += [Say(calls=[Call("weather", written)]), Say("Sorry.")]
+    told = reply(model, [Said("user", "Weather?")], tools)
+    assert (told.text, told.calls[0].arguments) == ("Sorry.", {})
+    assert told.calls[0].answer
+
+
+def test_names_and_ids_that_other_providers_refuse_are_sent_in_plain_letters(
+    wire: Wire, model: RemoteModel, tools: ToolSet
+) -> None:
+    wire.script += [Say(calls=[Call("functions.weather:0", {}, "call/7 æ")]), Say("Sorry."), Say("Bye.")]
+    chat: list[Said] = []
+    turn(model, chat, "Weather?", tools)
+    turn(model, chat, "Bye", tools)
+    assert chat[1].calls[0].id == "call/7 æ"
+    for request in wire.received[1:]:
+        assert request.calls == [("call_7__", "functions_weather_0", {})]
+        assert request.answers[0][0] == "call_7__"
+    assert wire.received[2].extends(wire.received[1])
+
+
 def test_a_model_that_calls_without_end_is_made_to_speak(wire: Wire, model: RemoteModel, tools: ToolSet) -> None:
     wire.answer = lambda request: Say(calls=[Call("clock", {})]) if request.may_call else Say("It is noon.")
     told = reply(model, [Said("user", "Time?")], tools)
@@ -279,8 +303,9 @@ def test_a_failure_in_the_middle_leaves_what_was_saved_and_says_so(
     with closing(Keepbook(tmp_path / "book.db", preset="general")) as kb:
         book = kb.book("alice")
         wire.script += [Say(calls=[Call("remember", {"content": "Lives in Oslo"})]), Status(500)]
-        with pytest.raises(ModelFailed, match="HTTP 500"):
+        with pytest.raises(ModelFailed, match="HTTP 500") as failed:
             reply(model, [Said("user", "I live in Oslo")], build("general", book))
+        assert failed.value.details["tokens_in"] == 100
         assert [memory.content for memory in book.list()] == ["Lives in Oslo"]
 
 

@@ -49,7 +49,8 @@ class Say:
 
     @property
     def pieces(self) -> list[str]:
-        return [self.text[at : at + 7] for at in range(0, len(self.text), 7)]
+        step = max(7, len(self.text) // 20)
+        return [self.text[at : at + step] for at in range(0, len(self.text), step)]
 
 
 def answer(data: Any) -> Say:

@@ -293,6 +293,17 @@ def restores(memory: str, actor: str, version: int, **altered: Any) -> Steps:
     return (undo, copies(memory, version, **altered))
 
 
+def new_memory(actor: str, **columns: Any) -> Steps:
+    """A memory that was not there before, still without a version."""
+    row = {
+        "owner": "alice", "id": "GHOST001", "confidence": "inferred", "importance": 0.5, "version": 1,
+        "created_at": ":now", "edited_at": ":now", "updated_at": ":now", "event": ":event",
+    } | columns  # fmt: skip
+    values = ", ".join(str(literal(value)) for value in row.values())
+    begun = Entry(actor, "remember", "asserted", {"version": 1}, wrong=(("memory_id", "GHOST001"),))
+    return (begun, f"INSERT INTO memories ({', '.join(row)}) VALUES ({values})")
+
+
 EXTRACTED: dict[str, Any] = {"source": "extracted", "score": 0.9}
 INFERRED: dict[str, Any] = {"source": "inferred"}
 ARCHIVED: dict[str, Any] = {"archived_at": ":now", "archived_reason": "agent_forget"}
@@ -334,6 +345,10 @@ def _attacks_on_trust() -> dict[str, Steps]:
         )
         found[f"{actor} trashes what the person archived"] = changes_state("archived", actor, "delete", **TRASHED)
         found[f"{actor} restores an automatic version over the person's"] = restores("adopted", actor, 1)
+    first: dict[str, Any] = {"memory_id": "GHOST001", "version": 1}
+    for kind, read in (("extracted", EXTRACTED), ("inferred", INFERRED)):
+        begun = new_memory("extractor", confidence="asserted")
+        found[f"an {kind} memory is born asserted"] = (*begun, begins("asserted", **first, **read))
     found["an agent restores an automatic version over the person's"] = restores("adopted", "agent", 1)
     forged = {
         "content": "Has four daughters", "summary": "Daughters", "body": "All of them tall", "source": "inferred",
@@ -442,6 +457,7 @@ STATE: dict[str, Steps] = {
         "INSERT INTO memories (owner, id, confidence, importance, version, created_at, edited_at, updated_at, event) "
         "VALUES ('alice', 'GHOST001', 'asserted', 0.5, 1, '2027', '2027', '2027', 9999)",
     ),
+    "a memory of software that is born confirmed": new_memory("extractor", last_confirmed_at=":now"),
     "a memory that begins with the entry of another": (
         Entry("person", "remember", "asserted"),
         "INSERT INTO memories (owner, id, confidence, importance, version, created_at, edited_at, updated_at, event) "
@@ -573,7 +589,7 @@ INJECTIONS: dict[str, Steps] = {
 }  # fmt: skip
 
 REASONS: dict[str, tuple[str, dict[str, Steps]]] = {
-    "trust": (r"automation may not overrule a person", TRUST),
+    "trust": (r"automation may not overrule a person|what software read is inferred", TRUST),
     "one current version": (r"guard: |FOREIGN|foreign|UNIQUE|one_current_version|CHECK|check", ONE_CURRENT),
     "ledger": (r"a ledger entry follows the one before it|CHECK|check", LEDGER),
     "state": (r"guard: |archived_with_a_reason", STATE),
@@ -746,6 +762,12 @@ def _take_all(book: Attacked, steps: Steps) -> None:
 
 LAWFUL: dict[str, Steps] = {
     "a person's version over their own": (*supersedes("asserted", "person"), points("asserted")),
+    "a person's new memory": (
+        *new_memory("person", confidence="asserted"), begins("asserted", memory_id="GHOST001", version=1),
+    ),
+    "the extractor's new memory": (
+        *new_memory("extractor"), begins("asserted", memory_id="GHOST001", version=1, **EXTRACTED),
+    ),
     "an agent's version in a conversation": (*supersedes("asserted", "agent", source="chat"), points("asserted")),
     "a person's version over a reading": (*supersedes("reading", "person"), points("reading")),
     "the extractor's version over a reading": (*supersedes("reading", "extractor", **EXTRACTED), points("reading")),

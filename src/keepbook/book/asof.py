@@ -26,6 +26,7 @@ class Past(NamedTuple):
     version: Any
     changed_at: str
     references: tuple[int, str | None]
+    injection_knew: str | None
 
 
 def past_of(tx: Tx, known: str, valid: str) -> list[Past]:
@@ -37,7 +38,8 @@ def past_of(tx: Tx, known: str, valid: str) -> list[Past]:
     for id, (state, changed_at) in states.items():
         version = holding_at(chains[id], state.version, valid)
         if version is not None and version.content is not None:
-            found.append(Past(id, state, version, changed_at, references.get(id, (0, None))))
+            count, at, knew = references.get(id, (0, None, None))
+            found.append(Past(id, state, version, changed_at, (count, at), knew))
     return sorted(found, key=lambda past: (past.state.created_at, past.id))
 
 
@@ -62,15 +64,15 @@ def past_entries(tx: Tx, known: str, valid: str, in_scope: Any) -> Iterable[Entr
     """What the block of that instant chooses from."""
     for past in past_of(tx, known, valid):
         if past.state.name == "active" and in_scope(past.state.scope):
-            yield block_entry(past.id, past.state, past.version, past.references[1])
+            yield block_entry(past.id, past.state, past.version, past.references[1], past.injection_knew)
 
 
-def block_entry(id: str, state: State, version: Any, last_injected: str | None) -> Entry:
+def block_entry(id: str, state: State, version: Any, last_injected: str | None, known: str | None) -> Entry:
     return Entry(
         id, version.version, state.category, state.subject, version.content, version.summary, state.confidence,
         state.importance, version.source, version.score, state.created_at, version.recorded_at, state.last_confirmed_at,
         state.edited_at, max(state.edited_at, state.last_confirmed_at or "", last_injected or ""),
-        last_injected is None or last_injected < state.edited_at,
+        known is None or known < state.edited_at,
     )  # fmt: skip
 
 
@@ -102,10 +104,10 @@ def _chains(tx: Tx, known: str) -> Mapping[str, dict[int, Any]]:
     return chains
 
 
-def _references(tx: Tx, known: str) -> dict[str, tuple[int, str | None]]:
+def _references(tx: Tx, known: str) -> dict[str, tuple[int, str | None, str | None]]:
     query = (
-        select(injected.c.memory_id, func.count(), func.max(injected.c.at))
+        select(injected.c.memory_id, func.count(), func.max(injected.c.at), func.max(injected.c.known))
         .where(injected.c.owner == tx.owner, injected.c.at <= known)
         .group_by(injected.c.memory_id)
     )
-    return {id: (count, at) for id, count, at in tx.conn.execute(query)}
+    return {id: (count, at, knew) for id, count, at, knew in tx.conn.execute(query)}

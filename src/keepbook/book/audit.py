@@ -50,7 +50,9 @@ def audit(tx: Tx, preset: Preset, now: str, rendered: Rendered) -> Audit:
         stale=tuple(memory.id for memory in kept if memory.stale),
         never_referenced=tuple(memory.id for memory in kept if not memory.reference_count),
         low_score=tuple(
-            memory.id for memory in kept if memory.effective_score is not None and memory.effective_score < preset.floor
+            memory.id
+            for memory in kept
+            if memory.confidence == "inferred" and (memory.effective_score or 1) < preset.floor
         ),
         not_current=tuple(memory.id for memory in kept if not memory.current),
         contradictions=tuple(link for link in links_of(tx) if link.relation == "contradicts"),

@@ -21,6 +21,7 @@ from keepbook.book.choices import Choices
 from keepbook.book.erase import Receipt, due_for_purge, erase, purge
 from keepbook.book.facets import Chat, Chats, Closer, Journal, Review, Spending
 from keepbook.book.ledger import Origin
+from keepbook.book.limits import clean_line
 from keepbook.book.links import Link
 from keepbook.book.memories import (
     TRASH_DAYS,
@@ -36,10 +37,10 @@ from keepbook.book.memories import (
     version_rows,
 )
 from keepbook.book.recall import Hit, recall, recall_past
-from keepbook.book.transfer import Imported, export_lines, import_lines
+from keepbook.book.transfer import Imported, altered, export_lines, import_lines
 from keepbook.book.verify import Verification, verify
 from keepbook.book.when import instant, stamp
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
@@ -174,8 +175,7 @@ class Book:
             if not forever:
                 return changes.delete(tx, self.origin, preset, ref)
             purge(tx, self.origin, resolve(tx, ref))
-        self._database.compact(rewrite=False)
-        return None
+            return None
 
     def purge(self) -> int:
         """Delete for good what has been in the trash for 30 days; answers how many."""
@@ -184,9 +184,7 @@ class Book:
             due = due_for_purge(tx, stamp(self._database.clock() - timedelta(days=TRASH_DAYS)))
             for id in due:
                 purge(tx, job, id)
-        if due:
-            self._database.compact(rewrite=False)
-        return len(due)
+            return len(due)
 
     def restore(self, ref: str) -> Written:
         """Back from the trash to where it was, or from the archive."""
@@ -328,6 +326,7 @@ class Book:
 
     def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
         """The block of a session: rendered at its first call, then the same bytes for as long as it lasts."""
+        session = clean_line(session, "session", 1, 200)
         with self._database.read(self.owner) as tx:
             kept = injections.stored(tx, session)
             if kept is not None and preset is None:
@@ -335,7 +334,7 @@ class Book:
             if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
                 return str(kept.block)
         with self.writing(preset) as (tx, chosen):
-            return injections.inject(tx, chosen, stamp(self._database.clock()), session, scope=scope)
+            return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope)
 
     def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
         """The active memories as they were known at one instant and true at another (each now, if not given)."""
@@ -369,14 +368,19 @@ class Book:
             texts = list(stream)
         except UnicodeDecodeError:
             raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-        with self.writing() as (tx, preset):
-            return import_lines(tx, self.origin, preset, texts, merge=merge)
+        try:
+            with self.writing() as (tx, preset):
+                return import_lines(tx, self.origin, preset, texts, merge=merge)
+        except KeepbookError as error:
+            if error.code in ("guard", "refused"):  # the database would not have it
+                raise altered(error.message) from error
+            raise
 
     def erase(self, confirm: str) -> Receipt:
         """Everything of this owner, ledger included, for good. `confirm` must be the owner's name."""
         with self._database.write(self.owner) as tx:
             receipt = erase(tx, stamp(self._database.clock()), confirm)
-        return replace(receipt, beyond_reach=(*receipt.beyond_reach, *self._database.compact(rewrite=True)))
+        return replace(receipt, beyond_reach=(*receipt.beyond_reach, *self._database.compact()))
 
     # For the layers above: chats close through them, and tools and doors read in one transaction.
 
@@ -433,10 +437,6 @@ class Book:
             raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
         return self._closer(self, thread_id)
 
-    def tidy_up(self) -> None:
-        """After something was removed for good: leave no trace of it in the logs."""
-        self._database.compact(rewrite=False)
-
     @contextmanager
     def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
         with self._database.write(self.owner) as tx:
@@ -445,7 +445,7 @@ class Book:
     @contextmanager
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
         with self._database.read(self.owner) as tx:
-            yield tx, self._presets.of(tx, preset), stamp(self._database.clock())
+            yield tx, self._presets.of(tx, preset), ledger.present(tx)
 
     def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:
         return instant(known, field="known") or now, instant(valid, field="valid") or now

@@ -36,9 +36,9 @@ Moment = Any
 
 
 def clean_turns(turn_ids: Sequence[Any]) -> str:
-    if isinstance(turn_ids, str) or not all(isinstance(turn, str | int) for turn in turn_ids):
+    if not isinstance(turn_ids, list | tuple) or not all(isinstance(turn, str | int) for turn in turn_ids):
         raise Invalid("turn_ids is a list of turn ids", field="turn_ids")
-    return ledger.canonical([str(turn) for turn in turn_ids])
+    return ledger.canonical([clean_line(str(turn), "turn_ids", 1, 200) for turn in turn_ids])
 
 
 def check_period(valid_from: str, valid_until: str | None) -> None:
@@ -96,7 +96,7 @@ def remember(
         source=source,
         score=clean_share(score, "score") if source == "extracted" else None,
         made_by=made_by,
-        thread_id=thread_id or origin.thread_id,
+        thread_id=clean_optional(thread_id, "thread_id", 200) or origin.thread_id,
         turn_ids=clean_turns(turn_ids),
         valid_from=instant(valid_from, field="valid_from") or at,
         valid_until=instant(valid_until, field="valid_until"),
@@ -184,7 +184,7 @@ def update(
         source=source,
         score=clean_share(score, "score") if source == "extracted" else None,
         made_by=made_by,
-        thread_id=thread_id or origin.thread_id,
+        thread_id=clean_optional(thread_id, "thread_id", 200) or origin.thread_id,
         turn_ids=clean_turns(turn_ids),
         valid_from=instant(valid_from, field="valid_from") or (row.valid_from if correction else change.at),
         valid_until=row.valid_until if correction and valid_until is None else until,

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import and_, func, select
 
-from keepbook.book.recall import COUNTED, Wanted, check_query, rank, spelled
+from keepbook.book.recall import COUNTED, Wanted, check_query, foremost, rank, spelled
 from keepbook.book.when import parse_stamp
 from keepbook.book.words import query_terms, stem, tokens
 from keepbook.storage.database import Tx
@@ -115,7 +115,7 @@ def recall_chats(tx: Tx, query: str, *, limit: int = 10) -> list[ChatHit]:
     check_query(query, limit)
     wanted = _wanted(tx, query_terms(query))
     found = with_neighbours(_weights(tx, wanted))
-    ranked = sorted(rank(found, wanted), key=lambda hit: (-hit[1], hit[0]))[: limit * 4]
+    ranked = foremost(rank(found, wanted), limit)
     rows = _rows(tx, [id for id, _, _ in ranked])
     hits = [_hit(rows[id], relevance, reasons) for id, relevance, reasons in ranked if id in rows]
     return sorted(hits, key=lambda hit: (-hit.relevance, -hit.at.timestamp(), hit.thread_id, hit.turn))[:limit]

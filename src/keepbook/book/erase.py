@@ -36,6 +36,7 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
     at = ledger.begin(tx)
     event = ledger.append(tx, origin, "purge", at, memory_id=id, sealed=False)
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": id, "at": at, "event": event})
+    tx.compact = True
 
 
 def due_for_purge(tx: Tx, trashed_before: str) -> list[str]:

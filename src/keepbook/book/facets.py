@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepbook.book import choices, injections, meter, notes, owners, proposals, threads
 from keepbook.book.chat_recall import ChatHit, Snippet, recall_chats, search
+from keepbook.book.ledger import present
 from keepbook.book.memories import Written
 from keepbook.book.notes import Note
 from keepbook.book.proposals import Proposal
@@ -69,7 +70,7 @@ class Chat:
                 return ""
             space, session = ("chat", self.id) if self.session is None else ("outside", self.session)
             preset = self.book.preset(thread.preset)
-            return injections.inject(tx, preset, stamp(tx.clock()), session, scope=scope or thread.agent, space=space)
+            return injections.inject(tx, preset, present(tx), session, scope=scope or thread.agent, space=space)
 
     def close(self) -> Any:
         """Read what is new for memories, once; the chat rests after that until something is said again."""
@@ -128,8 +129,7 @@ class Chats:
             if not forever:
                 return thread
             threads.remove(tx, thread_id)
-        self._book.tidy_up()
-        return None
+            return None
 
     def restore(self, thread_id: str) -> Thread:
         with self._book.writing() as (tx, _):

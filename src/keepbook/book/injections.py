@@ -76,9 +76,10 @@ def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, spa
         .group_by(injected.c.memory_id)
     )
     before = {row.memory_id: row.nth for row in tx.conn.execute(query)}
+    known = ledger.head(tx).at
     rows = [
-        {"owner": tx.owner, "memory_id": id, "nth": before.get(id, 0) + 1, "at": now, "version": version,
-         "space": space, "session": session}
+        {"owner": tx.owner, "memory_id": id, "nth": before.get(id, 0) + 1, "at": now, "known": known,
+         "version": version, "space": space, "session": session}
         for id, version in shown
     ]  # fmt: skip
     tx.conn.execute(insert(injected), rows)
@@ -98,11 +99,15 @@ _own_version = and_(
     versions.c.memory_id == memories.c.id,
     versions.c.version == memories.c.version,
 )
-_last_injection = (
-    select(func.max(injected.c.at))
-    .where(injected.c.owner == memories.c.owner, injected.c.memory_id == memories.c.id)
+_newest = injected.alias()
+_last_injection = and_(
+    injected.c.owner == memories.c.owner,
+    injected.c.memory_id == memories.c.id,
+    injected.c.nth
+    == select(func.max(_newest.c.nth))
+    .where(_newest.c.owner == memories.c.owner, _newest.c.memory_id == memories.c.id)
     .correlate(memories)
-    .scalar_subquery()
+    .scalar_subquery(),
 )
 _COLUMNS = (
     memories.c.id, versions.c.version, memories.c.category, memories.c.subject, versions.c.content, versions.c.summary,
@@ -114,7 +119,11 @@ _PRESENT = (
     .select_from(memories.join(versions, _own_version))
     .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
 )
-_PRESENT_BY_RECENCY = _PRESENT.add_columns(_last_injection.label("last_injected"))
+_PRESENT_BY_RECENCY = (
+    select(*_COLUMNS, versions.c.valid_from, versions.c.valid_until, injected.c.at, injected.c.known)
+    .select_from(memories.join(versions, _own_version).outerjoin(injected, _last_injection))
+    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
+)
 
 
 def _present_entries(tx: Tx, preset: Preset, now: str, scope: str | None) -> list[Entry]:
@@ -126,9 +135,9 @@ def _present_entries(tx: Tx, preset: Preset, now: str, scope: str | None) -> lis
         if not covers(row[14], row[15], now):
             elsewhen.append(row[0])
         elif by_recency:
-            edited, injected_at = row[13], row[16]
+            edited, injected_at, known = row[13], row[16], row[17]
             referenced = max(edited, row[12] or "", injected_at or "")
-            entries.append(Entry._make((*row[:14], referenced, injected_at is None or injected_at < edited)))
+            entries.append(Entry._make((*row[:14], referenced, known is None or known < edited)))
         else:
             entries.append(Entry._make((*row[:14], row[13], False)))
     return entries + _holding_earlier(tx, elsewhen, now) if elsewhen else entries
@@ -145,6 +154,9 @@ def _holding_earlier(tx: Tx, ids: Sequence[str], now: str) -> list[Entry]:
         holding = holding_at(chain, max(chain), now)
         if holding is not None:
             row = tx.conn.execute(select(memories).where(memories.c.owner == tx.owner, memories.c.id == id)).one()
-            last = select(func.max(injected.c.at)).where(injected.c.owner == tx.owner, injected.c.memory_id == id)
-            found.append(block_entry(id, to_state(row), holding, tx.conn.execute(last).scalar()))
+            last = select(injected.c.at, injected.c.known).where(
+                injected.c.owner == tx.owner, injected.c.memory_id == id
+            )
+            seen = tx.conn.execute(last.order_by(injected.c.nth.desc()).limit(1)).first()
+            found.append(block_entry(id, to_state(row), holding, *(seen or (None, None))))
     return found

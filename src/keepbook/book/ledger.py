@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, or_, select
 
+from keepbook.book.limits import sought
 from keepbook.book.when import parse_stamp, stamp
 from keepbook.errors import NotFound
 from keepbook.storage.database import Tx
@@ -121,6 +122,11 @@ def head(tx: Tx) -> Head:
     return last
 
 
+def present(tx: Tx) -> str:
+    """Now, as the book sees it: never before its last entry, whosever clock wrote that."""
+    return max(head(tx).at, stamp(tx.clock()))
+
+
 def begin(tx: Tx) -> str:
     """The instant of the entry about to be written."""
     return next_instant(head(tx).at, tx.clock())
@@ -177,7 +183,9 @@ def _read_head(tx: Tx) -> Head:
 
 
 def get_row(tx: Tx, event: int) -> Any:
-    row = tx.conn.execute(select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)).first()
+    known = 0 < event <= head(tx).seq
+    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)
+    row = tx.conn.execute(query).first() if known else None
     if row is None:
         raise NotFound(f"there is no entry {event} in this ledger", field="event")
     return row
@@ -203,11 +211,11 @@ def entries(
     """Entries, newest first, with the text of the versions they moved between."""
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > after).order_by(ledger.c.seq.desc())
     if memory_id is not None:
-        query = query.where(or_(ledger.c.memory_id == memory_id, ledger.c.other_id == memory_id))
+        query = query.where(or_(ledger.c.memory_id == sought(memory_id), ledger.c.other_id == sought(memory_id)))
     if thread_id is not None:
-        query = query.where(ledger.c.thread_id == thread_id)
+        query = query.where(ledger.c.thread_id == sought(thread_id))
     if actor is not None:
-        query = query.where(ledger.c.actor == actor)
+        query = query.where(ledger.c.actor == sought(actor))
     if before is not None:
         query = query.where(ledger.c.seq < before)
     rows = tx.conn.execute(query.limit(limit) if limit is not None else query).all()

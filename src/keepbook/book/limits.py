@@ -29,6 +29,21 @@ def clean_body(text: object) -> str:
     return body
 
 
+def clean_count(number: object, field: str, most: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+        raise Invalid(f"{field} is a whole number from 1 to {most}, not {number!r}", field=field)
+    return number
+
+
+def sought(text: str) -> str:
+    """A word to look for. What no database can hold is looked for as a word that nothing has."""
+    try:
+        text.encode()
+    except (UnicodeEncodeError, AttributeError):
+        return "\uffff"
+    return "\uffff" if "\x00" in text else text
+
+
 def clean_text(text: object, field: str, most: int) -> str:
     """Running text, as it was said: only what no database can hold is refused."""
     said = _readable(text, field)

@@ -11,7 +11,7 @@ from sqlalchemy import alias, and_, insert, or_, select, update
 
 from keepbook.book import ledger
 from keepbook.book.ledger import Origin
-from keepbook.book.limits import clean_line
+from keepbook.book.limits import clean_line, sought
 from keepbook.book.memories import find_row, resolve, to_state
 from keepbook.book.when import parse_stamp
 from keepbook.book.writing import new_id
@@ -50,11 +50,7 @@ def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> L
                 f"memory {id} is {'in the trash' if state == 'trash' else state}; restore it first",
                 code=state,
             )
-    standing = select(links).where(
-        links.c.owner == tx.owner, links.c.from_id == from_id, links.c.to_id == to_id,
-        links.c.relation == word, links.c.removed_at.is_(None),
-    )  # fmt: skip
-    if (row := tx.conn.execute(standing).first()) is not None:
+    if (row := _standing(tx, from_id, to_id, word)) is not None:
         return to_link(row)
     at = ledger.begin(tx)
     id = new_id()
@@ -81,6 +77,8 @@ def unlink(tx: Tx, origin: Origin, id: str) -> Link:
 def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, undoes: int | None = None) -> Link:
     """Take a link away, or (an undo) let it stand again."""
     row = _find(tx, id)
+    if not removed and _standing(tx, row.from_id, row.to_id, row.relation) is not None:
+        raise Conflict(f"not undone: {row.from_id} and {row.to_id} were linked anew; undo that first", code="touched")
     at = ledger.begin(tx)
     before = {name: getattr(row, name) for name in ("id", "from_id", "to_id", "relation", "created_at", "removed_at")}
     after = before | {"removed_at": at if removed else None}
@@ -130,8 +128,13 @@ def to_link(row: Any, event: int | None = None) -> Link:
     )  # fmt: skip
 
 
+def _standing(tx: Tx, from_id: str, to_id: str, relation: str) -> Any:
+    ends = and_(links.c.from_id == from_id, links.c.to_id == to_id, links.c.relation == relation)
+    return tx.conn.execute(select(links).where(links.c.owner == tx.owner, ends, links.c.removed_at.is_(None))).first()
+
+
 def _find(tx: Tx, id: str) -> Any:
-    row = tx.conn.execute(select(links).where(links.c.owner == tx.owner, links.c.id == id)).first()
+    row = tx.conn.execute(select(links).where(links.c.owner == tx.owner, links.c.id == sought(id))).first()
     if row is None:
         raise NotFound(f"there is no link {id!r} in this book", field="link_id")
     return row

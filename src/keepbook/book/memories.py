@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
 
 from keepbook.book.block import effective_score
 from keepbook.book.index import Said
+from keepbook.book.limits import clean_count, sought
 from keepbook.book.when import parse_stamp
 from keepbook.book.words import fold
 from keepbook.errors import Ambiguous, Invalid, NotFound
@@ -148,10 +149,14 @@ class Page(Generic[Item]):
 def standing_on(chain: Mapping[int, Any], version: int) -> int:
     """The version that answers where this one is not valid. A correction hides its predecessor, and a
     restored copy stands where its original stood."""
-    row = chain[version]
-    if row.restored_from is not None:
-        return standing_on(chain, row.restored_from)
-    return standing_on(chain, version - 1) if row.correction and version > 1 else version - 1
+    while True:
+        row = chain[version]
+        if row.restored_from is not None:
+            version = row.restored_from
+        elif row.correction and version > 1:
+            version -= 1
+        else:
+            return version - 1
 
 
 def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
@@ -322,12 +327,13 @@ def in_scope(scope: str | None) -> ColumnElement[bool]:
     """Unscoped memories, and those of the given scope (or of every one)."""
     if scope == EVERY_SCOPE:
         return memories.c.owner.isnot(None)
-    return memories.c.scope.is_(None) if scope is None else or_(memories.c.scope.is_(None), memories.c.scope == scope)
+    unscoped = memories.c.scope.is_(None)
+    return unscoped if scope is None else or_(unscoped, memories.c.scope == sought(scope))
 
 
 def find_row(tx: Tx, id: str) -> Any:
     """A memory's row by its exact id; forgotten ones too, purged ones not."""
-    row = tx.conn.execute(_ONE, {"owner": tx.owner, "id": id}).first()
+    row = tx.conn.execute(_ONE, {"owner": tx.owner, "id": sought(id)}).first()
     if row is None:
         raise NotFound(f"there is no memory {id!r} in this book", field="id")
     return row
@@ -398,17 +404,16 @@ def list_page(
     """Memories in order of creation."""
     if state not in IN_STATE:
         raise Invalid(f"state is one of {', '.join(IN_STATE)}, not {state!r}", field="state")
-    if not 1 <= limit <= 1000:
-        raise Invalid("limit is a number from 1 to 1000", field="limit")
+    clean_count(limit, "limit", 1000)
     wanted = [memories.c.owner == tx.owner, IN_STATE[state], in_scope(scope)]
     if category is not None:
-        wanted.append(memories.c.category == category)
+        wanted.append(memories.c.category == sought(category))
     if subject is not None:
-        wanted.append(memories.c.subject_key == fold(subject))
+        wanted.append(memories.c.subject_key == sought(fold(subject)))
     total = tx.conn.execute(select(func.count()).select_from(memories).where(*wanted)).scalar() or 0
     query = WHOLE.where(*wanted).order_by(memories.c.created_at, memories.c.id).limit(limit + 1)
     if cursor is not None:
-        created_at, _, id_ = cursor.partition("~")
+        created_at, _, id_ = sought(cursor).partition("~")
         query = query.where(
             or_(
                 memories.c.created_at > created_at,

@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 
 from keepbook.book.asof import past_of
 from keepbook.book.index import counts_up_to, term_weights
+from keepbook.book.limits import clean_count, sought
 from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, in_scope, said_by, shaped, to_memory
 from keepbook.book.words import close_terms, query_terms
 from keepbook.errors import Invalid
@@ -59,8 +60,7 @@ def idf(count: int, total: int) -> float:
 def check_query(query: object, limit: object) -> None:
     if not isinstance(query, str) or not query.strip():
         raise Invalid("ask something: the query is empty", field="query")
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 200:
-        raise Invalid("limit is a number from 1 to 200", field="limit")
+    clean_count(limit, "limit", 200)
 
 
 def rank(
@@ -89,6 +89,14 @@ def _reasons(best: Mapping[str, tuple[float, Wanted]]) -> tuple[str, ...]:
     return (*([f"words: {', '.join(exact)}"] if exact else []), *typos)
 
 
+def foremost(
+    ranked: Iterable[tuple[Key, float, tuple[str, ...]]], limit: int
+) -> list[tuple[Key, float, tuple[str, ...]]]:
+    """The best `limit`, with all that are as good as the last of them: what orders equals is looked at later."""
+    ordered = sorted(ranked, key=lambda hit: -hit[1])
+    return [hit for hit in ordered if hit[1] >= ordered[min(limit, len(ordered)) - 1][1]]
+
+
 # Operations
 
 
@@ -108,7 +116,7 @@ def recall(
     wanted = _wanted(tx, asked)
     candidates = _candidates(tx, wanted, category, scope)
     found = _weights(tx, candidates, [want.term for want in wanted])
-    ranked = sorted(rank(found, wanted), key=lambda hit: (-hit[1], hit[0]))[: limit * 3]
+    ranked = foremost(rank(found, wanted), limit)
     rows = _rows(tx, [id for id, _, _ in ranked])
     hits = [_hit(shaped(rows[id], now, preset), relevance, reasons) for id, relevance, reasons in ranked if id in rows]
     return best_first(hits)[:limit]
@@ -224,7 +232,7 @@ def _candidates(tx: Tx, wanted: Sequence[Wanted], category: str | None, scope: s
             .limit(CANDIDATES)
         )
         if category is not None:
-            query = query.where(memories.c.category == category)
+            query = query.where(memories.c.category == sought(category))
         found.update(dict.fromkeys(tx.conn.execute(query).scalars()))
     return list(found)
 

@@ -171,11 +171,16 @@ def _ibans(text: str) -> Iterator[Secret]:
 
 # Shapes that give themselves away. Where a pattern has a group, that is the secret.
 
-_SSNS = [
+
+def _compiled(*patterns: str) -> list[re.Pattern[str]]:
+    return [re.compile(pattern) for pattern in patterns]
+
+
+_SSNS = _compiled(
     r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\w-])",
     r"(?i:\bssn|social security number)\W{1,3}(?:is\W)?(\d{3} ?\d\d ?\d{4})\b",
-]
-_KEYS = [
+)
+_KEYS = _compiled(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     r"\bsk-(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{16,}",
     r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}",
@@ -189,12 +194,12 @@ _KEYS = [
     r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # a JSON web token
     r"\b(?:[Bb]earer|[Aa]uthorization: Basic)\s+((?=[A-Za-z._~+/-]{0,99}\d)[A-Za-z0-9._~+/-]{16,}=*)",
     r"[?&](?:access_token|api_?key|auth|key|secret|sig|signature|token)=([A-Za-z0-9._~%+/-]{8,})",
-]
-_IN_ADDRESSES = [r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?!\[secret\])([^\s:/@]{1,100})@"]
+)
+_IN_ADDRESSES = _compiled(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?!\[secret\])([^\s:/@]{1,100})@")
 
 
-def _shaped(kind: str, patterns: list[str], text: str) -> Iterator[Secret]:
-    for pattern in map(re.compile, patterns):
+def _shaped(kind: str, patterns: list[re.Pattern[str]], text: str) -> Iterator[Secret]:
+    for pattern in patterns:
         for found in pattern.finditer(text):
             yield Secret(kind, *found.span(pattern.groups))
 

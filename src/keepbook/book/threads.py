@@ -201,8 +201,9 @@ def remove(tx: Tx, thread_id: str) -> None:
     for table, column in ((messages, "thread_id"), (threads, "id")):
         tx.conn.execute(delete(table).where(table.c.owner == tx.owner, table.c[column] == thread_id))
     tx.conn.execute(update(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id).values(turn=None))
-    for kind in (due.CLOSE, due.ARCHIVE, due.PURGE_CHAT):
-        due.cancel(tx, kind, thread_id)
+    for work in (due.CLOSE, due.ARCHIVE, due.PURGE_CHAT):
+        due.cancel(tx, work, thread_id)
+    tx.compact = True
 
 
 def claim(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | None:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Table, insert, select, update
+from sqlalchemy import Double, Integer, Table, insert, select, update
 
-from keepbook.book import ledger as chain
 from keepbook.book.changes import remember
 from keepbook.book.chat_index import put_turn
 from keepbook.book.index import put_words
@@ -54,6 +53,8 @@ KINDS: dict[str, Table] = {
 
 FOREIGN_TEXT = ("content", "memory", "text", "fact", "data")
 """Where other programs keep the sentence itself."""
+FOREIGN_LISTS = ("results", "memories", "facts", "items", "data")
+"""Where other programs keep their list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +74,52 @@ class Line:
 # Rules
 
 
-def read_lines(texts: Iterator[str]) -> list[Line]:
-    """Every line as JSON; the first that is not is named by its number."""
-    lines = []
-    for number, text in enumerate(texts, 1):
-        if not text.strip():
-            continue
-        try:
-            lines.append(Line(number, json.loads(text)))
-        except ValueError as error:
-            raise broken(number, f"is not JSON ({error})") from None
+def read_lines(texts: Sequence[str]) -> list[Line]:
+    """Every line as JSON (or the items of one list over many lines); the first that is not is named by its number."""
+    if (items := _one_value(texts)) is not None:
+        return [Line(number, item) for number, item in enumerate(items, 1)]
+    lines = [Line(number, _parsed(text, number)) for number, text in enumerate(texts, 1) if text.strip()]
     if not lines:
         raise Invalid("the file is empty; nothing was imported", field="file")
     return lines
 
 
+def _parsed(text: str, number: int) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_no_twins)
+    except (ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, ValueError) else "nested too deep"
+        raise broken(number, f"is not JSON ({why})") from None
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a field stands twice")
+    return found
+
+
+def _one_value(texts: Sequence[str]) -> list[Any] | None:
+    """The items of a file that is one JSON value: a list, or an object that holds one, as other programs write."""
+    try:
+        whole = json.loads("".join(texts))
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(whole, dict):
+        whole = next((whole[name] for name in FOREIGN_LISTS if isinstance(whole.get(name), list)), None)
+    return whole if isinstance(whole, list) else None
+
+
 def broken(number: int, why: str) -> Invalid:
     return Invalid(f"line {number} {why}; nothing was imported", code="broken_line", field="file", line=number)
+
+
+def altered(why: str) -> Invalid:
+    return Invalid(
+        f"the file does not fit its own ledger, something in it was altered ({why}); nothing was imported",
+        field="file",
+        code="altered",
+    )
 
 
 def is_ours(lines: Sequence[Line]) -> bool:
@@ -107,15 +137,25 @@ def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
     for line in rows:
         value = line.value
         kind = value.get("kind") if isinstance(value, dict) else None
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise broken(line.number, f"has no kind that this program knows ({kind!r})")
         if value.keys() - {"kind"} != columns[kind]:
             wrong = sorted((value.keys() - {"kind"}) ^ columns[kind])
             raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
+        if wrong := [name for name, item in value.items() if name != "kind" and not _fits(item, KINDS[kind], name)]:
+            raise broken(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
         found[kind].append({name: item for name, item in value.items() if name != "kind"})
     if last.value != {"kind": "end", "lines": len(rows)}:
         raise broken(last.number, "should close the file; it seems to be cut off")
     return found
+
+
+def _fits(value: Any, table: Table, column: str) -> bool:
+    """Whether a value is of the column's type; what else it must be, the guards say."""
+    kinds: tuple[type, ...] = (int,) if isinstance(table.c[column].type, Integer) else (str,)
+    if isinstance(table.c[column].type, Double):
+        kinds = (int, float)
+    return value is None or (isinstance(value, kinds) and not isinstance(value, bool))
 
 
 def foreign_memory(line: Line) -> dict[str, Any]:
@@ -149,29 +189,32 @@ def export_lines(tx: Tx) -> Iterator[str]:
 
 def import_lines(tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool) -> Imported:
     """Restore one of our files into an empty book, or add its memories (and any foreign file's) to this one."""
-    lines = read_lines(iter(texts))
+    lines = read_lines(texts)
     if not is_ours(lines):
-        if len(lines) == 1 and isinstance(lines[0].value, list):
-            lines = [Line(1, item) for item in lines[0].value]
         return _merge(tx, origin, preset, [(line.number, foreign_memory(line)) for line in lines])
     found = sorted_by_kind(lines)
-    _check_chain(found)
-    if merge:
-        return _merge(tx, origin, preset, _active(found))
-    if chain.head(tx).seq:
-        if list(export_lines(tx)) == [canonical(line.value) for line in lines]:
-            return Imported(0, len(found["memory"]))
+    try:
+        _check_chain(found)
+        if merge:
+            return _merge(tx, origin, preset, _active(found))
+        return _restore(tx, found, [canonical(line.value) for line in lines])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise altered(f"{type(error).__name__}: {error}") from error
+
+
+def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Imported:
+    """Into an empty book; the same file again changes nothing."""
+    present = list(export_lines(tx))
+    if present == lines:
+        return Imported(0, len(found["memory"]))
+    if any(json.loads(line)["kind"] != "owner" for line in present[1:-1]):
         raise Conflict(
             "this book is not empty; add the file's memories with --merge, or import into another owner",
             code="not_empty",
         )
     _replay(tx, found)
-    if list(export_lines(tx)) != [canonical(line.value) for line in lines]:
-        raise Invalid(
-            "the file does not fit its own ledger: something in it was altered; nothing was imported",
-            field="file",
-            code="altered",
-        )
+    if list(export_lines(tx)) != lines:
+        raise altered("restored, it would read differently")
     return Imported(len(found["memory"]))
 
 
@@ -254,11 +297,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     tx.head = None
     result = verify(tx)
     if not result.ok:
-        raise Invalid(
-            f"the file's ledger is broken at entry {result.broken}: {result.why}; nothing was imported",
-            field="file",
-            code="altered",
-        )
+        raise altered(f"entry {result.broken}: {result.why}")
 
 
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:

@@ -5,8 +5,9 @@ state of every memory and link with what the last entry about it says. The first
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import select
@@ -58,21 +59,42 @@ def first_break(rows: Iterable[Any], texts: Mapping[int, Any], erased: set[str])
 
 
 def verify(tx: Tx) -> Verification:
-    erased = set(tx.conn.execute(select(erasures.c.memory_id).where(erasures.c.owner == tx.owner)).scalars())
-    made = tx.conn.execute(select(versions).where(versions.c.owner == tx.owner, versions.c.content.isnot(None))).all()
-    texts = {row.event: row for row in made}
     rows = list(walk(tx))
+    purged = {(row.seq, row.memory_id) for row in rows if row.action == "purge"}
+    named = tx.conn.execute(select(erasures.c.event, erasures.c.memory_id).where(erasures.c.owner == tx.owner))
+    erased = {id for event, id in named if (event, id) in purged}
+    made = tx.conn.execute(
+        select(versions).where(versions.c.owner == tx.owner).order_by(versions.c.memory_id, versions.c.version)
+    ).all()
+    texts = {row.event: row for row in made if row.content is not None}
     count, broken, why = first_break(rows, texts, erased)
     if broken is None:
-        broken, why = _first_drift(tx, rows, erased)
-    if broken is None and len(texts) != len(made):
-        twice = sorted(row.event for row in made if texts[row.event] is not row)
-        broken, why = twice[0], "two versions claim the same entry"
+        drifts = [*_version_drifts(rows, made, erased), *_state_drifts(tx, rows, erased)]
+        broken, why = min(drifts, default=(None, None))
     return Verification(broken is None, count, broken, why)
 
 
-def _first_drift(tx: Tx, rows: Iterable[Any], erased: set[str]) -> tuple[int | None, str | None]:
-    """The earliest entry whose outcome is not what stands in the book now."""
+def _version_drifts(rows: Sequence[Any], made: Sequence[Any], erased: set[str]) -> Iterator[tuple[int, str]]:
+    """Versions that no entry made, twice made, or whose time in the book is not what the ledger says."""
+    entries = {row.seq: row for row in rows}
+    seen: set[int] = set()
+    for row, following in zip_longest(made, made[1:]):
+        entry = entries.get(row.event)
+        place = min(max(row.event, 1), len(rows) or 1)
+        if entry is None or entry.memory_id != row.memory_id or row.event in seen:
+            yield place, "a version stands in the book that this ledger did not make"
+        elif entry.at != row.recorded_at:
+            yield row.event, "the version it made has another time"
+        seen.add(row.event)
+        next_one = following if following is not None and following.memory_id == row.memory_id else None
+        if row.retired_at != (None if next_one is None else next_one.recorded_at):
+            yield place, "the version it made ends at another time than the next begins"
+        if row.content is None and row.memory_id not in erased:
+            yield place, "its text was blanked without an erasure"
+
+
+def _state_drifts(tx: Tx, rows: Iterable[Any], erased: set[str]) -> Iterator[tuple[int, str]]:
+    """Memories and links that are not as the last entry about them left them, or that no entry knows."""
     states: dict[str, tuple[int, Any]] = {}
     joined: dict[str, tuple[int, Any]] = {}
     for row in rows:
@@ -80,15 +102,12 @@ def _first_drift(tx: Tx, rows: Iterable[Any], erased: set[str]) -> tuple[int | N
             joined[row.link_id] = (row.seq, json.loads(row.after))
         elif row.salt is not None and row.memory_id not in erased:
             states[row.memory_id] = (row.seq, json.loads(row.after))
-    drifts: list[tuple[int, str]] = []
-    drifts += _differences(tx, memories, STATE_FIELDS, states, "the memory's present state is not what it left")
-    drifts += _differences(tx, links, LINK_FIELDS, joined, "the link's present state is not what it left")
-    return min(drifts, default=(None, None))
-
-
-def _differences(
-    tx: Tx, table: Any, names: Iterable[str], told: Mapping[str, tuple[int, Any]], why: str
-) -> list[tuple[int, str]]:
-    query = select(table).where(table.c.owner == tx.owner)
-    present = {row.id: {name: getattr(row, name) for name in names} for row in tx.conn.execute(query)}
-    return [(seq, why) for id, (seq, after) in told.items() if present.get(id) != after]
+    for table, names, told in ((memories, STATE_FIELDS, states), (links, LINK_FIELDS, joined)):
+        found = {row.id: row for row in tx.conn.execute(select(table).where(table.c.owner == tx.owner))}
+        for id, (seq, after) in told.items():
+            present = found.get(id)
+            hidden = table is memories and present is not None and present.purged_at is not None
+            if present is None or hidden or {name: getattr(present, name) for name in names} != after:
+                yield seq, f"what stands in {table.name} now is not what it left"
+        for id in found.keys() - told.keys() - erased:
+            yield max(1, found[id].event), f"something stands in {table.name} that this ledger did not make"

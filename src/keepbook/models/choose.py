@@ -8,7 +8,7 @@ and is tried again, unless the owner has used up the month's tokens; then it is 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from keepbook.errors import ModelFailed
+from keepbook.errors import Invalid, ModelFailed
 from keepbook.models.model import Model, Usage
 from keepbook.models.offline.values import Turn
 from keepbook.models.providers.address import Address, parse
@@ -76,7 +76,7 @@ class Models:
             try:
                 text, usage = await ask(model)
             except ModelFailed as error:
-                notice = error.message
+                notice = f"{error.message}, so another model did this"
             else:
                 return Made(text, model.name, usage, notice)
         text, usage = await ask(self.offline)
@@ -98,5 +98,8 @@ def _model(name: str, settings: ModelSettings, offline: Model) -> Model:
         base_url, key = settings.openai_base_url, settings.openai_key
     else:
         base_url, key = settings.anthropic_base_url, settings.anthropic_key
+    if base_url and not base_url.startswith(("http://", "https://")):
+        field = f"{kind}_base_url"
+        raise Invalid(f"{field} starts with http:// or https://, not like {base_url[:30]!r}", field=field)
     address = Address(kind, model, base_url or None, key or None, settings.model_timeout)
     return RemoteModel(address, context_tokens=settings.context_tokens)

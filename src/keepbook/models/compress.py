@@ -68,7 +68,8 @@ def _due(messages: Sequence[Message], keep: int) -> tuple[Message, ...]:
     """Everything before the latest turns that fit into `keep`; those begin with the person, and the last stays."""
     cut, held = 0, 0
     for at in range(len(messages) - 1, 0, -1):
-        held += sum(map(size, _sent([messages[at]], None)))
+        said = to_said(messages[at])
+        held += size(said) if said else 0
         if held > keep and cut:
             break
         if messages[at].role == "user":

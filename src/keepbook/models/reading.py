@@ -40,6 +40,8 @@ _SHAPE = {
     ],
     "summary": "",
 }
+# What could close a part, or start a line that JSON knows nothing of.
+_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>\x85\u2028\u2029"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 DATA = """\
@@ -125,7 +127,7 @@ class Answer:
 
 def lay_out(reading: Reading, *, tokens: int) -> Sheet:
     """The sheet of a closing chat, in about so many tokens."""
-    turns = tuple(turn for turn in reading.turns if turn.role in ("user", "assistant") and turn.text.strip())
+    turns = _spoken(reading.turns)
     known = _nearest(reading.known, turns)
     before = [
         _part("never", [_line({"topic": topic}) for topic in reading.never]),
@@ -143,7 +145,7 @@ def chat_part(turns: Sequence[Turn], zone: str = "UTC", *, tokens: int) -> str:
     text = ""
     for person, assistant in _SHARES:
         lines = []
-        for number, turn in enumerate(turns, 1):
+        for number, turn in enumerate(_spoken(turns), 1):
             mine = turn.role == "user"
             told = {"n": number, "who": "person" if mine else "assistant", "at": _local(turn, zone)}
             lines.append(_line(told | {"text": _cut(turn.text, person if mine else assistant)}))
@@ -151,6 +153,11 @@ def chat_part(turns: Sequence[Turn], zone: str = "UTC", *, tokens: int) -> str:
         if len(text) <= tokens * 4:
             break
     return text
+
+
+def _spoken(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """What the person and the assistant said to each other: the answers of tools are no evidence of anything."""
+    return tuple(turn for turn in turns if turn.role in ("user", "assistant") and turn.text.strip())
 
 
 def summary_part(previous: str | None) -> str:
@@ -210,7 +217,7 @@ def _part(tag: str, lines: Sequence[str]) -> str:
 
 def _line(told: Mapping[str, Any]) -> str:
     text = json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+    return text.translate(_ESCAPED)
 
 
 def _local(turn: Turn, zone: str) -> str | None:

@@ -30,6 +30,8 @@ class Tx:
     clock: Clock
     writes: bool
     head: Any = None
+    compact: bool = False
+    """Something was removed for good: the files are rewritten once this is kept."""
 
 
 class Backend(Protocol):
@@ -50,9 +52,8 @@ class Backend(Protocol):
     def unscoped(self) -> AbstractContextManager[Connection]:
         """A transaction that serves no owner: it sees only tables without personal text."""
 
-    def compact(self, *, rewrite: bool) -> list[str]:
-        """After an erasure: empty what the logs still hold, with `rewrite` the files too; answers what
-        could not be reached."""
+    def compact(self) -> list[str]:
+        """After an erasure: overwrite what files and logs still hold; answers what could not be reached."""
 
     def refusal(self, error: Exception) -> KeepbookError | None:
         """The Keepbook error behind a database error, if it is one that a person can act on."""
@@ -93,22 +94,22 @@ class Database:
             yield outer
             return
         with self._translated(), self.backend.writing(owner) as conn:
-            self._open.tx = Tx(conn, owner, self.clock, writes=True)
+            tx = self._open.tx = Tx(conn, owner, self.clock, writes=True)
             try:
-                yield self._open.tx
+                yield tx
             finally:
                 self._open.tx = None
+        if tx.compact:
+            self.compact()
 
     @contextmanager
     def unscoped(self) -> Iterator[Connection]:
         with self._translated(), self.backend.unscoped() as conn:
             yield conn
 
-    def compact(self, *, rewrite: bool) -> list[str]:
-        if getattr(self._open, "tx", None) is not None:
-            return []  # nothing is erased before the outer transaction ends
+    def compact(self) -> list[str]:
         with self._translated():
-            return self.backend.compact(rewrite=rewrite)
+            return self.backend.compact()
 
     def close(self) -> None:
         self.backend.close()

@@ -90,7 +90,7 @@ class Postgres:
         with self._engine.connect() as conn, conn.begin():
             yield conn
 
-    def compact(self, *, rewrite: bool) -> list[str]:
+    def compact(self) -> list[str]:
         return ["dead rows until PostgreSQL's autovacuum has passed; an administrator's VACUUM FULL does it at once"]
 
     def refusal(self, error: Exception) -> KeepbookError | None:
@@ -102,6 +102,8 @@ class Postgres:
             return Conflict("two programs wrote at the same moment; try again", code="busy")
         if state == "42501":
             return NotAllowed("the database refuses: this owner's scope does not cover that", code="guard")
+        if isinstance(driver, psycopg.IntegrityError | psycopg.DataError):
+            return Invalid(f"the book cannot hold that: {str(driver).splitlines()[0]}", code="refused")
         return _unreachable(driver, self.address)
 
     def facts(self) -> dict[str, str]:

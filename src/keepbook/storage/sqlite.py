@@ -73,16 +73,15 @@ class Sqlite:
         with self._begin("IMMEDIATE") as conn:
             yield conn
 
-    def compact(self, *, rewrite: bool) -> list[str]:
-        """Deleted bytes are overwritten at once, but the log still holds older pages: empty it. A reader in
-        another process can hold that back."""
+    def compact(self) -> list[str]:
+        """Deleted bytes are overwritten at once, but a page that was rebalanced keeps copies in its gaps and the log
+        keeps older pages: rewrite the one, empty the other. A reader in another process can hold that back."""
         if self._in_memory:
             return []
         left = []
         conn = self._connect()
         try:
-            if rewrite:
-                conn.execute("VACUUM")
+            conn.execute("VACUUM")
             deadline = time.monotonic() + min(self._busy_seconds, 5.0)
             while conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 if time.monotonic() > deadline:
@@ -96,7 +95,10 @@ class Sqlite:
         return left
 
     def refusal(self, error: Exception) -> KeepbookError | None:
-        return _refusal(str(error), self.address)
+        driver = getattr(error, "orig", error)
+        if isinstance(driver, sqlite3.IntegrityError):
+            return Invalid(f"the book cannot hold that: {driver}", code="refused")
+        return _refusal(str(driver), self.address)
 
     def facts(self) -> dict[str, str]:
         size = "in memory" if self._in_memory else f"{Path(self.address).stat().st_size / 1e6:.1f} MB"

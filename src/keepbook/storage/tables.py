@@ -187,13 +187,15 @@ injections = _table(
 )
 
 # One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row holds
-# both how often and when last, and nothing has to be summed or swept.
+# both how often and when last, and nothing has to be summed or swept. `known` is the ledger's time up to which
+# the block spoke: whether a memory was edited since is a question to the ledger, not to anybody's clock.
 injected = _table(
     "injected",
     _owner(),
     Column("memory_id", Word, nullable=False),
     Column("nth", Integer, nullable=False),
     Column("at", Word, nullable=False),
+    Column("known", Word, nullable=False),
     Column("version", Integer, nullable=False),
     Column("space", Word, nullable=False),
     Column("session", Word, nullable=False),

@@ -220,7 +220,7 @@ def test_what_is_known_already_is_skipped():
 
 def test_a_changed_value_updates_the_memory():
     book = [known("Saves €300 a month into an index fund.")]
-    outcome = [c for c in found("U: I've raised it: I now save €450 a month into the index fund.", existing=book)]
+    outcome = found("U: I've raised it: I now save €450 a month into the index fund.", existing=book)
     assert [(c.op, c.target) for c in outcome if c.op != "skip"] == [("update", "m1")]
 
 

@@ -11,11 +11,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import Any
 
 import typer
 
 from keepbook.doors.cli import audit, desk, doctor, health, moving, quickstart, reading, writing
+from keepbook.doors.cli.paper import visible
 from keepbook.errors import Conflict, KeepbookError, NotFound
 
 app = typer.Typer(
@@ -32,7 +34,6 @@ for part in (quickstart, doctor, writing, reading, moving, audit, health):
 # What typer raises for a line it cannot read: it names only the leaves of that tree in public.
 _Misuse: Any = typer.BadParameter.mro()[2]
 
-
 _NEXT = {
     "id": "; `keepbook list` shows what there is",
     "ref": "; `keepbook list` shows what there is",
@@ -46,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and answer its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     said = args[: args.index("--")] if "--" in args else args
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without the letter shows a mark in its place
     report = _Report(as_json="--json" in said, verbose="--verbose" in said)
     try:
         code = _run(args, report)
@@ -91,11 +94,11 @@ class _Report:
             answer = {"error": {"code": code, "message": message, **details}}
             sys.stderr.write(json.dumps(answer, ensure_ascii=False) + "\n")
         else:
-            sys.stderr.write(f"keepbook: {desk.visible(message)}\n")
+            sys.stderr.write(f"keepbook: {' '.join(visible(message).split())}\n")
         return exit_code
 
     def refused(self, error: KeepbookError) -> int:
-        # Loaded by now in most cases; where not, the error has nothing that needs it.
+        # The engine is loaded in most cases by now; --help must not load it.
         from keepbook.book.shape import to_json
 
         details = to_json(error.details)
@@ -110,7 +113,8 @@ class _Report:
             return 2  # the help is the answer, and has been written
         if "unexpected extra argument" in message:
             message += "; put a text of several words in quotes"
-        place = error.ctx.command_path if error.ctx is not None else "keepbook"
+        context = getattr(error, "ctx", None)
+        place = "keepbook" if context is None else context.command_path
         return self.say(2, "usage", f"{message}. See: {place} --help")
 
     def unexpected(self, error: Exception) -> int:

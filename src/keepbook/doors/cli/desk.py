@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVa
 
 import typer
 
+from keepbook.book.when import in_words, instant, parse_stamp, zone_named
 from keepbook.doors.cli.paper import Paper, visible
 from keepbook.errors import Invalid, NotAllowed
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from keepbook.app import Keepbook
     from keepbook.book.book import Book
     from keepbook.settings import Settings
-
-__all__ = ["Desk", "command", "global_options", "group", "visible"]
 
 Value = TypeVar("Value")
 More = ParamSpec("More")
@@ -199,13 +198,13 @@ class Desk:
     @cached_property
     def keepbook(self) -> "Keepbook":
         """The open installation. What only reads leaves no empty file behind where there is no book yet."""
-        if self.file is not None and self.file.parent == _home():
-            if self.writes:
-                _make_folder(self.file.parent)
-            elif not self.file.exists():
-                return self._empty()
-        if self.file is not None and not self.writes and not self.file.exists() and self.file.parent.is_dir():
-            return self._empty()
+        file = self.file
+        if file is not None and not self.writes and not file.exists():
+            if file.parent.is_dir() or file.parent == home():
+                self.note(f"There is no book at {file} yet; the first write makes it.")
+                return self.open(":memory:")
+        elif file is not None and file.parent == home():
+            _make_folder(file.parent)
         return self.open(self.place)
 
     def open(self, place: str) -> "Keepbook":
@@ -215,10 +214,6 @@ class Desk:
         opened = Keepbook(place, preset=self.settings.preset, settings=self.settings)
         self._opened.append(opened)
         return opened
-
-    def _empty(self) -> "Keepbook":
-        self.note(f"There is no book at {self.file} yet; the first write makes it.")
-        return self.open(":memory:")
 
     @cached_property
     def book(self) -> "Book":
@@ -243,21 +238,14 @@ class Desk:
         """A date from the line, in ISO form or in plain words, as said now in the owner's zone."""
         if typed is None:
             return None
-        # The book is open by now, and with it this.
-        from keepbook.book.when import in_words, instant
-
-        said_at = datetime.now(UTC)
-        if self.given.at is not None:
-            said_at = datetime.fromisoformat(str(instant(self.given.at, field="at", zone=self.zone)))
+        at = instant(self.given.at, field="at", zone=self.zone)
+        said_at = datetime.now(UTC) if at is None else parse_stamp(at)
         return in_words(typed, moment=said_at, zone=self.zone, end=end, field=field)
 
     @cached_property
     def zone(self) -> str:
         """The time zone of dates: the line's, else the owner's own, else this machine's."""
         if self.given.zone is not None:
-            # The book is open by now, and with it this.
-            from keepbook.book.when import zone_named
-
             return zone_named(self.given.zone).key
         chosen = self.book.zone
         return chosen if chosen != "UTC" else system_zone()  # UTC is also what stands there unchosen
@@ -287,7 +275,7 @@ class Desk:
             show(self.paper, value, *args, **more)
 
     def json(self, value: Any) -> None:
-        # The book is open by now, and with it this.
+        # As slow to load as the engine it belongs to.
         from keepbook.book.shape import to_json
 
         wide = (sys.stdout.encoding or "").lower().startswith("utf")
@@ -300,9 +288,6 @@ class Desk:
 
 def system_zone() -> str:
     """The IANA name of this machine's time zone; UTC where it has none that can be named."""
-    # See Desk.zone.
-    from keepbook.book.when import zone_named
-
     linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
     for name in (os.environ.get("TZ", "").removeprefix(":"), linked):
         try:
@@ -312,7 +297,8 @@ def system_zone() -> str:
     return "UTC"
 
 
-def _home() -> Path:
+def home() -> Path:
+    """The folder of settings and, by default, of the book."""
     # See Desk.settings.
     from keepbook.settings import HOME
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from keepbook.doors.cli.desk import BEGIN, Desk, command, version
+from keepbook.doors.cli.desk import BEGIN, Desk, command, home, version
 from keepbook.doors.cli.paper import AMBER, META, Paper, count, grid, ink
 from keepbook.errors import KeepbookError
 
@@ -62,15 +62,12 @@ def _checks(desk: Desk) -> Iterator[Check]:
 
 
 def _config_file() -> Check:
-    # Loaded by now; at the top of the module it would slow --help.
-    from keepbook.settings import HOME
-
-    path = Path(os.environ.get("KEEPBOOK_CONFIG", HOME / "config.toml")).expanduser()
+    path = Path(os.environ.get("KEEPBOOK_CONFIG", home() / "config.toml")).expanduser()
     return Check("config file", str(path) if path.is_file() else f"none (it would be {path})")
 
 
 def _presets(desk: Desk) -> Iterator[Check]:
-    # See _config_file.
+    # With the settings by now; at the top of the module it would slow --help.
     from keepbook.presets import load_preset, preset_names
 
     folder = desk.settings.presets
@@ -114,11 +111,7 @@ def _no_book(file: Path) -> Check:
         return Check(
             "database", f"none at {file}, and {folder} cannot be written to", False, "name another place with --db"
         )
-    made = (
-        ""
-        if folder == file.absolute().parent or file.parent.name == ".keepbook"
-        else f"; make the folder {file.parent} first"
-    )
+    made = "" if folder == file.absolute().parent or file.parent == home() else f"; make the folder {file.parent} first"
     return Check("database", f"none at {file} yet", not made, f'begin with: keepbook remember "…"{made}')
 
 

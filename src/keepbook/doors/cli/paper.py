@@ -8,7 +8,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
@@ -116,20 +116,24 @@ class Paper:
                 return f"{amount} ago" if seconds > 0 else f"in {amount}"
         return "now"
 
+    def local(self, moment: datetime) -> datetime:
+        try:
+            return moment.astimezone(self.zone)
+        except OverflowError:  # "for ever" written as 9999-12-31 has no such time further east
+            return moment
+
     def day(self, moment: datetime) -> str:
-        local = moment.astimezone(self.zone)
+        local = self.local(moment)
         return f"{local.day} {MONTHS[local.month - 1]} {local.year}"
 
     def clock(self, moment: datetime) -> str:
         """A day and the time of it: 12 Mar 2026 09:19."""
-        return f"{self.day(moment)} {moment.astimezone(self.zone):%H:%M}"
+        return f"{self.day(moment)} {self.local(moment):%H:%M}"
 
     def edge(self, moment: datetime) -> str:
         """An end of a validity: the day alone where the time says nothing."""
-        local = moment.astimezone(self.zone)
-        at_midnight = local.timetz().replace(tzinfo=None) == datetime.min.time()
-        last_tick = (local + timedelta(microseconds=1)).date() != local.date()
-        return self.day(moment) if at_midnight or last_tick else self.clock(moment)
+        time = self.local(moment).time()
+        return self.day(moment) if time in (time.min, time.max) else self.clock(moment)
 
 
 def grid(*, text: int, count: int = 2) -> Table:

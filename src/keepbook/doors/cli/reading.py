@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from keepbook.book.when import parse_stamp
 from keepbook.doors.cli import sheets, timeline
 from keepbook.doors.cli.desk import LOOK_BACK, READ, Desk, command
 from keepbook.doors.cli.paper import Paper
@@ -115,9 +116,6 @@ def as_of(desk: Desk, known: Known = None, valid: Valid = None) -> None:
     if desk.as_json:
         desk.json(kept)
         return
-    # The book is open by now, and with it this.
-    from keepbook.book.when import parse_stamp
-
     sheets.past(
         desk.paper,
         kept,
@@ -138,7 +136,7 @@ def ledger(
     """Show what was written, newest first."""
     entries = desk.book.ledger(memory=memory, thread=thread, actor=actor, after=after, before=before, limit=limit)
     narrowed = bool(memory or thread or actor or after or before)
-    desk.answer(entries, sheets.ledger, narrowed=narrowed)
+    desk.answer(entries, sheets.ledger, narrowed=narrowed, limit=limit)
 
 
 def _print_block(desk: Desk, answer: dict[str, Any]) -> None:

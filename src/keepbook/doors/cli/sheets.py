@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from keepbook.book.memories import Memory, Page, Written
     from keepbook.book.recall import Hit
 
-TRASH_DAYS = 30
 SOURCES = {
     "profile": "you typed it",
     "chat": "you said it in a chat",
@@ -58,16 +57,9 @@ def written(paper: Paper, memory: "Written", verb: str) -> None:
     if memory.unchanged:
         paper.put(_UNCHANGED[verb], " ", ink(memory.id, ID), ": ", ink(memory.content), "\nNothing was written.")
         return
-    parts: list[Text | str] = []
-    for piece in _DONE[verb].split("|"):
-        match piece:
-            case "id":
-                parts.append(ink(memory.id, ID))
-            case "version":
-                parts.append(str(memory.version))
-            case _:
-                parts.append(piece)
-    paper.put(*parts, " Undo: ", paper.hint("undo", memory.event))
+    done = Text(_DONE[verb].format(id=memory.id, version=memory.version))
+    done.highlight_words([memory.id], ID)
+    paper.put(done, " Undo: ", paper.hint("undo", memory.event))
     for other in memory.similar:
         paper.put("You already have something like this: ", ink(other.id, ID), " ", ink(other.content))
     if memory.similar:
@@ -78,20 +70,21 @@ def written(paper: Paper, memory: "Written", verb: str) -> None:
 
 
 _DONE = {
-    "remember": "Saved |id|.",
-    "update": "Saved as version |version| of |id|.",
-    "forget": "Archived |id|: out of every chat and recall.",
-    "delete": f"|id| is in the trash for {TRASH_DAYS} days.",
-    "restore": "Restored |id|.",
-    "confirm": "Confirmed |id|.",
-    "promote": "|id| counts as your own word now.",
-    "demote": "|id| counts as a reading now, not as your word.",
+    "remember": "Saved {id}.",
+    "update": "Saved as version {version} of {id}.",
+    "forget": "Archived {id}: out of every chat and recall.",
+    "delete": "{id} is in the trash for 30 days.",
+    "restore": "Restored {id}.",
+    "confirm": "Confirmed {id}.",
+    "promote": "{id} counts as your own word now.",
+    "demote": "{id} counts as a reading now, not as your word.",
 }
 _UNCHANGED = {
     "remember": "Already in the book as",
     "update": "That is what it says already:",
     "forget": "Archived already:",
     "delete": "In the trash already:",
+    "confirm": "Confirmed already:",
     "restore": "It is not archived and not in the trash:",
     "promote": "It counts as your own word already:",
     "demote": "It counts as a reading already:",
@@ -133,7 +126,11 @@ def listing(paper: Paper, page: "Page[Memory]", *, state: str, narrowed: bool, r
     else:
         paper.put(_sum(page.items, len(rendered.shown) if state == "active" and not narrowed else None))
     if page.next:
-        paper.put("More: ", paper.hint("list", "--cursor", page.next), ink(" with the same filters", META))
+        paper.put("More: ", paper.hint("list", "--cursor", page.next), _same_filters(narrowed))
+
+
+def _same_filters(narrowed: bool) -> Text:
+    return ink(" with the same filters" if narrowed else "", META)
 
 
 def nothing_here(paper: Paper, *, state: str = "active", narrowed: bool = False) -> None:
@@ -250,8 +247,7 @@ def detailed(paper: Paper, memory: "Detailed", others: Mapping[str, str]) -> Non
     """Everything about one memory; `others` is what the memories it is linked to say."""
     tags = [tag for tag in (memory.category, memory.subject, memory.scope and f"only for {memory.scope}") if tag]
     paper.put(ink(memory.id, ID), "  ", dotted([*tags, f"version {memory.version}"]))
-    said = ink(memory.content, HEAD if memory.state == "active" else GONE)
-    paper.put(said)
+    paper.put(ink(memory.content, HEAD if memory.state == "active" else GONE))
     if remarks := marks(paper, memory, {}):
         paper.put(dotted(remarks))
     paper.gap()
@@ -313,7 +309,7 @@ ACTIONS = {
 ACTORS = {"person": "you", "agent": "agent", "extractor": "extractor", "job": "job"}
 
 
-def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool) -> None:
+def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool, limit: int) -> None:
     if not entries:
         paper.put("No entry fits." if narrowed else "The ledger is empty: nothing has been written yet.")
         return
@@ -326,9 +322,9 @@ def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool) -> None:
         head = Text.assemble(ink(paper.clock(line.at), META), "  ", dotted(who), "  ", _happened(line))
         table.add_row(ink(str(line.event), HEAD), Group(head, *_wording(line)))
     paper.sheet(table)
-    if entries[-1].event > 1 and not narrowed:
+    if len(entries) == limit and entries[-1].event > 1:
         paper.gap()
-        paper.put("Earlier: ", paper.hint("ledger", "--before", entries[-1].event))
+        paper.put("Earlier: ", paper.hint("ledger", "--before", entries[-1].event), _same_filters(narrowed))
 
 
 def _happened(line: "Entry") -> Text:

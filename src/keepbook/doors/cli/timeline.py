@@ -27,7 +27,7 @@ _LABEL = 11
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One version: when it holds in the world by what the book says today (None: nowhere), and until when."""
+    """One version, and by what the book says today: whether it still holds for some time, and until when."""
 
     version: "Version"
     holds: bool
@@ -37,7 +37,7 @@ class Lane:
 
 def lanes(versions: Sequence["Version"]) -> list[Lane]:
     """What each version still stands for. A correction hides what it corrects; an undo hides what it undid."""
-    # The book is open by now, and with it this.
+    # The engine is open by now; at the top of the module it would slow --help.
     from keepbook.book.memories import standing_on
 
     chain = {version.version: version for version in versions}
@@ -61,7 +61,7 @@ def history(paper: Paper, versions: Sequence["Version"]) -> None:
     """Every version, oldest first."""
     drawn = lanes(versions)
     first = min(min(lane.version.valid_from, lane.version.recorded_at) for lane in drawn)
-    last = max([paper.now, *(lane.until for lane in drawn if lane.until is not None)])
+    last = max([paper.now, *(lane.until or lane.version.valid_from for lane in drawn)])
     told, length = _teller(paper, first, last)
     scale = _Scale(first, last, min(WIDEST, paper.console.width - _LABEL - 2 * length - 11), paper.fancy)
     if length < len("12 Mar 2026"):  # times alone: the day has to stand somewhere
@@ -116,9 +116,9 @@ def _teller(paper: Paper, first: datetime, last: datetime) -> tuple[Callable[[da
     """Dates as exact as the span needs (times within a day, days over weeks), and how long they get."""
     within = last - first
     if within < timedelta(minutes=1):
-        return lambda moment: f"{moment.astimezone(paper.zone):%H:%M:%S.%f}"[:-5], len("09:19:05.1")
-    if first.astimezone(paper.zone).date() == last.astimezone(paper.zone).date():
-        return lambda moment: f"{moment.astimezone(paper.zone):%H:%M:%S}", len("09:19:05")
+        return lambda moment: f"{paper.local(moment):%H:%M:%S.%f}"[:-5], len("09:19:05.1")
+    if paper.local(first).date() == paper.local(last).date():
+        return lambda moment: f"{paper.local(moment):%H:%M:%S}", len("09:19:05")
     if within < timedelta(days=3):
         return paper.clock, len("12 Mar 2026 09:19")
     return paper.day, len("12 Mar 2026")

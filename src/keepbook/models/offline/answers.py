@@ -58,10 +58,10 @@ def answer(state: Reading, turn: Turn, number: int, sentence: str, question: str
     """An answer too short to stand: join it with what was asked."""
     bare = speech.opening(sentence).strip(" .!")
     reason = facts.ruled_out(sentence, sentence)
-    if not dialog.lasting_question(question):
-        return
     if made := dialog.completed(question, sentence):
         state.drafts.append(Draft(sentence, 2.2, ("answer",), [turn.id], number, content=made))
+        return
+    if not dialog.lasting_question(question):
         return
     if (dialog.YES.match(sentence) and len(sentence.split()) <= 3) or (
         dialog.NO.match(sentence) and len(sentence.split()) <= 4

@@ -55,14 +55,20 @@ def kind(content: str, features: Collection[str]) -> str:
     if _has(_OTHER_TONGUES["kin"], content):
         return "kin"
     money = _has(f"{w.MONEY}|{w.TRADING}", content) or _has(_OTHER_TONGUES["money"], content)
-    person = _has(f"{w.KIN}|{w.ROLE}", content) and not _has("(?:business|gp) partner", content)
+    sums = re.search(r"[£€$%]|\d[\d.,']*\s?(?:k|grand|thousand|million|euros?|kroner|francs?|quid)\b|\d{3,}", content)
+    money = money or bool(sums) or _has(r"(?:work|retire|stop|done)\b.{0,30}\b\d\d", content)
+    person = _has(f"(?:{w.KIN}|{w.ROLE})s?", content) and not _has("(?:business|gp) partner", content)
     if person and not re.search(r"[£€$]|\d{3}", content):
         return "kin"
     if money:
         return "limit" if set(features) & {"rule", "order", "standing", "preference", "none", "not"} else "money"
     if "named" in features and not _has(w.WORK, content):
         return "kin"
-    if set(features) & {"preference", "order", "standing", "not"}:
+    if set(features) & {"work", "home", "age", "marital", "health"} or _has(
+        rf"^(?:an? )?{w.JOB} (?:in|at|for) .*", content
+    ):
+        return "self"
+    if set(features) & {"preference", "order", "standing", "not", "route", "quantified"}:
         return "taste"
     if set(features) & {"identity", "called"} or _has("lives?|born|moved|years old|age", content):
         return "self"
@@ -70,7 +76,7 @@ def kind(content: str, features: Collection[str]) -> str:
         return "work"
     if _has(_OTHER_TONGUES["taste"], content):
         return "taste"
-    return "self" if set(features) & {"state", "change", "ongoing"} else "other"
+    return "self" if set(features) & {"state", "change", "ongoing", "first"} else "other"
 
 
 def category(content: str, features: Collection[str], vocabulary: Sequence[str]) -> str | None:

@@ -34,8 +34,10 @@ _MACHINE = re.compile(
 _TASK_VERB = (
     r"(?:translate|summari[sz]e|summary of|rewrite|reword|rephrase|proof-?read|paraphrase|shorten|polish|improve|"
     r"edit|reply to|respond to|tidy up|clean up|make (?:this|it) sound|turn this|"
-    r"(?:fix|correct|answer|check|review|explain|analy[sz]e|read|look at|convert|format|grade|critique|draft|write|table of)\b"
-    r"[^.?!:\n]{0,40}\b(?:this|these|the following|below|(?:the|an?) (?:text|e-?mail|message|letter|note|paragraph|sentence))|"
+    r"(?:fix|correct|answer|check|review|explain|analy[sz]e|read|look at|convert|format|grade|"
+    r"critique|draft|write|table of)\b"
+    r"[^.?!:\n]{0,40}\b(?:this|these|the following|below|(?:the|an?) (?:text|e-?mail|message|"
+    r"letter|note|paragraph|sentence))|"
     r"übersetz\w*|fass\w*|korrigier\w*|traduce|resume|corrige|oversett|oppsummer|翻译|总结|润色|改写|แปล|สรุป)"
 )
 _SHOWS = re.compile(
@@ -54,8 +56,23 @@ _QUOTES = re.compile(
 )
 
 
+# Nobody says a sentence of this length about themselves; bounds keep a huge paste from costing seconds.
+_SENTENCE_MAX = 700
+_TEXT_MAX = 20_000
+_BLOB = re.compile(r"[A-Za-z0-9+/=_-]{60,}")
+
+
+def squeezed(text: str) -> str:
+    """The text within its bound, without blobs and long runs of blanks."""
+    text = re.sub(r"[^\S\n]{2,}", " ", text[:_TEXT_MAX])
+    return _BLOB.sub(" ", re.sub(r"\n{3,}", "\n\n", text))
+
+
 def own_words(text: str, block: str | None = None) -> str:
     """The person's own words: without the injected block, code, quotes, mail and other pasted text."""
+    if block:
+        block = squeezed(block)
+    text = squeezed(text)
     if block and block.strip() and block.strip() in text:
         text = text.replace(block.strip(), "\n")
     text = _INLINE_CODE.sub(" ", _FENCE.sub("\n", text))
@@ -125,6 +142,7 @@ _TIDY = [
         (r"\b(?:nite)\b", "night"),
         (r"\bcall it (?=[£€$]?\d)", "about "),
         (r"\bnothin\b", "nothing"),
+        (r",? give or take\b,?", ""),
         (r"\b(?:b-?day)\b", "birthday"),
         (r"\s*(?:\b(?:lol|lmao|haha+|hehe+|jaja+|tbh|imo|imho|smh|omg|lolz|ofc)\b|[\U0001F300-\U0001FAFF☀-➿])", ""),
         (r"[ \t]+", " "),
@@ -154,7 +172,7 @@ def sentences(text: str) -> list[str]:
     out: list[str] = []
     for one in _lift_parentheses(text):
         out.extend(_split(one))
-    return [s.strip(" \t–—-") for s in out if re.search(r"\w", s)]
+    return [s.strip(" \t–—-") for s in out if len(s) <= _SENTENCE_MAX and re.search(r"\w", s)]
 
 
 def _split(text: str) -> list[str]:
@@ -401,7 +419,8 @@ def pieces(sentence: str, stands: re.Pattern[str]) -> list[Piece]:
             joint == ":"
             and bool(
                 re.search(
-                    r"\b(?:rules?|plan|schedule|limits?|routine|timetable|week|recap|birthdays|dates|deadlines|list)\b",
+                    r"\b(?:rules?|plan|schedule|limits?|routine|timetable|week|recap|birthdays|dates|deadlines|"
+                    r"list)\b",
                     sentence[: sentence.find(":")],
                     re.IGNORECASE,
                 )
@@ -419,6 +438,8 @@ def pieces(sentence: str, stands: re.Pattern[str]) -> list[Piece]:
             and re.fullmatch(rf"(?:{_NAME}|my \w+)(?: {_NAME})?", out[-1].text if out else "")
         ):
             alone = False  # "Nils and I want…" is one subject
+        if bare.lower().startswith("plus "):
+            alone = False
         if joint.startswith(("so", "but")) and len(bare.split()) >= 3 and not _TAIL.match(bare):
             alone = True
         if (

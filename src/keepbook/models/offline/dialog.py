@@ -385,9 +385,14 @@ def mend_inside(sentence: str) -> str:
 
 
 def not_old(text: str) -> tuple[str, str] | None:
-    """("58", "60") for "make that 58, not 60"."""
-    found = _NOT_OLD.search(text)
-    return (found.group("new"), found.group("old")) if found else None
+    """("58", "60") for "make that 58, not 60"; both must be values of one kind, else "can not to" would count."""
+    for found in _NOT_OLD.finditer(text):
+        new, old = found.group("new").split()[-1].rstrip(".,"), found.group("old").rstrip(".,")
+        named = new[:1].isupper() and old[:1].isupper()
+        counted = VALUE.fullmatch(new) and VALUE.fullmatch(old) and "name" not in (kind(new), kind(old))
+        if named or counted:
+            return new, old
+    return None
 
 
 def lasting_theme(text: str) -> bool:

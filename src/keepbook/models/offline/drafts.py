@@ -17,8 +17,10 @@ from keepbook.models.offline.values import Known, TurnId
 
 # Words that open a rewritten line ("Is…", "Wants…") or a phrase; anything else may be a name.
 _PLAIN_START = re.compile(
-    r"(?:is|has|have|had|was|does|doesn't|don't|would|will|won't|can|can't|the|an?|no|not|nothing|never|always|only|around|"
-    r"about|roughly|some|in|on|at|with|from|for|to|by|just|every|each|any|all|both|two|three|four|five|wants|keeps?|uses?|"
+    r"(?:is|has|have|had|was|does|doesn't|don't|would|will|won't|can|can't|the|an?|no|not|nothing|"
+    r"never|always|only|around|"
+    r"about|roughly|some|in|on|at|with|from|for|to|by|just|every|each|any|all|both|two|three|four|"
+    r"five|wants|keeps?|uses?|"
     r"gets?|needs?|puts?|pays?|trades?|anything|adding|max|wife|husband|son|daughter|their|they)",
     re.IGNORECASE,
 )

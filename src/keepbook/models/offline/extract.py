@@ -16,7 +16,7 @@ from keepbook.book.secrets import find_secrets
 from keepbook.models.offline import dialog, facts, languages, reconcile, speech
 from keepbook.models.offline.answers import answer, answer_known, only_repeats, says_who, take_up
 from keepbook.models.offline.categories import category
-from keepbook.models.offline.clauses import Piece, own_words, pieces, sentences, tidy
+from keepbook.models.offline.clauses import Piece, own_words, pieces, sentences, squeezed, tidy
 from keepbook.models.offline.dates import said_from
 from keepbook.models.offline.drafts import Draft, Reading, barred, lower
 from keepbook.models.offline.mending import amend, supersede, take_back
@@ -66,6 +66,7 @@ def extract(
     if summary:
         # What came before the watermark can lend a name to a pronoun, nothing more.
         state.person = antecedent(summary, None)
+    turns = [replace(turn, text=squeezed(turn.text)) for turn in turns]
     for number, turn in enumerate(turns):
         if turn.role == "user":
             state.asked = _neighbour(turns, number, -1)

@@ -45,7 +45,9 @@ AMOUNT = _rx(
     rf"\b{w.NUMBER_WORD} (?:percent|grand|thousand|million|\w+ )?(?:hours?|days?|weeks?|months?|"
     rf"years?|minutes?|ticks?|pips?|points?|contracts?|trades?|positions?|lots?|loss(?:es)?|"
     rf"options|kids|children|lines|times|flats|sessions)\b|\d{{3,}}|\b\d{{1,2}}(?:st|nd|rd|"
-    rf"th)?(?: of)? {w.MONTH}\b|\b{w.MONTH} \d{{1,2}}\b|\b\d{{1,2}} ?(?:-|–|to) ?\d{{1,2}}\b|\b\d+ [a-z]+ (?:days|weeks|months|years|trades|times)\b|\b\d{{1,2}}[:.]\d\d\b|\b\d+(?:st|nd|rd|"
+    rf"th)?(?: of)? {w.MONTH}\b|\b{w.MONTH} \d{{1,2}}\b|\b\d{{1,2}} ?(?:-|–|to) ?\d{{1,2}}\b|"
+    rf"\b\d+ [a-z]+ (?:days|weeks|months|years|trades|times)\b|\b\d{{1,2}}[:.]\d\d\b|\b\d+(?:st|nd|"
+    rf"rd|"
     rf"th)\b|\b(?:19|20)\d\d\b"
 )
 NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][a-zà-ÿ'-]{1,}\b|\b[A-Z]{2,}\b")
@@ -82,7 +84,8 @@ _FEATURES: list[tuple[str, float, re.Pattern[str]]] = [
         2.2,
         _rx(
             rf"\b(?:i'm|i am|we're|we are) (?:also |basically |actually |just |both |only |originally |"
-            rf"still |now )*(?:an? |the (?!one\b|same|only|best|worst|first|last|opposite)(?=\w+ \w)|ex-|half |originally )?(?!(?:{w.MOOD})\b)(?:{w.JOB}|\d\d\b|"
+            rf"still |now )*(?:an? |the (?!one\b|same|only|best|worst|first|last|opposite)(?=\w+ \w)|ex-|"
+            rf"half |originally )?(?!(?:{w.MOOD})\b)(?:{w.JOB}|\d\d\b|"
             rf"from [A-Z]|allergic|intolerant|vegan|"
             r"vegetarian|diabetic|married|single|divorced|widowed|engaged|retired|pregnant|self|"
             r"left-handed|deaf|blind|autistic|dyslexic|colou?r-?blind|lactose|coeliac|celiac|muslim|jewish|"
@@ -282,8 +285,8 @@ _CHATTER = _rx(
     r"makes sense|sounds good|whatever|why not|of course|absolutely|indeed|agreed|deal|it is|"
     r"i know|i see|the|a|is|still|so|and|but|you're|a star|star|it's|that's|this|very|much|mate|"
     r"then|"
-    r"there|now|too|well|oh|god|man|see|it|one|two|what|hackers|try|ur|lifesavr|lifesaver|you|are|"
-    r"the best|best|legend|boring|kiss|chef's)\W*)+$"
+    r"there|now|too|well|oh|god|man|see|it|one|two|what|ur|lifesaver|you|are|"
+    r"the best|best|legend|boring)\W*)+$"
 )
 
 
@@ -343,7 +346,7 @@ _POINTERS = _rx(
     r"couple|changes?|changed|good|fine|best|way|know|see|use|got|get|first|second|again|later|"
     r"else|nothing|like|"
     r"wait|sorry|actually|forget|remember|note|before|after|correction|something|implied|last|"
-    r"update|context|background|bit|since|asked|out|up|down|em|mix|mixes)\b|[^\w]"
+    r"update|context|background|bit|since|asked|out|up|down|em)\b|[^\w]"
 )
 
 
@@ -373,9 +376,9 @@ def ruled_out(text: str, sentence: str, *, answering: bool = False) -> str | Non
     ):
         return "told before"
     if (
-        CUED.search(bare)
+        CUED.search(text)
         and len(bare.split()) <= 7
-        and not re.search(r"\d|\b(?:is|are|i'm|we're|no|never|always|do|don't)\b", bare, re.IGNORECASE)
+        and not re.search(r"\d|\b(?:is|are|i'm|we're|i|we|my|our|no|never|always|do|don't)\b", bare, re.IGNORECASE)
     ):
         return "announcement"
     if re.fullmatch(r"[~+-]?[\d.,:]+(?: even|ish)?", bare):

@@ -119,8 +119,14 @@ def _glue(tongue: str) -> str:
 
 
 _LEAD = {
-    "es": r"^(?:(?:apunta|anota|recuerda|ten en cuenta)(?: que)?|que|también|hola|buenas|sí|bueno|y|pues|te cuento|un par de cosas sobre mí|por cierto|además|ah|oye)\b[,:!.]*\s*",
-    "de": r"^(?:(?:merk dir|notier\w*|denk dran)(?: bitte)?(?:,? dass)?|guten tag|hallo|moin|kurz zu mir|ja|nein|also|übrigens|und|bitte beachten|außerdem|dazu)\b[,:!.]*\s*",
+    "es": (
+        r"^(?:(?:apunta|anota|recuerda|ten en cuenta)(?: que)?|que|también|hola|buenas|sí|bueno|y|pues|"
+        r"te cuento|un par de cosas sobre mí|por cierto|además|ah|oye)\b[,:!.]*\s*"
+    ),
+    "de": (
+        r"^(?:(?:merk dir|notier\w*|denk dran)(?: bitte)?(?:,? dass)?|guten tag|hallo|moin|kurz zu mir|"
+        r"ja|nein|also|übrigens|und|bitte beachten|außerdem|dazu)\b[,:!.]*\s*"
+    ),
     "nb": r"^(?:(?:husk|noter)(?: at)?|hei|ja|nei|og|forresten|men|jo)\b[,:!.]*\s*",
     "zh": r"^(?:你好|您好|嗯|好的|对了|另外|还有)[，,！!。]*",
     "th": r"^(?:สวัสดี)?(?:ครับ|ค่ะ|คะ)\s*$",

@@ -19,7 +19,7 @@ def amend(state: Reading, turn: Turn, number: int, text: str, mends: bool) -> bo
     """Write a correction into the draft it corrects; True when the piece says no more than that."""
     pair = dialog.not_old(text)
     if pair:
-        new, old = pair[0].split()[-1], pair[1]
+        new, old = pair
         for draft in reversed(state.drafts):
             if re.search(rf"(?<![\w.]){re.escape(old)}(?!\w)", draft.line()) and not re.search(
                 rf"\b{re.escape(new)}\b", draft.line()
@@ -43,7 +43,14 @@ def amend(state: Reading, turn: Turn, number: int, text: str, mends: bool) -> bo
         short and any(clash.get(noun, value) != value for d in state.drafts for value, noun in counted(d.line()))
     ):
         return False
-    said = re.match(r"(?:and |so |ok )*(?:sorry,? )?(?:make (?:it|that)|let's make (?:it|that)|i mean[t]?|should be|it should be) ([\w£€$.%]+)", text, re.IGNORECASE)
+    said = re.match(
+        (
+            r"(?:and |so |ok )*(?:sorry,? )?(?:make (?:it|that)|let's make (?:it|that)|i mean[t]?|"
+            r"should be|it should be) ([\w£€$.%]+)"
+        ),
+        text,
+        re.IGNORECASE,
+    )
     found = [v for v in dialog.VALUE.findall(said.group(1) if said else text) if dialog.kind(v) != "name"]
     if len(found) == 2 and dialog.kind(found[1]) == "month":
         found = found[:1]

@@ -27,7 +27,8 @@ ATTRIBUTES: dict[str, re.Pattern[str]] = {
         "boss": r"\breports? to\b|\banswers? to\b|\b(?:boss|manager|supervisor)\b",
         "job": (
             r"\bworks? (?:at|for|as)\b|\bstart(?:s|ing)? (?:at|as) [A-Z]|\bjoin(?:s|ing|ed) [A-Z]|"
-            r"\b(?:is|they're) at (?:the )?[A-Z]|\bleft (?:the )?[A-Z]|\bhanded in\b|\bemployer\b|\bworking (?:at|for)\b"
+            r"\b(?:is|they're) at (?:the )?[A-Z]|\bleft (?:the )?[A-Z]|\bhanded in\b|\bemployer\b|"
+            r"\bworking (?:at|for)\b"
         ),
         "retire": (
             r"\bretir\w+|\b(?:stop|done|finish|quit)\w* (?:with )?work\w*|\bhang it up\b|\bwork(?:s|"
@@ -140,7 +141,9 @@ def related(new: str, old: str) -> float:
     common = attributes(new) & attributes(old)
     if common:
         score += 0.7
-    elif shared and _CHANGED.search(new) and numbers(new) and numbers(old) and numbers(new) != numbers(old):
+    elif (shared and _CHANGED.search(new) and numbers(new) and numbers(old) and numbers(new) != numbers(old)) or (
+        shared & {n.lower() for n in _names(old)} and _CHANGED.search(new)
+    ):
         score += 0.5
     return score
 

@@ -121,6 +121,7 @@ def line(text: str, *, he: str | None = None) -> str:
     out = _lead(out)
     for pattern, plain in _PLAIN:
         out = pattern.sub(plain, out)
+    out = re.sub(r"^Is ([A-ZÀ-Þ][a-zà-ÿ]+)$", r"Is named \1", out)
     out = re.sub(r"^Is (\d\d)$", r"Is \1 years old", out)
     out = re.sub(r"\s+", " ", out).strip(" ,;:–-")
     return out[:1].upper() + out[1:500] if out else out

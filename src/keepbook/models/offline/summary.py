@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from keepbook.book.secrets import redact
 from keepbook.book.words import STOP_WORDS, stem, tokens
 from keepbook.models.offline import dialog, facts, languages, speech
-from keepbook.models.offline.clauses import own_words, sentences, tidy
+from keepbook.models.offline.clauses import own_words, sentences, squeezed, tidy
 from keepbook.models.offline.rewrite import line
 from keepbook.models.offline.values import Turn
 from keepbook.models.offline.words_en import word_set
@@ -29,6 +30,7 @@ _UNTITLED = "New chat"
 
 def summarise(previous: str | None, turns: Sequence[Turn]) -> str:
     """The earlier summary and what these turns add, in at most `LIMIT` characters."""
+    turns = [replace(turn, text=squeezed(turn.text)) for turn in turns]
     weighed: list[tuple[float, str]] = []
     for n, old in enumerate(_stored(previous)):
         # What was kept before stays above small talk, and its beginning (what the chat is about) above its middle.
@@ -127,6 +129,7 @@ def _lowered(text: str) -> str:
 
 def title(turns: Sequence[Turn]) -> str:
     """Three to five words on what the first exchange is about, in sentence case."""
+    turns = [replace(turn, text=squeezed(turn.text)) for turn in turns[:12]]
     person = next((t for t in turns if t.role == "user" and re.search(r"\w", t.text)), None)
     if person is None:
         return _UNTITLED
@@ -178,6 +181,7 @@ def _light(word: str) -> bool:
 
 _FILLER = word_set(
     """
+    planning thinking looking trying wondering sorting
     can could please help want need like today just really quick hey hi hello morning evening afternoon ugh ok
     okay thanks got get i'm i've i'd it's that's what's don't let's one thing things bit lot way also going know
     tell make would should there's we're we've something someone somebody say put give look see

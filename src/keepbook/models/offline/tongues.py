@@ -22,7 +22,8 @@ _ES = Tongue(
         r"gracias|desde|pero|muy|al|del|lo|se|buenas|sí|hoy"
     ),
     no=(
-        r"[¿?]|\b(?:hoy|ahora mismo|esta (?:mañana|tarde|noche|semana)|ayer|anoche|mañana (?!por)|"
+        r"[¿?]|\b(?:perdí|fatal|fui|tuve|hice|hoy|ahora mismo|esta (?:mañana|tarde|noche|semana)|ayer|"
+        r"anoche|mañana (?!por)|"
         r"de momento|cansad[oa]s?|cansancio|muert[oa] de|gripe|resfriad[oa]|me duele|dolor de|"
         r"enferm[oa]\b|"
         r"quizás?|tal vez|a lo mejor|puede que|no sé|igual (?:me|lo)|estoy pensando en|me lo pienso|"
@@ -201,7 +202,8 @@ _DE = Tongue(
         "name": (0.3, r"\b(?:in|bei|mit|aus|bei der) [A-ZÄÖÜ]\w+"),
     },
     cut=(
-        r",?\s+(?:und|aber|außerdem)\s+(?=(?:[a-zäöü]+e (?:deshalb|nur|auch|in|als|bei|immer|mit|jeden|keine?n?)|ich (?!sind|wollen|haben|wohnen|leben)|wir|wollen|möchten|"
+        r",?\s+(?:und|aber|außerdem)\s+(?=(?:[a-zäöü]+e (?:deshalb|nur|auch|in|als|bei|immer|mit|jeden|"
+        r"keine?n?)|ich (?!sind|wollen|haben|wohnen|leben)|wir|wollen|möchten|"
         r"mein\w*|bis|arbeite|wohne|verdiene|habe|bin|nie|immer|kein\w*)\b)|,\s+(?=(?:dazu|verheiratet|"
         r"ledig|geschieden|außerdem|mein\w*|ich|kein\w*|nie)\b)"
     ),
@@ -278,7 +280,8 @@ _NB = Tongue(
         "preference": (
             1.8,
             (
-                r"\b(?:(?:tør|vil|liker|kan|spiser|drikker|bruker|handler) (?:jeg|vi) ikke|foretrekker|liker ikke|hater|helst|jeg liker|spiser ikke|drikker ikke|vil ikke|"
+                r"\b(?:(?:tør|vil|liker|kan|spiser|drikker|bruker|handler) (?:jeg|vi) ikke|foretrekker|"
+                r"liker ikke|hater|helst|jeg liker|spiser ikke|drikker ikke|vil ikke|"
                 r"ikke interessert)\b"
             ),
         ),

@@ -128,7 +128,7 @@ MOOD = (
 BODY = (
     r"headache|migraine|hurts?|aches?|aching|cough|flu|fever|hangover|toothache|tooth|slept|"
     r"insomnia last|feeling|feel like|feels like|"
-    r"weather|rain\w*|sunny|snow\w*|traffic|umbrella|battery|dishes|laundry|lunch|snack|nap|beach|a walk"
+    r"weather|rain\w*|sunny|snow\w*|traffic|umbrella|battery|dishes|laundry|lunch|snack|nap"
 )
 MARKET = (
     r"market'?s?|markets|index|indices|fed|ecb|boe|cpi|nfp|opec|fomc|powell|lagarde|yields?|dollar|"
@@ -137,7 +137,8 @@ MARKET = (
     r"bulls?|bears?|everyone|dot plot|inflation|print|earnings season"
 )
 MENTAL = (
-    r"find (?:it|that|this|them)|think|guess|reckon|mean|know|see|hope|wonder|feel|suppose|believe|remember|figure|bet|doubt|"
+    r"find (?:it|that|this|them)|think|guess|reckon|mean|know|see|hope|wonder|feel|suppose|believe|"
+    r"remember|figure|bet|doubt|"
     r"assume|understand|agree|promise|"
     r"thank|appreciate|hear|say|said|get|got|wish|imagine|forget|swear|admit|confess|apologi[sz]e|"
     r"mind|care|expect|fear|notice|"
@@ -154,7 +155,7 @@ PAST = (
     r"ran|ate|drank|sat|slept|woke|"
     r"forgot|found|knew|met|sent|spent|spoke|stood|wrote|broke|chose|drove|fell|flew|gave|grew|"
     r"blew|caught|became|began|brought|"
-    r"heard|kept|held|paid|learned|learnt|stopped|closed|opened|trimmed|chased|watched|looked|"
+    r"heard|kept|held|paid|misread|misheard|learned|learnt|stopped|closed|opened|trimmed|chased|watched|looked|"
     r"talked|tried|asked|called|missed|"
     r"finished|checked|worked|played|moved|cut|added|figured|noticed|realised|realized|decided|"
     r"ended|filled|scaled|mucked|booked|cooked|walked"

@@ -5,9 +5,9 @@ last time it may only speak. Reading a chat is one call, and one more only to re
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from keepbook.errors import ModelFailed
 from keepbook.models import reading as sheets
@@ -50,7 +50,7 @@ class RemoteModel:
 
     async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
         """Answer the last message, calling tools on the way."""
-        text, calls, usage = "", list[ToolCall](), Usage()
+        text, calls = "", list[ToolCall]()
         async with self._open() as session:
             exchange = session.exchange(conversation, tools.schemas("openai") if tools else [])
             for number in range(ROUNDS + 1):
@@ -60,7 +60,6 @@ class RemoteModel:
                         said = delta if spoke or not text else BREAK + delta
                         spoke, text = True, text + said
                         yield TextDelta(said)
-                usage = exchange.usage
                 if not exchange.asked or number == ROUNDS:
                     break
                 made = []
@@ -69,29 +68,24 @@ class RemoteModel:
                     yield Called(made[-1])
                 exchange.answered(made)
                 calls += made
-        if not text and not calls:
-            raise self._failed("gave an empty answer", usage)
-        yield Replied(text, tuple(calls), usage)
+            if not text and not calls:
+                raise self._failed("gave an empty answer")
+        yield Replied(text, tuple(calls), session.usage)
 
     async def extract(self, reading: Reading) -> Extraction:
         """Read a closing chat, in one call (a second only to repair an answer that does not fit)."""
         sheet = sheets.lay_out(reading, tokens=self.context_tokens)
         said = [Said("user", sheet.text)]
         async with self._open() as session:
-            text, usage = await session.ask(sheet.system, said, sheet.schema)
+            text = await session.ask(sheet.system, said, sheet.schema)
             answer, wrong = _read(text, sheet)
             if wrong:
                 said += [Said("assistant", text[:REPAIR_CHARS]), Said("user", sheets.REPAIR.format(wrong=wrong))]
-                try:
-                    text, more = await session.ask(sheet.system, said, sheet.schema)
-                except ModelFailed as error:
-                    error.details |= _spent(usage)
-                    raise
-                usage += more
-                answer, wrong = _read(text, sheet)
-        if answer is None:
-            raise self._failed(f"gave an answer that cannot be used ({wrong.lstrip('- ')})", usage)
-        return Extraction(answer.candidates, answer.summary or reading.summary or "", self.name, usage)
+                again, wrong = _read(await session.ask(sheet.system, said, sheet.schema), sheet)
+                answer = again or answer
+            if answer is None:
+                raise self._failed(f"gave an answer that cannot be used ({wrong.lstrip('- ')})")
+        return Extraction(answer.candidates, answer.summary or reading.summary or "", self.name, session.usage)
 
     async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
         """The summary of a chat so far, for what a long chat no longer sends in full."""
@@ -102,35 +96,32 @@ class RemoteModel:
 
     async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
         """Three to five words for a chat."""
-        text, usage = await self._ask(sheets.TITLE, sheets.chat_part(turns[:4], tokens=1_000))
-        title = sheets.clean_title(text)
-        if not title:
-            raise self._failed("gave no title", usage)
-        return title, usage
+        return await self._ask(sheets.TITLE, sheets.chat_part(turns[:4], tokens=1_000), sheets.clean_title)
 
-    async def _ask(self, system: str, data: str) -> tuple[str, Usage]:
+    async def _ask(self, system: str, data: str, clean: Callable[[str], str] = str.strip) -> tuple[str, Usage]:
         async with self._open() as session:
-            text, usage = await session.ask(system, [Said("user", data)])
-        if not text.strip():
-            raise self._failed("gave an empty answer", usage)
-        return text, usage
+            text = clean(await session.ask(system, [Said("user", data)]))
+            if not text:
+                raise self._failed("gave an empty answer")
+        return text, session.usage
 
-    def _open(self) -> "AbstractAsyncContextManager[Session]":
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator["Session"]:
+        """A session. Whatever fails in it says what it cost nevertheless, for the meter."""
         try:
             # Seconds to load, and an extra of the installation.
             from keepbook.models.providers.session import opened
         except ImportError:
-            why = f"the model {self.name} needs an extra: pip install 'keepbook[models]'"
-            raise ModelFailed(why, cause="missing") from None
-        return opened(self.address)
+            raise self._failed("needs an extra: pip install 'keepbook[models]'", "missing") from None
+        async with opened(self.address) as session:
+            try:
+                yield session
+            except ModelFailed as error:
+                error.details |= {"tokens_in": session.usage.tokens_in, "tokens_out": session.usage.tokens_out}
+                raise
 
-    def _failed(self, why: str, usage: Usage) -> ModelFailed:
-        return ModelFailed(f"the model {self.name} {why}", cause="garbage", **_spent(usage))
-
-
-def _spent(usage: Usage) -> dict[str, Any]:
-    """What a failure cost nevertheless, for the meter."""
-    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out}
+    def _failed(self, why: str, cause: str = "garbage") -> ModelFailed:
+        return ModelFailed(f"the model {self.name} {why}", cause=cause)
 
 
 async def _called(tools: Toolbox | None, asked: "Asked", round: int, at: int) -> ToolCall:

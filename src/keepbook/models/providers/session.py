@@ -6,12 +6,16 @@ were, no times. Nothing is retried behind our back, and nothing is traced.
 """
 
 import json
+import re
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
+import httpx2
 from pydantic_ai import (
     ModelMessage,
     ModelRequest,
@@ -46,16 +50,18 @@ NO_KEY = "none"
 async def opened(address: Address) -> AsyncIterator["Session"]:
     """A session for one piece of work. Connections end with it: they belong to the event loop that made them."""
     if address.key is None and address.base_url is None:
-        raise ModelFailed(f"the model {address.name} needs a key", cause="key")
+        variable = f"{address.kind.upper()}_API_KEY"
+        raise ModelFailed(f"the model {address.name} needs a key; set {variable}", cause="key")
     if address.kind == "anthropic":
         # Each provider's library takes a second to load, so only the one in use is.
-        from anthropic import AsyncAnthropic, Timeout
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         async with AsyncAnthropic(
             api_key=address.key or NO_KEY, base_url=address.base_url or ANTHROPIC, max_retries=0,
             timeout=Timeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)), open_telemetry=False,
+            http_client=DefaultAsyncHttpxClient(verify=_trusted()),
         ) as client:  # fmt: skip
             provider = AnthropicProvider(anthropic_client=client)
             # Anthropic caches a prefix only where it is asked to.
@@ -63,6 +69,7 @@ async def opened(address: Address) -> AsyncIterator["Session"]:
         return
     # As above: only the library in use is loaded.
     from openai import AsyncOpenAI
+    from openai import DefaultAsyncHttpxClient as OpenAIHttpxClient
     from openai import Timeout as OpenAITimeout
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
@@ -71,6 +78,7 @@ async def opened(address: Address) -> AsyncIterator["Session"]:
     async with AsyncOpenAI(
         api_key=address.key or NO_KEY, base_url=address.base_url or OPENAI, max_retries=0,
         timeout=OpenAITimeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)),
+        http_client=OpenAIHttpxClient(verify=_trusted()),
     ) as client:  # fmt: skip
         compatible = OpenAICompatibleProvider("compatible", openai_client=client)
         own = OpenAIProvider(openai_client=client)
@@ -79,6 +87,12 @@ async def opened(address: Address) -> AsyncIterator["Session"]:
         yield Session(
             address, OpenAIChatModel(address.model, provider=compatible if address.base_url else own, profile=profile)
         )
+
+
+@lru_cache(maxsize=1)
+def _trusted() -> ssl.SSLContext:
+    """Whom to trust on the network. Reading that list anew for each piece of work would cost a tenth of a second."""
+    return httpx2.create_ssl_context()
 
 
 # What is sent
@@ -112,18 +126,28 @@ def _text(text: str) -> list[ModelResponsePart]:
 
 
 def _call(call: ToolCall) -> ToolCallPart:
-    return ToolCallPart(call.name, canonical(call.arguments), tool_call_id=call.id)
+    return ToolCallPart(plain(call.name), canonical(call.arguments), tool_call_id=plain(call.id))
 
 
 def answers(calls: Sequence[ToolCall]) -> ModelRequest:
     return ModelRequest(
-        parts=[ToolReturnPart(call.name, call.answer or "No answer.", tool_call_id=call.id) for call in calls]
+        parts=[
+            ToolReturnPart(plain(call.name), call.answer or "No answer.", tool_call_id=plain(call.id)) for call in calls
+        ]
     )
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
-    """One text for the same arguments, whatever a model wrote or a database gave back."""
-    return json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    """One text for the same arguments, whatever a model wrote or a database gave back; ValueError if JSON has none."""
+    text = json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text.encode()  # half of a surrogate pair could be written as an escape, and never be sent again
+    return text
+
+
+def plain(name: str) -> str:
+    """A tool's name or a call's id in the letters that all providers take: models invent names, and chats move on to
+    other models."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
 
 
 def _definition(schema: Mapping[str, Any]) -> ToolDefinition:
@@ -152,26 +176,25 @@ class Asked:
         """As a mapping; empty where what was written is none, which the tool itself answers for."""
         try:
             read = json.loads(self.written)
+            return json.loads(canonical(read)) if isinstance(read, dict) else {}
         except (ValueError, RecursionError):
             return {}
-        return read if isinstance(read, dict) else {}
 
 
 class Session:
-    """An open model. `ask` for one whole answer, `exchange` for a reply with tools."""
+    """An open model. `ask` for one whole answer, `exchange` for a reply with tools; `usage` is what all that cost."""
 
     def __init__(self, address: Address, model: LibraryModel[Any], chatting: ModelSettings | None = None) -> None:
         self.address = address
         self.model = model
         self.chatting = chatting or ModelSettings()
+        self.usage = Usage()
         self._takes_schema = True
 
     def exchange(self, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> "Exchange":
         return Exchange(self, conversation, tools)
 
-    async def ask(
-        self, system: str, said: Sequence[Said], schema: Mapping[str, Any] | None = None
-    ) -> tuple[str, Usage]:
+    async def ask(self, system: str, said: Sequence[Said], schema: Mapping[str, Any] | None = None) -> str:
         """One answer to these messages, as JSON of this schema where the endpoint can promise that."""
         messages = sent(said)
         parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=system)])
@@ -184,7 +207,8 @@ class Session:
             # Not every endpoint takes a schema; the words of the prompt ask for the same.
             self._takes_schema = False
             response = await self._request(messages, parameters)
-        return response.text or "", usage_of(response, system, messages)
+        self.usage += usage_of(response, system, messages)
+        return response.text or ""
 
     async def _request(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> ModelResponse:
         with failing(self.address):
@@ -215,17 +239,16 @@ class Exchange:
             instruction_parts=[InstructionPart(content=conversation.system)],
         )
         self.asked: list[Asked] = []
-        self.usage = Usage()
 
     async def round(self, *, may_call: bool) -> AsyncGenerator[str, None]:
-        """One request: its text as it comes, and afterwards the calls it `asked` for and what has been used."""
-        timeout = self._session.address.timeout
-        settings = ModelSettings(**self._session.chatting, first_event_timeout=timeout)
+        """One request: its text as it comes, and afterwards the calls it `asked` for."""
+        session = self._session
+        settings = ModelSettings(**session.chatting, first_event_timeout=session.address.timeout)
         if not may_call:
             settings["tool_choice"] = "none"
-        with failing(self._session.address):
+        with failing(session.address):
             async with model_request_stream(
-                self._session.model, self._messages, model_settings=settings,
+                session.model, self._messages, model_settings=settings,
                 model_request_parameters=self._parameters, instrument=False,
             ) as stream:  # fmt: skip
                 begun = False
@@ -234,8 +257,8 @@ class Exchange:
                     if text := _heard(event) if begun else _heard(event).lstrip():
                         begun = True
                         yield text
-                response = whole(stream.get(), self._session.address)
-            self.usage += usage_of(response, self._system, self._messages)
+                response = whole(stream.get(), session.address)
+            session.usage += usage_of(response, self._system, self._messages)
             self.asked = [_asked(part) for part in response.parts if isinstance(part, ToolCallPart)]
             # Kept whole for this reply: some models must be given their own thinking back with a call's answer.
             parts = [_as_sent(part) for part in response.parts if not _blank(part)]
@@ -266,7 +289,12 @@ def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
     """The part as `sent` would make it from what is stored, with whatever else the provider put on it."""
     if isinstance(part, TextPart):
         return TextPart(part.content.lstrip())
-    return replace(part, args=canonical(_asked(part).arguments)) if isinstance(part, ToolCallPart) else part
+    if isinstance(part, ToolCallPart):
+        return ToolCallPart(
+            plain(part.tool_name), canonical(_asked(part).arguments), tool_call_id=plain(part.tool_call_id),
+            id=part.id, provider_name=part.provider_name, provider_details=part.provider_details,
+        )  # fmt: skip
+    return part
 
 
 def whole(response: ModelResponse, address: Address) -> ModelResponse:

@@ -132,15 +132,16 @@ CREATE TABLE links (
 	CONSTRAINT joins_two CHECK (from_id <> to_id)
 );
 
-CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
-
 CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
 
 CREATE TABLE injected (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	memory_id TEXT COLLATE "C" NOT NULL,
 	nth INTEGER NOT NULL,
 	at TEXT COLLATE "C" NOT NULL,
+	known TEXT COLLATE "C" NOT NULL,
 	version INTEGER NOT NULL,
 	space TEXT COLLATE "C" NOT NULL,
 	session TEXT COLLATE "C" NOT NULL,

@@ -150,15 +150,16 @@ CREATE TABLE links (
  WITHOUT ROWID,
  STRICT;
 
-CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
-
 CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
 
 CREATE TABLE injected (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	memory_id TEXT NOT NULL,
 	nth INTEGER NOT NULL,
 	at TEXT NOT NULL,
+	known TEXT NOT NULL,
 	version INTEGER NOT NULL,
 	space TEXT NOT NULL,
 	session TEXT NOT NULL,

@@ -1,0 +1,208 @@
+"""What a message wants, sentence by sentence: an intent has a kind and its matter in the person's own words.
+
+Pure. Pasted text, quotes and code are not the person's words and want nothing. A question, a supposition or a tale
+about somebody else never becomes an intent that writes: those begin with a phrase that speaks to the memory.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from keepbook.models.offline import dialog, facts, languages, speech
+from keepbook.models.offline.chatting.words import TONGUES, Phrase, words
+from keepbook.models.offline.clauses import own_words, sentences, tidy
+
+READ_CHARS = 4_000
+"""How much of a message is read; what is longer is pasted."""
+ACTING = frozenset({"save", "save_it", "forget", "erase", "ended", "correct", "decline", "undo", "aside", "remind"})
+IDLE = frozenset({"greet", "thanks", "bye", "ack", "yes", "no", "statement", "other"})
+"""What needs no word of its own where the same message wants something else too."""
+
+
+class Intent(NamedTuple):
+    kind: str
+    matter: str = ""
+    old: str = ""
+    tongue: str = "en"
+    all: bool = False
+    """Of a wish to forget: everything that fits; of one to keep: what follows in the message too."""
+    mistake: bool = False
+    """Of a correction: the old wording was never right, as against a change in the world."""
+
+
+# --- tests of a matter
+
+_OWN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|we're|we've|our|us)\b", re.IGNORECASE)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|am|has|have|had|do|does|don't|doesn't|will|won't|can|can't|must|need|needs|want|wants|go|goes|"
+    r"live|lives|work|works|like|likes|love|loves|hate|hates|prefer|prefers|eat|eats|drink|drinks|use|uses|play|plays|"
+    r"speak|speaks|trade|trades|own|owns|called|named|closes|opens|starts|ends|isn't|aren't|i'm|i've|i'd|we're|we've|"
+    r"never|always|only|moved|lost|started|quit)\b|\d|[:=]",
+    re.IGNORECASE,
+)
+_OTHER_THINGS = re.compile(
+    r"\b(?:account|e-?mails?|messages?|files?|folders?|photos?|pictures?|chats?|conversations?|threads?|accounts?|orders?|"
+    r"bookings?|appointments?|events?|meetings?|calendar|reminders?|alarms?|app|browser|cookies|cache|history|inbox|"
+    r"draft|paragraph|sentence|code|repo|branch|data)\b",
+    re.IGNORECASE,
+)
+_MISTAKE = re.compile(
+    r"\b(?:wrong|mistake|meant|mean|correct(?:ion)?|incorrect|never|typo|mistyped|misspoke|not true|false|not|rather)\b",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(
+    r"\b(?:now|since|moved?|changed?|any ?more|no longer|these days|nowadays|new|switched|started|ahora|jetzt|nå)\b",
+    re.IGNORECASE,
+)
+_TURN = re.compile(r",\s*(?:but |and |now )*(?=(?:i|i'm|we|we're|it's)\b)", re.IGNORECASE)
+
+
+def _standing(matter: str) -> bool:
+    """Of the person, or an order to us: "from now on rates will rise" is neither."""
+    return not speech.question(matter) and (bool(_OWN.search(matter)) or speech.standing_order(f"always {matter}"))
+
+
+def _errand(matter: str) -> bool:
+    """A thing to do once; how to answer or to behave from now on is none."""
+    return not speech.standing_order(matter) and not re.match(r"(?:always|never|not)\b", matter, re.IGNORECASE)
+
+
+_TESTS: dict[str, Callable[[str], bool]] = {
+    "": lambda matter: True,
+    "own": lambda matter: bool(_OWN.search(matter)),
+    "informs": lambda matter: bool(_FINITE.search(matter)) and not re.search(r"^\w+ me\b", matter),
+    "standing": _standing,
+    "errand": _errand,
+    "kept_thing": lambda matter: not _OTHER_THINGS.search(matter) and not dialog.one_off_delete(f"delete {matter}"),
+    "category": lambda matter: True,
+    "twofold": lambda matter: not speech.question(matter) and not speech.hypothetical(matter),
+}
+
+
+# --- reading a message
+
+
+def read(text: str, before: str = "en") -> list[Intent]:
+    """What a message wants, in order; never empty. `before` is the language of the turn before."""
+    plain = tidy(text[:READ_CHARS])
+    tongue = _tongue(plain, before)
+    found: list[Intent] = []
+    for sentence in sentences(_own(plain, tongue)):
+        found.append(one(sentence, tongue))
+        tongue = found[-1].tongue
+    found = _joined(found)
+    wanted = [intent for intent in found if intent.kind not in IDLE]
+    return wanted or found[:1] or [Intent("other", tongue=tongue)]
+
+
+def statements(text: str, before: str = "en") -> list[str]:
+    """The sentences of a message that tell something, for "remember that" after it."""
+    plain = tidy(text[:READ_CHARS])
+    tongue = _tongue(plain, before)
+    return [sentence for sentence in sentences(own_words(plain)) if one(sentence, tongue).kind in ("statement", "other")]
+
+
+def one(sentence: str, tongue: str) -> Intent:
+    """The intent of one sentence."""
+    bare = sentence.strip(" \t.!?…¡¿,;:")
+    asking = sentence.rstrip().endswith("?") or sentence.startswith("¿")
+    for language in (tongue, *(other for other in TONGUES if other != tongue)):
+        found = _phrase(bare, asking, language) or _slip(sentence, bare, language)
+        if found is not None:
+            return found
+    asked_in = _asked_in(bare, tongue)
+    if asking or asked_in or (tongue == "en" and speech.question(sentence)):
+        return Intent("ask", bare, tongue=asked_in or tongue)
+    return Intent("statement" if lasting(sentence, tongue) else "other", bare, tongue=tongue)
+
+
+def _asked_in(bare: str, tongue: str) -> str | None:
+    """The language whose question words open the sentence."""
+    for language in (tongue, *TONGUES):
+        told = words(language)
+        if told.asking.match(told.openers.sub("", bare, count=1)):
+            return language
+    return None
+
+
+def lasting(sentence: str, tongue: str) -> bool:
+    """Whether a sentence tells something about the person that will still matter in a later chat."""
+    if tongue == "en":
+        return facts.weigh(sentence, sentence).kept and not facts.LOOSE_SUBJECT.match(speech.opening(sentence))
+    return tongue in languages.TONGUES and bool(languages.read(sentence, tongue))
+
+
+def _phrase(bare: str, asking: bool, tongue: str) -> Intent | None:
+    for phrase in words(tongue).phrases:
+        fit = phrase.pattern.fullmatch(bare)
+        if fit is None:
+            continue
+        told = fit.groupdict()
+        if phrase.kind in ACTING and asking and not told.get("asks"):
+            continue
+        matter = " ".join(filter(None, [told.get("matter"), (told.get("more") or "").strip(" ,")])).strip(" .,;:!?")
+        if _TESTS[phrase.needs](matter):
+            return _intent(phrase, bare, matter, told, tongue)
+    return None
+
+
+def _intent(phrase: Phrase, bare: str, matter: str, told: dict[str, str | None], tongue: str) -> Intent:
+    kind, old = phrase.kind, (told.get("old") or "").strip()
+    if kind in ("about", "said") and re.fullmatch(r"(?:me|myself|us|mí|mich|meg|\W*)", matter, re.IGNORECASE):
+        kind, matter = "list", ""
+    if kind == "ended" and (turned := _TURN.split(matter, maxsplit=1))[1:]:
+        # "I no longer work at Acme, I'm at Bolt now"
+        return Intent("correct", turned[1], turned[0], tongue)
+    mistake = kind == "correct" and not _CHANGED.search(matter) and bool(_MISTAKE.search(bare))
+    # "Remember the following:" goes on to the end of what is told.
+    whole = bool(told.get("all")) or (kind == "save" and bare[: bare.find(matter)].rstrip().endswith(":"))
+    return Intent(kind, matter, old, tongue, whole, mistake)
+
+
+def _slip(sentence: str, bare: str, tongue: str) -> Intent | None:
+    """ "Actually, …", "no, …": what follows decides; only something told is a correction."""
+    found = words(tongue).slips.match(bare)
+    if found is None:
+        return None
+    rest = one(sentence.strip()[found.end() :], tongue)
+    if rest.kind in ("statement", "other", "save", "correct") and rest.matter:
+        return rest._replace(kind="correct", mistake=not _CHANGED.search(rest.matter), tongue=tongue)
+    return rest
+
+
+def _joined(found: list[Intent]) -> list[Intent]:
+    """ "Remember:" takes what stands after it; "remember that." what stands before it in the same message."""
+    out: list[Intent] = []
+    dictated = False
+    for intent in found:
+        tells = intent.kind in ("statement", "other")
+        if dictated and tells:
+            out.append(intent._replace(kind="save"))
+            continue
+        if intent.kind == "save_it":
+            before = [earlier for earlier in out if earlier.kind in ("statement", "other")]
+            if before:
+                out = [earlier._replace(kind="save") if earlier in before else earlier for earlier in out]
+                continue
+            dictated = True
+        elif not tells:
+            dictated = intent.kind == "save" and intent.all
+        out.append(intent)
+    taken = any(intent.kind == "save" for intent in out)
+    return [intent for intent in out if not (taken and intent.kind == "save_it")]
+
+
+def _own(plain: str, tongue: str) -> str:
+    """The person's own words. What follows "write down:" is dictated, though it looks like text to work on."""
+    first = sentences(plain)[:1]
+    for phrase in words(tongue).phrases if first and ":" in first[0] else ():
+        fit = phrase.pattern.match(first[0]) if phrase.kind in ("save", "correct") else None
+        if fit and fit.group("matter"):
+            at = plain.find(fit.group("matter"))
+            return plain[:at] + own_words(plain[at:])
+    return own_words(plain)
+
+
+def _tongue(plain: str, before: str) -> str:
+    told = languages.detect(plain, before if before in TONGUES else "en")
+    return told if told in TONGUES else "en"
