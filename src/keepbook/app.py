@@ -19,12 +19,18 @@ from keepbook.jobs import Swept, sweep
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.database import Clock, Database
+from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
     from keepbook.models.closing import Closed
     from keepbook.tools.catalogue import ToolSet
+
+
+def upgrade(db: str) -> list[str]:
+    """Bring a database to this program's schema, as its administrator; answers the steps taken."""
+    return upgrade_database(db)
 
 
 def utc_now() -> datetime:
@@ -105,11 +111,12 @@ class Keepbook:
     def _close(self, book: Book, thread_id: str) -> "Closed":
         # See tools().
         from keepbook.models.chat import over_cap
-        from keepbook.models.closing import close
+        from keepbook.models.closing import LEASE_SECONDS, close
 
         preset = book.preset(book.threads.get(thread_id).thread.preset)
         model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
-        return close(self._database, book.owner, thread_id, preset, model, notice=notice)
+        lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
+        return close(self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease)
 
     def sweep(self) -> Swept:
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from keepbook.errors import Invalid
@@ -46,14 +46,12 @@ class Settings(BaseSettings):
     )
     openai_key: SecretStr | None = Field(
         None,
-        validation_alias=AliasChoices("openai_key", "KEEPBOOK_OPENAI_KEY", "OPENAI_API_KEY"),
-        description="Its key; else OPENAI_API_KEY.",
+        description="Its key; at OpenAI itself also OPENAI_API_KEY.",
     )
     anthropic_base_url: str | None = Field(None, description="Another endpoint that speaks Anthropic's format.")
     anthropic_key: SecretStr | None = Field(
         None,
-        validation_alias=AliasChoices("anthropic_key", "KEEPBOOK_ANTHROPIC_KEY", "ANTHROPIC_API_KEY"),
-        description="Its key; else ANTHROPIC_API_KEY.",
+        description="Its key; at Anthropic itself also ANTHROPIC_API_KEY.",
     )
     model_timeout: float = Field(120.0, gt=0, le=3600, description="How long a model may take to answer, in seconds.")
     context_tokens: int = Field(32_000, ge=1000, description="The context budget of a chat, at characters / 4.")
@@ -74,12 +72,23 @@ def load_settings(**given: Any) -> Settings:
     in_environment = {name for name in Settings.model_fields if f"KEEPBOOK_{name.upper()}" in os.environ}
     below = {name: value for name, value in from_file.items() if name not in in_environment}
     try:
-        return Settings(**(below | explicit))
+        return _with_usual_keys(Settings(**(below | explicit)))
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         where = f" in {path}" if name in from_file or name not in Settings.model_fields else ""
         raise Invalid(f"setting {name!r}{where}: {first['msg'].lower()}", field=name) from None
+
+
+def _with_usual_keys(settings: Settings) -> Settings:
+    """The providers' own variables count, but only for the providers themselves: a key never goes to another address."""
+    usual = {}
+    for provider in ("openai", "anthropic"):
+        key = os.environ.get(f"{provider.upper()}_API_KEY")
+        alone = getattr(settings, f"{provider}_key") is None and getattr(settings, f"{provider}_base_url") is None
+        if key and alone:
+            usual[f"{provider}_key"] = SecretStr(key)
+    return settings.model_copy(update=usual)
 
 
 def _read(path: Path) -> dict[str, Any]:

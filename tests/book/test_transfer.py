@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from keepbook import Conflict, Invalid, KeepbookError
-from keepbook.book import changes, injections
+from keepbook.book import changes, injections, meter, proposals
 from keepbook.book.ledger import Origin
 from keepbook.book.when import stamp
 from keepbook.presets import load_preset
@@ -72,7 +72,29 @@ def well_used(kb: Any, owner: str) -> Any:
     book.undo(book.remember("To be undone").event)
     both = book.remember("Archived, then trashed")
     book.forget(both.id), book.delete(both.id)
+    talk(kb, book)
     return book
+
+
+def talk(kb: Any, book: Any) -> None:
+    """Chats, notes and what waits: all that an owner has besides memories."""
+    outside, own = book.thread("session-1"), book.threads.start(agent="gardener", mode="coach", focus="roses")
+    outside.add("user", "I moved to Rome in May", speaker="Alice ‹é文𝔘\u202e›")
+    outside.add("assistant", "Then Rome it is.", hidden="what the tool said", parts=[{"tool": "remember"}])
+    own.add("user", "How do I prune the roses?")
+    own.inject()
+    book.threads.start(incognito=True).add("user", "Nobody shall find this rose")
+    book.threads.rename(own.id, "Roses"), book.threads.archive(outside.id)
+    book.threads.delete(book.thread("session-2").id)
+    book.notes.write("Buy soil\nand a spade"), book.notes.bookmark(own.id, 1)
+    book.choose(never=["health"], tier="beginner")
+    with kb._database.write(book.owner) as tx:
+        for content in ("Grows roses", "Owns a spade"):
+            waiting = proposals.propose(
+                tx, stamp(kb._database.clock()), nature="proposal", op="add", content=content, turn_ids=["1"], score=0.6
+            )
+        meter.count(tx, stamp(kb._database.clock()), "close", "offline", 120, 7)
+    book.proposals.decline(waiting.id)
 
 
 def seen(book: Any, clock: Any) -> Any:
@@ -88,6 +110,9 @@ def seen(book: Any, clock: Any) -> Any:
         lambda: book.inject("chat-3"),
         lambda: [book.recall(query, scope="*") for query in ("tea jazz rome", "where does she live?", "secret")],
         lambda: book.as_of(known="2026-03-01T09:00:06Z", valid="2026-05-02"),
+        lambda: [(thread, book.threads.get(thread.id).messages()) for thread in book.threads.list()],
+        lambda: [book.recall_chats(query) for query in ("rome", "roses", "nobody")],
+        lambda: (book.notes.list(), book.proposals.list(), book.proposals.list("declined"), book.choices),
     ):
         clock.set(at)
         answers.append(read())
@@ -175,8 +200,10 @@ def test_an_empty_book_can_be_exported_and_imported(kb: Any) -> None:
         lambda book: book.forget(book.remember("Has a cat").id),
         lambda book: book.delete(book.remember("Has a cat").id, forever=True),
         lambda book: book.inject("chat of an agent that came before the memory"),
+        lambda book: book.thread("session-1").add("user", "Hello"),
+        lambda book: book.notes.write("Buy soil"),
     ],
-    ids=["a memory", "only a forgotten memory", "only a purged memory", "only an injection"],
+    ids=["a memory", "only a forgotten memory", "only a purged memory", "only an injection", "a chat", "a note"],
 )
 def test_a_book_that_is_not_empty_refuses_a_restore(kb: Any, use: Any) -> None:
     text = exported(well_used(kb, "alice"))
@@ -300,8 +327,8 @@ def test_what_was_altered_is_refused_and_nothing_is_imported(kb: Any) -> None:
     assert {name: answer for name, answer in answers.items() if answer != "altered"} == {}
 
 
-UNSEALED = ("owner", "injection", "injected", "erasure", "end", "keepbook")
-"""Lines that the ledger's hashes do not cover: settings, what was shown when, and what was erased when."""
+SEALED = ("entry", "memory", "version", "link")
+"""Lines that the ledger's hashes cover. Settings, chats, and what was shown or erased when stand outside."""
 
 ODD_VALUES = st.one_of(
     st.none(),
@@ -338,7 +365,7 @@ def test_any_altered_value_is_refused_or_harmless_and_never_half_imported(kb: An
     except KeepbookError:
         assert exported(bob) == exported(kb.book("nobody"))
     else:
-        assert row["kind"] in UNSEALED
+        assert row["kind"] not in SEALED
         assert bob.verify().ok
         assert [json.loads(line) for line in exported(bob).splitlines()] == [json.loads(line) for line in lines]
 

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -166,7 +167,7 @@ def together(*acts: Callable[[], Any]) -> list[Any]:
 def by_threads(url: str, shared: list[str]) -> list[Said]:
     with Keepbook(url) as kb:
         writers = [Writer(kb, name, shared) for name in ("Ann", "Ben")]
-        return together(*(lambda writer=writer: writer.work(LONGEST, MOST_WRITES) for writer in writers))
+        return together(*(partial(writer.work, LONGEST, MOST_WRITES) for writer in writers))
 
 
 def by_processes(url: str, shared: list[str]) -> list[Said]:
@@ -240,9 +241,7 @@ def test_of_two_updates_that_expect_the_same_version_exactly_one_wins(book_url: 
         for turn in range(1, 11):
             outcomes = together(
                 *(
-                    lambda book=book, place=place, turn=turn: book.update(
-                        memory.id, f"Lives in {place} as of round {turn}", expect_version=turn
-                    )
+                    partial(book.update, memory.id, f"Lives in {place} as of round {turn}", expect_version=turn)
                     for book, place in zip(books, ("Oslo", "Bergen"), strict=True)
                 )
             )
@@ -258,10 +257,8 @@ def test_of_two_updates_that_expect_the_same_version_exactly_one_wins(book_url: 
 def test_the_same_thing_said_twice_at_once_is_kept_once(book_url: str) -> None:
     with Keepbook(book_url) as one, Keepbook(book_url) as other:
         for turn in range(10):
-            said = together(
-                lambda turn=turn: one.book("alice").remember(f"Said twice at once in round {turn} {WORDS[turn]}"),
-                lambda turn=turn: other.book("alice").remember(f"Said twice at once in round {turn} {WORDS[turn]}"),
-            )
+            thing = f"Said twice at once in round {turn} {WORDS[turn]}"
+            said = together(*(partial(kb.book("alice").remember, thing) for kb in (one, other)))
             assert sorted(written.unchanged for written in said) == [False, True]
             assert said[0].id == said[1].id
         assert one.book("alice").list().total == 10

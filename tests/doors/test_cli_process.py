@@ -19,6 +19,8 @@ import pytest
 
 from keepbook import Keepbook
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 PROGRAM = [sys.executable, "-m", "keepbook"]
 
 

@@ -1,6 +1,7 @@
 """Whatever a server does wrong becomes one sentence that names the model and the cause, and nothing else."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -95,6 +96,15 @@ def test_a_port_where_nobody_listens_is_unreachable(
     error = failure(work, model_at(kind, refused()))
     assert error.details["cause"] == "unreachable"
     assert "http://127.0.0.1:" in error.message
+
+
+def test_without_the_extra_it_is_said_what_to_install(
+    model_at: Callable[..., RemoteModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "keepbook.models.providers.session", None)
+    error = failure(a_title, model_at("openai", refused()))
+    assert error.details["cause"] == "missing"
+    assert "keepbook[models]" in error.message
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])

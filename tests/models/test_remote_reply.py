@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -222,6 +223,13 @@ def test_a_reply_that_nobody_waits_for_any_more_ends_cleanly(wire: Wire, model: 
 
     wire.script.append(Say("A long answer that is not heard to its end."))
     assert asyncio.run(first_only()) == TextDelta("A long ")
+
+
+def test_one_model_serves_several_threads_with_event_loops_of_their_own(wire: Wire, model: RemoteModel) -> None:
+    wire.answer = lambda request: Say(f"You said {request.last}.")
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(lambda n: reply(model, [Said("user", f"number {n}")]).text, range(8)))
+    assert told == [f"You said number {n}." for n in range(8)]
 
 
 # --- the prefix

@@ -336,7 +336,7 @@ def test_upgrades_at_once_take_turns(empty_url: str) -> None:
 def test_an_ordinary_user_cannot_upgrade_and_is_told_so(empty_url: str) -> None:
     role = f"keepbook_plain_{os.getpid()}"
     with psycopg.connect(empty_url, autocommit=True) as admin:
-        admin.execute(f"CREATE ROLE {role} LOGIN")  # type: ignore[arg-type]
+        admin.execute(f"CREATE ROLE {role} LOGIN")
     parts = urlsplit(empty_url)
     host = parts.netloc.rpartition("@")[2]
     try:
@@ -345,7 +345,7 @@ def test_an_ordinary_user_cannot_upgrade_and_is_told_so(empty_url: str) -> None:
         assert refused.value.code == "not_admin"
     finally:
         with psycopg.connect(empty_url, autocommit=True) as admin:
-            admin.execute(f"DROP ROLE {role}")  # type: ignore[arg-type]
+            admin.execute(f"DROP ROLE {role}")
 
 
 # --- after a refusal -------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def refused(connection: "psycopg.Connection[Any]", statement: str | sql.Composed
     """Whether the server says that this role has no right to do that."""
     try:
         with connection.transaction():
-            connection.execute(statement)  # type: ignore[arg-type]
+            connection.execute(statement)
     except errors.InsufficientPrivilege:
         return True
     return False

@@ -31,8 +31,8 @@ def raw(url: str) -> Iterator[Any]:
         with psycopg.connect(url) as connection:
             yield connection
     else:
-        with closing(sqlite3.connect(url)) as connection, connection:
-            yield connection
+        with closing(sqlite3.connect(url)) as file, file:
+            yield file
 
 
 @contextmanager

@@ -43,7 +43,8 @@ CONTRACT = {
         "history(memory)",
     ],
 }
-READ_ONLY = {"list_preferences", "recall_preferences", "recall_memory", "list_memories", "recall", "recall_chats", "history"}
+READ_ONLY = {"list_preferences", "recall_preferences", "recall_memory"}
+READ_ONLY |= {"list_memories", "recall", "recall_chats", "history"}
 DESTRUCTIVE = {"forget", "forget_preference"}
 PRESETS = sorted(CONTRACT)
 TYPES = {"string", "integer", "boolean"}

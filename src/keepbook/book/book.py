@@ -263,8 +263,7 @@ class Book:
     def history(self, ref: str) -> tuple[Version, ...]:
         """Every version of a memory, oldest first."""
         with self.reading() as (tx, _, _):
-            id = resolve(tx, ref)
-            find_row(tx, id)
+            id = find_row(tx, resolve(tx, ref)).id
             return tuple(to_version(row) for row in version_rows(tx, id))
 
     def ledger(

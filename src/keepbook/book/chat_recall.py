@@ -1,26 +1,46 @@
 """Finding what was said in chats: full-text search with marked snippets, and recall of the turns that answer.
 
 Both read the word index of chats, which knows nothing of hidden context or incognito chats. Chats in the trash are
-left out.
+left out. A turn is read in the light of its neighbours, word by word: it has a word itself, or damped from next door,
+whichever is more; so a short answer inherits what the question before it was about, and long turns swamp nothing.
+Who speaks counts too: of the person a question names, what they said themselves is wanted first.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, bindparam, func, select, tuple_
 
-from keepbook.book.recall import COUNTED, Wanted, check_query, foremost, rank, spelled
+from keepbook.book.chat_index import ASKS, SAYS, SPEAKER
+from keepbook.book.recall import Wanted, check_query, idf, spelled
+from keepbook.book.timehints import DAY, asked_days
 from keepbook.book.when import parse_stamp
 from keepbook.book.words import query_terms, stem, tokens
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import messages, threads, turn_terms
 
-CANDIDATES = 2000
-NEIGHBOURS = ((-1, 0.55), (-2, 0.4), (1, 0.5), (2, 0.3))
-"""What a term said next door counts: a turn answers in the light of the one before it."""
+COUNTED = 5000
+"""A word is counted no further than this; beyond it it is simply common."""
+POSTINGS = 2000
+"""So many entries of the index choose the candidates, those of the rarest words first."""
+FINALISTS = 200
+"""So many candidates are looked at closely, with the common words and with who speaks."""
+BEFORE, AFTER = (0.6, 0.4), (0.5, 0.3)
+"""What a word counts that was said one turn before and two, one turn after and two."""
+ASKED_BEFORE = 0.15
+"""What it counts more when the turn before was a question: this one may be its answer."""
+NAME_SHARE = 0.5
+"""A name in the question says more about who speaks than about the words they used."""
+SPOKEN = 2.6
+"""How much more a turn counts that is spoken by whom the question names."""
+SUBSTANCE = 1.5
+"""A turn of n words that say something counts n / (n + this): a greeting answers little."""
+
+Turn = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +71,76 @@ class Snippet:
     text: str
 
 
+class Asked(NamedTuple):
+    """What a question looks for: terms, and the marks of the speakers it names."""
+
+    wanted: list[Wanted]
+    speakers: list[str]
+
+    @property
+    def whole(self) -> float:
+        best: dict[str, float] = {}
+        for want in self.wanted:
+            best[want.asked] = max(best.get(want.asked, 0.0), want.idf * want.share)
+        return sum(best.values())
+
+
 # Rules
 
 
-def with_neighbours(
-    found: Mapping[tuple[str, int], Mapping[str, float]],
-) -> dict[tuple[str, int], dict[str, float]]:
-    """Per term, a turn's weight is its own or its neighbours' damped, whichever is more."""
-    spread: dict[tuple[str, int], dict[str, float]] = {key: dict(weights) for key, weights in found.items()}
-    for (thread_id, turn), weights in found.items():
-        for step, share in NEIGHBOURS:
-            beside = spread.setdefault((thread_id, turn - step), {})
-            for term, weight in weights.items():
-                if weight * share > beside.get(term, 0.0):
-                    beside[term] = weight * share
+def called(question: str) -> list[str]:
+    """The words by which a question may name a speaker; in a book of one user, "I" and "the user" are one."""
+    words = tokens(question)
+    names = dict.fromkeys(words)
+    if _USER.intersection(words):
+        names["user"] = None
+    if _ASSISTANT.intersection(tokens(_TALKING_TO_IT.sub(" ", question.lower()))):
+        names["assistant"] = None
+    return list(names)
+
+
+_USER = frozenset({"i", "my", "me", "mine", "myself", "user", "we", "our"})
+_ASSISTANT = frozenset({"you", "your", "assistant"})
+# To whom the question is put, not of whom it asks.
+_TALKING_TO_IT = re.compile(
+    r"\b(?:can|could|would|will|do|did)(?: you)(?: please)? (?:tell|remind|show|give|help|know|remember|recall)\b"
+)
+
+
+def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[Turn, float]:
+    """One term's value at each turn: what was said there, or next door and damped, whichever is more."""
+    spread = dict(own)
+    get = spread.get
+    for (thread_id, turn), weight in own.items():
+        for step, share in enumerate(AFTER, 1):  # seen from the turn before, this one comes after
+            key = (thread_id, turn - step)
+            if weight * share > get(key, 0.0):
+                spread[key] = weight * share
+        for step, share in enumerate(BEFORE, 1):
+            if step == 1 and (thread_id, turn) in asks:
+                share += ASKED_BEFORE
+            key = (thread_id, turn + step)
+            if weight * share > get(key, 0.0):
+                spread[key] = weight * share
     return spread
+
+
+def scored(asked: Asked, values: Mapping[str, Mapping[Turn, float]]) -> dict[Turn, float]:
+    """The sum over the words of the question: of each the best reading that a turn has."""
+    scores: dict[Turn, float] = {}
+    groups: dict[str, list[Wanted]] = {}
+    for want in asked.wanted:
+        groups.setdefault(want.asked, []).append(want)
+    for group in groups.values():
+        best: dict[Turn, float] = {}
+        for want in group:
+            worth = want.idf * want.share
+            for key, value in values.get(want.term, {}).items():
+                if value * worth > best.get(key, 0.0):
+                    best[key] = value * worth
+        for key, value in best.items():
+            scores[key] = scores.get(key, 0.0) + value
+    return scores
 
 
 def marked(text: str, wanted: Sequence[str], around: int = 80) -> str:
@@ -84,23 +159,50 @@ def marked(text: str, wanted: Sequence[str], around: int = 80) -> str:
     return ("…" if start else "") + piece + text[last : max(end, last)] + ("…" if end < len(text) else "")
 
 
+def _why(key: Turn, asked: Asked, own: Mapping[str, Mapping[Turn, float]], values: Mapping[str, Mapping[Turn, float]],
+         spoken: str | None) -> tuple[str, ...]:  # fmt: skip
+    said, nearby, typos, days = [], [], [], []
+    for want in asked.wanted:
+        if want.term.startswith(DAY):
+            days += [want.asked] if key in own.get(want.term, {}) else []
+        elif key not in values.get(want.term, {}):
+            continue
+        elif want.typo:
+            typos.append(f"“{want.asked}” read as “{want.term}”")
+        else:
+            (said if key in own.get(want.term, {}) else nearby).append(want.term)
+    listed = (("words", said), ("nearby", nearby), ("day", days), ("said by", [spoken] if spoken else []))
+    return (*(f"{what}: {', '.join(found)}" for what, found in listed if found), *typos)
+
+
 # Operations
 
 
 def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     """Turns that have all the words, the newest first; failing that, turns that have some, the best first."""
     check_query(query, limit)
-    wanted = _wanted(tx, query_terms(query))
-    found = _weights(tx, wanted)
-    asked = {want.asked for want in wanted}
-    whole = [key for key, weights in found.items() if asked <= {want.asked for want in wanted if want.term in weights}]
+    asked = Asked(_wanted(tx, query_terms(query)), [])
+    own, common = _postings(tx, asked.wanted)
+    groups: dict[str, set[Turn]] = {}
+    for want in asked.wanted:
+        groups.setdefault(want.asked, set()).update(own.get(want.term, {}))
+    some = scored(asked, own)
+    whole = [key for key in some if all(key in having for having in groups.values())] if not common else []
     rows = _rows(tx, whole)
     keys = sorted(rows, key=lambda key: (rows[key].at, key), reverse=True)
     if not keys:
-        ranked = sorted(rank(found, wanted), key=lambda hit: (-hit[1], hit[0]))
-        rows = _rows(tx, [id for id, _, _ in ranked])
-        keys = [id for id, _, _ in ranked if id in rows]
-    words = [want.term for want in wanted]
+        keys = _best(some, FINALISTS)
+        own = _joined(own, _at(tx, keys, common))
+        groups = {
+            word: {key for want in asked.wanted if want.asked == word for key in own.get(want.term, ())}
+            for word in groups
+        }
+        rows = _rows(tx, keys)
+        some = scored(asked, own)
+        keys = [key for key in _best(some, len(some)) if key in rows]
+        whole = [key for key in keys if all(key in having for having in groups.values())]
+        keys = sorted(whole, key=lambda key: (rows[key].at, key), reverse=True) or keys
+    words = [want.term for want in asked.wanted]
     return [
         Snippet(
             thread_id=key[0], title=rows[key].title, turn=key[1], role=rows[key].role,
@@ -113,12 +215,36 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
 def recall_chats(tx: Tx, query: str, *, limit: int = 10) -> list[ChatHit]:
     """The turns that answer a question, read in the light of their neighbours."""
     check_query(query, limit)
-    wanted = _wanted(tx, query_terms(query))
-    found = with_neighbours(_weights(tx, wanted))
-    ranked = foremost(rank(found, wanted), limit)
-    rows = _rows(tx, [id for id, _, _ in ranked])
-    hits = [_hit(rows[id], relevance, reasons) for id, relevance, reasons in ranked if id in rows]
+    asked = _asked(tx, query)
+    own, common = _postings(tx, asked.wanted)
+    finalists = _best(scored(asked, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit))
+    around = {(thread_id, turn + step) for thread_id, turn in finalists for step in range(-2, 3)}
+    own = _joined(own, _at(tx, around, common))
+    marks = _at(tx, around, [SAYS, ASKS, *asked.speakers])
+    asks = marks.get(ASKS, {})
+    values = {term: at if term.startswith(DAY) else in_context(at, asks) for term, at in own.items()}
+    scores = scored(asked, values)
+    top = SPOKEN if asked.speakers else 1.0
+    ranked = []
+    for key in finalists:
+        says = marks.get(SAYS, {}).get(key, 0.0)
+        spoken = next((mark[1:] for mark in asked.speakers if key in marks.get(mark, {})), None)
+        score = scores.get(key, 0.0) * says / (says + SUBSTANCE) * (SPOKEN if spoken else 1.0) / top
+        ranked.append((key, score, spoken))
+    rows = _rows(tx, [key for key, score, _ in ranked if score])
+    hits = [
+        _hit(rows[key], min(1.0, round(score / asked.whole, 4)), _why(key, asked, own, values, spoken))
+        for key, score, spoken in ranked if key in rows and asked.whole
+    ]  # fmt: skip
     return sorted(hits, key=lambda hit: (-hit.relevance, -hit.at.timestamp(), hit.thread_id, hit.turn))[:limit]
+
+
+def _best(scores: Mapping[Turn, float], most: int) -> list[Turn]:
+    return sorted(scores, key=lambda key: (-scores[key], key))[:most]
+
+
+def _joined(one: Mapping[str, Mapping[Turn, float]], other: Mapping[str, Mapping[Turn, float]]) -> Any:
+    return {term: {**one.get(term, {}), **other.get(term, {})} for term in [*one, *other]}
 
 
 def _hit(row: Any, relevance: float, reasons: tuple[str, ...]) -> ChatHit:
@@ -131,14 +257,29 @@ def _hit(row: Any, relevance: float, reasons: tuple[str, ...]) -> ChatHit:
 # Queries
 
 
-def _wanted(tx: Tx, asked: Sequence[str]) -> list[Wanted]:
-    counts = {}
-    for term in asked:
-        some = select(turn_terms.c.turn).where(turn_terms.c.owner == tx.owner, turn_terms.c.term == term).limit(COUNTED)
-        counts[term] = tx.conn.execute(select(func.count()).select_from(some.subquery())).scalar() or 0
-    some = select(messages.c.turn).where(messages.c.owner == tx.owner).limit(COUNTED)
-    total = tx.conn.execute(select(func.count()).select_from(some.subquery())).scalar() or 0
-    return spelled(asked, counts, total, lambda term: _vocabulary(tx, term))
+def _asked(tx: Tx, question: str) -> Asked:
+    words = query_terms(question)
+    speakers = [name for name in called(question) if _count(tx, SPEAKER + name, 1)]
+    wanted = _wanted(tx, words, names={stem(name) for name in speakers})
+    total = _total(tx)
+    for day in asked_days(question):
+        if count := _count(tx, DAY + day, COUNTED):
+            wanted.append(Wanted(DAY + day, stem(day), 1.0, idf(count, total)))
+    return Asked(wanted, [SPEAKER + name for name in speakers])
+
+
+def _wanted(tx: Tx, words: Sequence[str], names: Collection[str] = ()) -> list[Wanted]:
+    counts = {word: _count(tx, word, COUNTED) for word in words}
+    found = spelled(words, counts, _total(tx), lambda word: _vocabulary(tx, word))
+    return [want._replace(share=want.share * NAME_SHARE) if want.asked in names else want for want in found]
+
+
+def _count(tx: Tx, term: str, most: int) -> int:
+    return int(_COUNT.first(tx.conn, {"owner": tx.owner, "term": term, "most": most}).count)
+
+
+def _total(tx: Tx) -> int:
+    return int(tx.conn.execute(select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)).scalar() or 0)
 
 
 def _vocabulary(tx: Tx, term: str) -> list[str]:
@@ -147,34 +288,70 @@ def _vocabulary(tx: Tx, term: str) -> list[str]:
     return list(tx.conn.execute(query.distinct()).scalars())
 
 
-def _weights(tx: Tx, wanted: Sequence[Wanted]) -> dict[tuple[str, int], dict[str, float]]:
-    """The turns that have the rarest terms, with the weight of each term they have."""
-    found: dict[tuple[str, int], dict[str, float]] = {}
-    for want in sorted(wanted, key=lambda want: (-want.idf * want.share, want.term)):
+def _postings(tx: Tx, wanted: Sequence[Wanted]) -> tuple[dict[str, dict[Turn, float]], list[str]]:
+    """Where the rarest terms are said, under a cap, and the terms too common to be looked up everywhere."""
+    trashed = set(
+        tx.conn.execute(select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.deleted_at.isnot(None)))
+        .scalars()
+    )  # fmt: skip
+    found: dict[str, dict[Turn, float]] = {}
+    common = []
+    room = POSTINGS
+    for want in sorted(wanted, key=lambda want: (-want.idf, want.term)):
+        if room <= 0:
+            common.append(want.term)
+            continue
+        rows = _WHERE.rows(tx.conn, {"owner": tx.owner, "term": want.term, "most": POSTINGS})
+        if len(rows) > room and found:
+            common.append(want.term)
+            room = 0
+            continue
+        room -= len(rows)
+        found[want.term] = {(row.thread_id, row.turn): row.weight for row in rows if row.thread_id not in trashed}
+    return found, common
+
+
+def _at(tx: Tx, keys: Collection[Turn], terms: Sequence[str]) -> dict[str, dict[Turn, float]]:
+    """The weights of some terms at some turns."""
+    found: dict[str, dict[Turn, float]] = {}
+    listed = sorted(keys)
+    for start in range(0, len(listed) if terms else 0, 400):
         here = turn_terms.c
-        query = (
-            select(here.thread_id, here.turn, here.weight)
-            .where(here.owner == tx.owner, here.term == want.term)
-            .order_by(here.thread_id, here.turn)
-            .limit(CANDIDATES)
+        query = select(here.term, here.thread_id, here.turn, here.weight).where(
+            here.owner == tx.owner,
+            here.term.in_(terms),
+            tuple_(here.thread_id, here.turn).in_(listed[start : start + 400]),
         )
-        for thread_id, turn, weight in tx.conn.execute(query):
-            found.setdefault((thread_id, turn), {})[want.term] = weight
+        for term, thread_id, turn, weight in tx.conn.execute(query):
+            found.setdefault(term, {})[thread_id, turn] = weight
     return found
 
 
-def _rows(tx: Tx, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Any]:
+def _rows(tx: Tx, keys: Iterable[Turn]) -> dict[Turn, Any]:
     """What was said at these turns, where the chat is not in the trash."""
-    by_thread: dict[str, list[int]] = {}
-    for thread_id, turn in keys:
-        by_thread.setdefault(thread_id, []).append(turn)
+    listed = sorted(keys)
     rows = {}
-    for thread_id, turns in by_thread.items():
+    for start in range(0, len(listed), 400):
         query = (
             select(messages, threads.c.title, threads.c.session)
             .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
-            .where(messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn.in_(turns))
+            .where(messages.c.owner == tx.owner)
+            .where(tuple_(messages.c.thread_id, messages.c.turn).in_(listed[start : start + 400]))
             .where(messages.c.role.in_(("user", "assistant")), threads.c.deleted_at.is_(None))
         )
         rows.update({(row.thread_id, row.turn): row for row in tx.conn.execute(query)})
     return rows
+
+
+_having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
+_COUNT = Prepared(
+    select(func.count().label("count")).select_from(
+        select(turn_terms.c.turn).where(_having).limit(bindparam("most")).subquery()
+    )
+)
+_WHERE = Prepared(
+    select(turn_terms.c.thread_id, turn_terms.c.turn, turn_terms.c.weight)
+    .where(_having)
+    .order_by(turn_terms.c.thread_id, turn_terms.c.turn)
+    .limit(bindparam("most"))
+)

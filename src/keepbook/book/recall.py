@@ -8,7 +8,7 @@ somebody did. For a past instant the same rules read the book as it was.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import func, select
 
@@ -37,14 +37,14 @@ class Hit(Memory):
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A term to look for: the word as asked, its share, how much finding it says."""
+class Wanted(NamedTuple):
+    """A term to look for: the word as asked, its share, how much finding it says; a guessed one is a `typo`."""
 
     term: str
     asked: str
     share: float
     idf: float
+    typo: bool = False
 
 
 Key = TypeVar("Key")
@@ -67,7 +67,7 @@ def rank(
     found: Mapping[Key, Mapping[str, float]], wanted: Sequence[Wanted]
 ) -> list[tuple[Key, float, tuple[str, ...]]]:
     """(id, relevance, reasons) for each candidate, given the weight of every term it has."""
-    whole = sum(want.idf for want in wanted if want.share == 1.0) or sum(want.idf for want in wanted)
+    whole = sum(want.idf for want in wanted if not want.typo) or sum(want.idf for want in wanted)
     ranked = []
     for id, weights in found.items():
         best: dict[str, tuple[float, Wanted]] = {}
@@ -84,8 +84,8 @@ def rank(
 
 
 def _reasons(best: Mapping[str, tuple[float, Wanted]]) -> tuple[str, ...]:
-    exact = [want.term for _, want in best.values() if want.share == 1.0]
-    typos = [f"“{want.asked}” read as “{want.term}”" for _, want in best.values() if want.share != 1.0]
+    exact = [want.term for _, want in best.values() if not want.typo]
+    typos = [f"“{want.asked}” read as “{want.term}”" for _, want in best.values() if want.typo]
     return (*([f"words: {', '.join(exact)}"] if exact else []), *typos)
 
 
@@ -192,7 +192,7 @@ def spelled(asked: Sequence[str], counts: Mapping[str, int], total: int, vocabul
             wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
             continue
         wanted.extend(
-            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total))
+            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
             for close in close_terms(term, vocabulary(term))[:3]
         )
     return wanted

@@ -32,6 +32,7 @@ from keepbook.storage.database import Database, Tx
 from keepbook.storage.tables import memories
 
 LEASE_SECONDS = 180.0
+"""How long a closing may take at least; a model that may take longer gets a longer lease."""
 RETRY_MINUTES = 15.0
 
 
@@ -111,12 +112,19 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str], ask
 
 
 def close(
-    database: Database, owner: str, thread_id: str, preset: Preset, model: Model, *, notice: str | None = None
+    database: Database,
+    owner: str,
+    thread_id: str,
+    preset: Preset,
+    model: Model,
+    *,
+    notice: str | None = None,
+    lease_seconds: float = LEASE_SECONDS,
 ) -> Closed:
     """Close one chat of one owner with one model; raises nothing that a sweep would stumble over."""
     with database.write(owner) as tx:
         now = stamp(database.clock())
-        held = threads.claim(tx, thread_id, now, lease_seconds=LEASE_SECONDS)
+        held = threads.claim(tx, thread_id, now, lease_seconds=lease_seconds)
         if held is None:
             busy = threads.get(tx, thread_id).state == "active"
             return Closed(thread_id, "busy" if busy else "nothing")
@@ -253,6 +261,9 @@ def _failed(database: Database, owner: str, held: Claim, model: Model, error: Mo
     with database.write(owner) as tx:
         now = stamp(database.clock())
         thread: Thread = threads.give_back(tx, held, now, error.message, retry_minutes=RETRY_MINUTES)
+        spent = [int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")]
+        if any(spent):
+            meter.count(tx, now, "extract", model.name, *spent)
     tries = f"{thread.failures} of {threads.MOST_FAILURES} tries"
     again = "it is parked until you open it again" if thread.parked else "it will be tried again"
     return Closed(

@@ -46,7 +46,7 @@ def configure(desk: Desk) -> None:
 def upgrade(desk: Desk) -> None:
     """Bring the database to this version's schema; for PostgreSQL as its administrator."""
     # SQLAlchemy is slow to load, and --help does not need it.
-    from keepbook.storage.database import upgrade as bring_up
+    from keepbook.app import upgrade as bring_up
 
     steps = [] if desk.file is not None else bring_up(desk.place)
     facts = desk.keepbook.facts()  # opening a SQLite book brings it up
@@ -72,11 +72,12 @@ def bench_memory(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller, for a first look.")] = False,
 ) -> None:
-    """Measure remember, block, list and the growth in owners against bare sqlite3."""
+    """Measure remember, block, list and the growth in owners against bare sqlite3; exit code 1 over a bar."""
     # The bench reaches down everywhere and is loaded only when asked for.
     from keepbook.bench.memory import main as run
 
-    run(owners=owners, postgres=postgres, json=desk.as_json, quick=quick)
+    if not run(owners=owners, postgres=postgres, json=desk.as_json, quick=quick):
+        raise typer.Exit(1)
 
 
 def _damage(path: Path, busy_seconds: float) -> list[str]:

@@ -1,27 +1,50 @@
-"""PROVISIONAL by the lead until the real offline model lands: overwrite this file."""
+"""The offline model: every part of a model, made of rules. Always there, costs nothing, needs no key and no network."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, Usage
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Usage
+from keepbook.models.offline import chat, summary
 from keepbook.models.offline.extract import extract
 from keepbook.models.offline.values import Turn
 
+NAME = "offline"
+
 
 class OfflineModel:
-    name = "offline"
+    """It holds nothing, so any thread and any event loop may use it."""
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
-        yield Replied("I am the offline model.", (), Usage())
+    name = NAME
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}>"
+
+    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+        """Answer the last message, calling tools on the way."""
+        return chat.reply(conversation, tools)
 
     async def extract(self, reading: Reading) -> Extraction:
-        found = extract(
-            reading.turns, reading.known, block=reading.block, vocabulary=reading.categories, zone=reading.zone,
-            never=reading.never, summary=reading.summary,
-        )
-        return Extraction(tuple(found), reading.summary or "", self.name)
+        """Read a closing chat by rules."""
+        # Rules take their time over a long chat; other chats go on meanwhile.
+        return await asyncio.to_thread(_extracted, reading)
 
     async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
-        return previous or "", Usage()
+        """The summary of a chat so far: sentences chosen, never invented."""
+        return await asyncio.to_thread(summary.summarise, previous, turns), Usage()
 
     async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
-        return "A chat", Usage()
+        """The keyphrase of the first exchange."""
+        return await asyncio.to_thread(summary.title, turns), Usage()
+
+
+def _extracted(reading: Reading) -> Extraction:
+    candidates = extract(
+        reading.turns,
+        reading.known,
+        block=reading.block,
+        vocabulary=reading.categories,
+        zone=reading.zone,
+        never=reading.never,
+        summary=reading.summary,
+    )
+    return Extraction(tuple(candidates), summary.summarise(reading.summary, reading.turns), NAME)

@@ -38,6 +38,8 @@ class Held(NamedTuple):
     inferred: bool = False
     automatic: bool = False
     """No person's word stands behind it."""
+    fresh: bool = False
+    """Written in this chat."""
 
     @property
     def ref(self) -> str:
@@ -102,5 +104,6 @@ def at_hand(conversation: Conversation, made: Iterable[ToolCall] = ()) -> list[H
         gone = {fold(state["content"]) for state in (before, after) if state.get("content")}
         held = [one for one in held if one.id != event["id"] and fold(one.content) not in gone]
         if after.get("state") == "active":
-            held.append(Held(after["content"], event["id"], after.get("category"), after.get("subject")))
+            category, subject = after.get("category"), after.get("subject")
+            held.append(Held(after["content"], event["id"], category, subject, fresh=True))
     return held

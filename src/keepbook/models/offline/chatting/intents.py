@@ -47,7 +47,7 @@ _OTHER_THINGS = re.compile(
     re.IGNORECASE,
 )
 _MISTAKE = re.compile(
-    r"\b(?:wrong|mistake|meant|mean|correct(?:ion)?|incorrect|never|typo|mistyped|misspoke|not true|false|not|rather)\b",
+    r"\b(?:wrong|mistake|meant|mean|correct(?:ion)?|incorrect|never|typo|mistyped|misspoke|false|not|rather)\b",
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
@@ -67,14 +67,18 @@ def _errand(matter: str) -> bool:
     return not speech.standing_order(matter) and not re.match(r"(?:always|never|not)\b", matter, re.IGNORECASE)
 
 
+def _any(_: str) -> bool:
+    return True
+
+
 _TESTS: dict[str, Callable[[str], bool]] = {
-    "": lambda matter: True,
+    "": _any,
     "own": lambda matter: bool(_OWN.search(matter)),
     "informs": lambda matter: bool(_FINITE.search(matter)) and not re.search(r"^\w+ me\b", matter),
     "standing": _standing,
     "errand": _errand,
     "kept_thing": lambda matter: not _OTHER_THINGS.search(matter) and not dialog.one_off_delete(f"delete {matter}"),
-    "category": lambda matter: True,
+    "category": _any,
     "twofold": lambda matter: not speech.question(matter) and not speech.hypothetical(matter),
 }
 
@@ -99,7 +103,8 @@ def statements(text: str, before: str = "en") -> list[str]:
     """The sentences of a message that tell something, for "remember that" after it."""
     plain = tidy(text[:READ_CHARS])
     tongue = _tongue(plain, before)
-    return [sentence for sentence in sentences(own_words(plain)) if one(sentence, tongue).kind in ("statement", "other")]
+    told = sentences(own_words(plain))
+    return [sentence for sentence in told if one(sentence, tongue).kind in ("statement", "other")]
 
 
 def one(sentence: str, tongue: str) -> Intent:
@@ -129,7 +134,7 @@ def lasting(sentence: str, tongue: str) -> bool:
     """Whether a sentence tells something about the person that will still matter in a later chat."""
     if tongue == "en":
         return facts.weigh(sentence, sentence).kept and not facts.LOOSE_SUBJECT.match(speech.opening(sentence))
-    return tongue in languages.TONGUES and bool(languages.read(sentence, tongue))
+    return bool(languages.read(sentence, tongue))
 
 
 def _phrase(bare: str, asking: bool, tongue: str) -> Intent | None:
@@ -154,6 +159,8 @@ def _intent(phrase: Phrase, bare: str, matter: str, told: dict[str, str | None],
         # "I no longer work at Acme, I'm at Bolt now"
         return Intent("correct", turned[1], turned[0], tongue)
     mistake = kind == "correct" and not _CHANGED.search(matter) and bool(_MISTAKE.search(bare))
+    if phrase.needs == "twofold":
+        kind = "contrast"  # "tea, not coffee" corrects only what the book says
     # "Remember the following:" goes on to the end of what is told.
     whole = bool(told.get("all")) or (kind == "save" and bare[: bare.find(matter)].rstrip().endswith(":"))
     return Intent(kind, matter, old, tongue, whole, mistake)

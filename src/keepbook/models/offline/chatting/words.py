@@ -54,7 +54,7 @@ def words(tongue: str) -> Words:
     slips, asking = filled(told["slips"]), told["asking"]
     return Words(
         phrases,
-        re.compile(slips, re.IGNORECASE),
+        re.compile(f"(?:{slips})+", re.IGNORECASE),
         re.compile(asking, re.IGNORECASE),
         re.compile(told["openers"], re.IGNORECASE),
         told["says"],

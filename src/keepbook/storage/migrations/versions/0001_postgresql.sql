@@ -229,7 +229,7 @@ CREATE TRIGGER erasures_never_truncated BEFORE TRUNCATE ON erasures EXECUTE FUNC
 CREATE FUNCTION keepbook_memories_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id AND link_id IS NULL)
-    OR (NEW.purged_at IS NULL AND NEW.version <> 1)
+    OR (NEW.purged_at IS NULL AND (NEW.version <> 1 OR NEW.last_confirmed_at IS NOT NULL))
     OR (NEW.purged_at IS NOT NULL AND NOT keepbook_erased(NEW.owner, NEW.id))
   THEN
     PERFORM keepbook_refuse('a memory begins with a ledger entry');

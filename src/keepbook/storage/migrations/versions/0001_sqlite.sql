@@ -202,7 +202,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 CREATE TRIGGER memories_begin_in_the_ledger BEFORE INSERT ON memories
 WHEN NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND memory_id = NEW.id AND link_id IS NULL)
   OR EXISTS (SELECT 1 FROM memories WHERE owner = NEW.owner AND id = NEW.id)
-  OR (NEW.purged_at IS NULL AND NEW.version <> 1)
+  OR (NEW.purged_at IS NULL AND (NEW.version <> 1 OR NEW.last_confirmed_at IS NOT NULL))
   OR (NEW.purged_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.id))
 BEGIN SELECT RAISE(ABORT, 'guard: a memory begins with a ledger entry'); END;
 

@@ -1,0 +1,89 @@
+"""The offline model as a chat partner: deterministic, no key, no network, and honest about what it is.
+
+It understands the plain things people say to a memory and calls the real tools, in the words of whichever preset they
+belong to. It pretends nothing: what it finds it quotes with its date, what it does not find or cannot do it says.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+
+from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
+from keepbook.models.offline.chatting import keeping, offers, telling
+from keepbook.models.offline.chatting.intents import Intent, read
+from keepbook.models.offline.chatting.talk import Talk
+
+_PIECE = re.compile(r"(?:\S+\s*){1,3}")
+"""A few words, as they would come from a model that thinks word by word."""
+
+
+async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    """Answer the last message, calling tools on the way."""
+    talk = Talk(conversation, tools)
+    # A tool writes to the database and may wait its turn there; other chats go on meanwhile.
+    text = await asyncio.to_thread(_answer, talk)
+    for call in talk.kit.made:
+        yield Called(call)
+    for piece in _PIECE.findall(text):
+        yield TextDelta(piece)
+    yield Replied(text, tuple(talk.kit.made), Usage())
+
+
+def _answer(talk: Talk) -> str:
+    told = offers.resume(talk)
+    if told is not None:
+        return told
+    said = []
+    for intent in read(talk.text, talk.tongue):
+        talk.tongue = intent.tongue
+        said.append(_act(talk, intent))
+    return "\n".join(dict.fromkeys(said)).strip()
+
+
+def _act(talk: Talk, intent: Intent) -> str:
+    act = _ACTS.get(intent.kind)
+    told = act(talk, intent) if act else None
+    return told if told is not None else _talk(talk, intent)
+
+
+def _talk(talk: Talk, intent: Intent) -> str:
+    """What changes nothing: greetings, thanks, statements, and whatever is beyond plain rules."""
+    plain = {"greet", "thanks", "bye", "help", "remind", "erase"}
+    kind = intent.kind if intent.kind in plain else "other"
+    if intent.kind in ("ack", "yes", "no", "right"):
+        kind = "ack"
+    elif intent.kind == "cancel":
+        kind = "cancelled"
+    elif intent.kind in ("statement", "correct", "contrast", "ended", "confirm"):
+        if offered := offers.offer(talk):
+            return offered
+        kind = "statement" if intent.kind != "correct" else "other"
+    return talk.say(kind, keeps=talk.keeps, **{"try": talk.say("try")}).strip()
+
+
+def _declined(talk: Talk, _: Intent) -> str:
+    return talk.say("declined")
+
+
+_ACTS: dict[str, Callable[[Talk, Intent], str | None]] = {
+    "save": keeping.keep,
+    "save_it": keeping.keep_before,
+    "correct": keeping.mend,
+    "contrast": keeping.mend,
+    "wrong": keeping.wrong,
+    "forget": keeping.forget,
+    "ended": keeping.ended,
+    "decline": keeping.take_back,
+    "undo": keeping.take_back,
+    "aside": _declined,
+    "confirm": keeping.confirm,
+    "right": keeping.confirm,
+    "list": telling.everything,
+    "about": telling.about,
+    "said": telling.about,
+    "ask": telling.answer,
+    "history": telling.history,
+    "performance": telling.performance,
+    "upcoming": telling.upcoming,
+}
+"""What is done about each kind of intent; the others are talk."""

@@ -1,0 +1,184 @@
+"""What is told from the book: everything, a matter, an answer, how it changed, how things stand.
+
+Only what really answers is told, each line with the day it was noted; where nothing does, that is said.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from keepbook.book.words import fold, stem, tokens
+from keepbook.models.offline.chatting import matching
+from keepbook.models.offline.chatting.held import Held, left_out
+from keepbook.models.offline.chatting.intents import Intent, one
+from keepbook.models.offline.chatting.talk import Talk
+
+MOST_LISTED, MOST_TOLD, MOST_ANSWERS, MOST_TURNS = 40, 8, 3, 3
+QUOTE_CHARS = 200
+_PERSONAL = re.compile(
+    r"\b(?:i|i'm|my|me|mine|we|our|us|am|mi|mis|yo|mein\w*|ich|wir|min|mitt|mine|jeg|vi)\b", re.IGNORECASE
+)
+_WHEN = re.compile(r"^\W*(?:since )?(?:when|cuándo|wann|når)\b", re.IGNORECASE)
+_MOMENTS = (("week", 72), ("month", 72), ("tomorrow", 48), ("72", 72), ("48", 48))
+"""How far ahead to look, in hours, by a word of the question."""
+_TELLING = ("statement", "other", "save", "correct", "confirm", "ended")
+"""Intents of a turn that told something."""
+
+
+# --- the book
+
+
+def everything(talk: Talk, intent: Intent) -> str:
+    """All there is, or one category of it."""
+    if not talk.kit.can("list") and not talk.kit.can("recall") and (refused := talk.off()):
+        return refused
+    found = talk.all(_category(talk, intent.matter))
+    if not found:
+        return talk.say("listing_empty") if not intent.matter else talk.say("nothing")
+    lines = [f"- {held.content} ({_when(talk, held)})" for held in found[-MOST_LISTED:]]
+    whole = talk.kit.can("list")
+    more = len(found) - len(lines) + (0 if whole else left_out(talk.conversation.system))
+    ends = [talk.say("listing_more", count=more)] if more else [] if whole else [talk.say("listing_given")]
+    return "\n".join([talk.say("listing"), *lines, *ends])
+
+
+def _category(talk: Talk, matter: str) -> str | None:
+    wanted = {stem(word) for word in tokens(matter)}
+    return next((name for name in talk.kit.categories if stem(name) in wanted), None) if wanted else None
+
+
+def about(talk: Talk, intent: Intent) -> str:
+    """What the book has on a matter, and with `said` also what earlier chats have."""
+    return _about(talk, intent, talk.search(intent.matter))
+
+
+def _about(talk: Talk, intent: Intent, found: Sequence[Held]) -> str:
+    matches = matching.answers(intent.matter, found, least=matching.NEAR)
+    best = [match.held for match in matches if match.score >= matches[0].score - 0.35][:MOST_TOLD]
+    turns = _turns(talk, intent.matter) if intent.kind == "said" else []
+    if not best and not turns:
+        return _blind(talk) or talk.say("nothing")
+    dated = intent.kind == "said" and _WHEN.match(talk.text) and len(best) == 1 and best[0].day
+    told = talk.say("when_one", day=best[0].day, line=best[0].content) if dated else _told(talk, best)
+    return "\n".join(filter(None, [told, *turns]))
+
+
+def answer(talk: Talk, intent: Intent) -> str:
+    """A plain question, answered from the book or not at all."""
+    question = intent.matter
+    found = talk.search(question)
+    matches = matching.answers(question, found)
+    if matches:
+        best = [match.held for match in matches if match.score >= matches[0].score - 0.1]
+        return _told(talk, best[:MOST_ANSWERS])
+    if turns := _turns(talk, question):
+        return "\n".join(turns)
+    near = matching.answers(question, found, least=matching.NEAR)
+    said = [_blind(talk) or talk.say("nothing"), *(talk.say("nearest", line=match.held.content) for match in near[:1])]
+    return " ".join(said if _PERSONAL.search(question) else [*said, talk.say("question")])
+
+
+def history(talk: Talk, intent: Intent) -> str:
+    """How a memory came to say what it says."""
+    found = talk.search(intent.matter)
+    meant = matching.meant(intent.matter, found)
+    if len(meant) != 1 or not talk.kit.can("history"):
+        return _about(talk, intent, found)
+    versions = talk.kit.do("history", memory=meant[0].ref).data["versions"]
+    lines = [f"- {version['content']} ({_span(talk, version)})" for version in versions]
+    return "\n".join([talk.say("history"), *lines])
+
+
+def _span(talk: Talk, version: Mapping[str, Any]) -> str:
+    day, end = version["valid_from"][:10], (version["valid_until"] or "")[:10]
+    return talk.say("until", day=day, end=end) if end else talk.say("since", day=day)
+
+
+def _blind(talk: Talk) -> str | None:
+    """Where there is neither a tool to look with nor a block, nothing found says nothing."""
+    seen = talk.kit.can("recall") or talk.kit.can("list") or talk.all()
+    return None if seen else talk.off()
+
+
+def _told(talk: Talk, found: Sequence[Held]) -> str:
+    if not found:
+        return ""
+    if len(found) == 1:
+        return talk.say("one", line=found[0].content, when=_when(talk, found[0]))
+    return "\n".join([talk.say("many"), *(f"- “{held.content}” ({_when(talk, held)})" for held in found)])
+
+
+def _when(talk: Talk, held: Held) -> str:
+    if held.day is None:
+        return talk.say("fresh" if held.fresh else "undated")
+    return talk.say("past" if not held.current else "inferred" if held.inferred else "noted", day=held.day)
+
+
+def _turns(talk: Talk, matter: str) -> list[str]:
+    """Turns of earlier chats in which the person spoke of it; questions about it are none."""
+    if not talk.kit.can("recall_chats"):
+        return []
+    data = talk.kit.do("recall_chats", query=matter, limit=10).data
+    hits: Iterable[Mapping[str, Any]] = data.get("hits", ()) if isinstance(data, dict) else ()
+    here = {fold(said.text) for said in talk.conversation.said}
+    told = []
+    for hit in hits:
+        text = " ".join(str(hit["text"]).split())
+        if hit.get("role") != "user" or fold(text) in here or one(text, talk.tongue).kind not in _TELLING:
+            continue
+        if matching.answers(matter, [Held(text)], least=matching.ANSWERS):
+            told.append(talk.say("in_chat", day=str(hit["at"])[:10], line=text[:QUOTE_CHARS]))
+    return told[:MOST_TURNS]
+
+
+# --- how things stand
+
+
+def performance(talk: Talk, intent: Intent) -> str:
+    """How a skill or a deployment does, in the words of the tools that know."""
+    kit = talk.kit
+    if kit.has("get_skill_performance"):
+        skills = _named(kit.use("list_my_skills").data) if kit.has("list_my_skills") else {}
+        fits = _fitting(intent.matter, skills)
+        if len(fits) == 1:
+            return kit.use("get_skill_performance", skill_id=fits[0], detail=_detail(talk.text)).text
+        if skills and not kit.has("get_my_deployments"):
+            return talk.say("which_skill", names=", ".join(sorted(skills.values())))
+    if kit.has("get_my_deployments"):
+        return kit.use("get_my_deployments").text
+    found = talk.search(intent.matter) if intent.matter.strip() else []
+    held = [match.held for match in matching.answers(f"my {intent.matter}", found)]
+    return "\n".join(filter(None, [talk.say("no_trading"), _told(talk, held[:MOST_ANSWERS])]))
+
+
+def upcoming(talk: Talk, _: Intent) -> str:
+    if not talk.kit.has("get_upcoming_events"):
+        return talk.say("no_trading")
+    hours = next((hours for word, hours in _MOMENTS if word in talk.text.lower()), 24)
+    return talk.kit.use("get_upcoming_events", lookahead_hours=hours).text
+
+
+def _detail(text: str) -> str:
+    asked = text.lower()
+    return "lessons" if "lesson" in asked else "trades" if re.search(r"\btrades?\b", asked) else "full"
+
+
+def _named(data: Any) -> dict[str, str]:
+    """Id and name of everything in a tool's data that has both, wherever it stands."""
+    if isinstance(data, Mapping):
+        id, name = data.get("id") or data.get("skill_id"), data.get("name") or data.get("title")
+        if isinstance(id, str) and isinstance(name, str):
+            return {id: name}
+        data = data.values()
+    elif isinstance(data, str) or not isinstance(data, Iterable):
+        return {}
+    return {id: name for item in data for id, name in _named(item).items()}
+
+
+def _fitting(matter: str, named: Mapping[str, str]) -> list[str]:
+    """The ids whose names the matter speaks of; all where it names none."""
+    asked = {stem(word) for word in tokens(matter)}
+    fits = [id for id, name in named.items() if asked & {stem(word) for word in tokens(name)}]
+    best = max((len(asked & {stem(word) for word in tokens(named[id])}) for id in fits), default=0)
+    chosen = [id for id in fits if len(asked & {stem(word) for word in tokens(named[id])}) == best]
+    return chosen or list(named)
