@@ -6,7 +6,7 @@ work once, and one owner's failure does not keep the others waiting.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from keepbook.book import due, erase, proposals, threads
@@ -14,7 +14,7 @@ from keepbook.book.book import Book
 from keepbook.book.due import Due
 from keepbook.book.ledger import Origin
 from keepbook.book.when import stamp
-from keepbook.errors import KeepbookError
+from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.storage.database import Database
 
 log = logging.getLogger(__name__)
@@ -40,23 +40,36 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
         due.EXPIRE: _expire,
     }
     for kind, do in work.items():
-        with database.unscoped() as conn:
-            waiting = due.due_by(conn, now, kind)
-        for item in waiting:
+        for item in _waiting(database, now, kind):
             try:
                 if do(open_book(item.owner), item):
                     swept.done[kind] = swept.done.get(kind, 0) + 1
-            except KeepbookError as error:
-                log.warning("sweep %s %s: %s", kind, item.id, error.code)
-                swept.failed.append(f"{kind} {item.id}: {error.code}")
+            except Exception as error:  # noqa: BLE001  whatever it is, the others have done nothing to wait for it
+                code = error.code if isinstance(error, KeepbookError) else type(error).__name__
+                log.warning("sweep %s %s: %s", kind, item.id, code)
+                swept.failed.append(f"{kind} {item.id}: {code}")
     if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
         database.compact()
     return swept
 
 
+def _waiting(database: Database, now: str, kind: str) -> Iterator[Due]:
+    """Page by page, so that what fails and stays due never stands in the way of what comes after it."""
+    last: Due | None = None
+    while True:
+        with database.unscoped() as conn:
+            page = due.due_by(conn, now, kind, after=last)
+        if not page:
+            return
+        yield from page
+        last = page[-1]
+
+
 def _close(book: Book, item: Due) -> bool:
     """A chat that fell silent. One that is not open any more only loses its reminder."""
     closed = book.close_thread(item.id)
+    if closed.status == "failed":
+        raise ModelFailed(closed.notice)
     if closed.status == "nothing":
         _forget(book, item)
     return bool(closed.status == "closed")
@@ -85,7 +98,7 @@ def _purge(book: Book, item: Due) -> bool:
 def _purge_chat(book: Book, item: Due) -> bool:
     with book.writing() as (tx, _):
         due.cancel(tx, due.PURGE_CHAT, item.id)
-        if threads.get(tx, item.id).deleted_at is None:
+        if not threads.in_trash(tx, item.id):
             return False
         threads.remove(tx, item.id)
         tx.compact = False

@@ -67,7 +67,7 @@ def load_settings(**given: Any) -> Settings:
     """The settings in force; `given` are explicit ones, None meaning not given."""
     explicit = {name: value for name, value in given.items() if value is not None}
     path = Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
-    from_file = _read(path) if path.is_file() else {}
+    from_file = _read(path)
     # The file ranks below the environment, which pydantic would put below arguments.
     in_environment = {name for name in Settings.model_fields if f"KEEPBOOK_{name.upper()}" in os.environ}
     below = {name: value for name, value in from_file.items() if name not in in_environment}
@@ -81,7 +81,7 @@ def load_settings(**given: Any) -> Settings:
 
 
 def _with_usual_keys(settings: Settings) -> Settings:
-    """The providers' own variables count, but only for the providers themselves: a key never goes to another address."""
+    """The providers' own variables count for the providers themselves: a key never goes to another address."""
     usual = {}
     for provider in ("openai", "anthropic"):
         key = os.environ.get(f"{provider.upper()}_API_KEY")
@@ -94,5 +94,7 @@ def _with_usual_keys(settings: Settings) -> Settings:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Invalid(f"cannot read {path}: {error}", field="config") from None

@@ -106,6 +106,8 @@ FORGERIES: dict[str, tuple[int, list[str]]] = {
     "an entry that is gone": (MOVE, ["DELETE FROM ledger WHERE {own} AND seq = 3"]),
     "the first entry that is gone": (OSLO, ["DELETE FROM ledger WHERE {own} AND seq = 1"]),
     "a blanked entry": (CONFIRM, [entry(CONFIRM, "before = NULL, after = NULL, salt = NULL")]),
+    "words in a blank entry": (SECRET, [entry(SECRET, "after = 'null'")]),
+    "words in the entry of a purge": (PURGE, [entry(PURGE, "before = 'null'")]),
     "a blanked text": (TEA, [said("tea", "content", "NULL")]),
     "a blanked memory": (
         TEA,

@@ -329,6 +329,15 @@ def test_an_edge_at_midnight_is_a_day() -> None:
     assert paper.edge(NOON) == "18 Nov 2026 13:00"
 
 
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_the_ends_of_time_can_be_shown(here: Run, zone: str) -> None:
+    here("remember", "Loves her sister", "--since", "0001-01-01T00:00Z", "--until", "9999-12-31T23:59:59.999999Z")
+    for line in (["list"], ["show", "sister"], ["history", "sister"]):
+        ran = here(*line, "--zone", zone)
+        assert ran.code == 0, ran.err
+        assert "9999" in ran.out
+
+
 def _version(number: int, **more: Any) -> Version:
     at = NOON + timedelta(days=number)
     given: dict[str, Any] = {

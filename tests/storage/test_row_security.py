@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from psycopg import errors, sql
-from sqlalchemy import Integer, Text
+from sqlalchemy import Integer, LargeBinary, Text
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.settings import Settings
@@ -96,7 +96,7 @@ def made_up_row(table: str) -> dict[str, Any]:
         for check in column.constraints
         if (match := re.match(r"(\w+) IN \('(\w+)'", str(getattr(check, "sqltext", ""))))
     }
-    kinds = {Integer: 1, Text: "ROWROW01"}
+    kinds = {Integer: 1, Text: "ROWROW01", LargeBinary: b"row"}
     return {column.name: listed.get(column.name) or kinds.get(type(column.type), 0.5) for column in known.c}
 
 

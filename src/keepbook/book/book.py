@@ -58,10 +58,10 @@ class Presets:
 
     def __init__(self, load: Any, chosen: str | None) -> None:
         self._load = load
-        self._chosen = chosen
+        self.chosen = chosen
 
     def of(self, tx: Tx, asked: str | None = None) -> Preset:
-        preset: Preset = self._load(asked or self._chosen or owners.preset_name(tx) or "general")
+        preset: Preset = self._load(asked or self.chosen or owners.preset_name(tx) or "general")
         return preset
 
 
@@ -328,8 +328,7 @@ class Book:
         session = clean_line(session, "session", 1, 200)
         with self._database.read(self.owner) as tx:
             kept = injections.stored(tx, session)
-            if kept is not None and preset is None:
-                preset = kept.preset
+            preset = preset or self._presets.chosen or (kept and kept.preset)
             if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
                 return str(kept.block)
         with self.writing(preset) as (tx, chosen):

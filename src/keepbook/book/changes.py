@@ -19,7 +19,7 @@ from keepbook.book.limits import (
     clean_optional,
     clean_share,
 )
-from keepbook.book.memories import AUTOMATIC, REASONS, State, Written, shaped, to_state
+from keepbook.book.memories import AUTOMATIC, REASONS, Memory, State, Written, shaped, to_state
 from keepbook.book.similar import find_alike
 from keepbook.book.when import instant
 from keepbook.book.writing import TEXT_FIELDS, Change, Text, change_of, new_id
@@ -51,6 +51,18 @@ def check_period(valid_from: str, valid_until: str | None) -> None:
 
 def chosen_confidence(origin: Origin, asked: str | None) -> str:
     return "inferred" if origin.source in AUTOMATIC else clean_confidence(asked or "asserted")
+
+
+def refuse_similar(similar: Sequence[Memory]) -> None:
+    """Where a preset asks first: better the present memory updated than a second one beside it."""
+    if similar:
+        shown = "; ".join(f"{memory.id} {memory.content}" for memory in similar)
+        raise Conflict(
+            f"something like it is already kept: {shown}. "
+            "Update that one, or repeat with force if this is another fact",
+            code="similar",
+            similar=similar,
+        )
 
 
 def says_the_same(row: Any, text: Text) -> bool:
@@ -116,14 +128,8 @@ def remember(
     if same is not None:
         return _repeat(Change(tx, origin, preset, "remember", at, same.id, same, to_state(same)), text)
     similar = tuple(shaped(row, at, preset) for row in alike)
-    if similar and preset.consent == "ask" and not force:
-        shown = "; ".join(f"{memory.id} {memory.content}" for memory in similar)
-        raise Conflict(
-            f"something like it is already kept: {shown}. "
-            "Update that one, or repeat with force if this is another fact",
-            code="similar",
-            similar=similar,
-        )
+    if preset.consent == "ask" and not force:
+        refuse_similar(similar)
     _make_owner(tx, at)
     return replace(Change(tx, origin, preset, "remember", at, new_id()).to(state, text), similar=similar)
 

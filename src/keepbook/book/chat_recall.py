@@ -29,13 +29,13 @@ POSTINGS = 2000
 """So many entries of the index choose the candidates, those of the rarest words first."""
 FINALISTS = 200
 """So many candidates are looked at closely, with the common words and with who speaks."""
-BEFORE, AFTER = (0.6, 0.4), (0.5, 0.3)
+BEFORE, AFTER = (0.6, 0.4), (0.55, 0.3)
 """What a word counts that was said one turn before and two, one turn after and two."""
-ASKED_BEFORE = 0.15
+ASKED_BEFORE = 0.2
 """What it counts more when the turn before was a question: this one may be its answer."""
 NAME_SHARE = 0.5
 """A name in the question says more about who speaks than about the words they used."""
-SPOKEN = 2.6
+SPOKEN = 2.2
 """How much more a turn counts that is spoken by whom the question names."""
 SUBSTANCE = 1.5
 """A turn of n words that say something counts n / (n + this): a greeting answers little."""
@@ -116,9 +116,8 @@ def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[T
             key = (thread_id, turn - step)
             if weight * share > get(key, 0.0):
                 spread[key] = weight * share
-        for step, share in enumerate(BEFORE, 1):
-            if step == 1 and (thread_id, turn) in asks:
-                share += ASKED_BEFORE
+        first = BEFORE[0] + (ASKED_BEFORE if (thread_id, turn) in asks else 0.0)
+        for step, share in enumerate((first, *BEFORE[1:]), 1):
             key = (thread_id, turn + step)
             if weight * share > get(key, 0.0):
                 spread[key] = weight * share

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 
 from keepbook.book.limits import clean_line
-from keepbook.book.words import terms
+from keepbook.book.words import query_terms, stem, tokens
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import choices
@@ -30,8 +30,8 @@ class Choices:
 
 def touches(text: str, topics: Sequence[str]) -> str | None:
     """The first topic, named never to be remembered, that a text is about."""
-    said = set(terms(text))
-    return next((topic for topic in topics if (words := set(terms(topic))) and words <= said), None)
+    said = set(map(stem, tokens(text)))
+    return next((topic for topic in topics if (words := set(query_terms(topic))) and words <= said), None)
 
 
 # Operations
@@ -41,6 +41,8 @@ def choose(
     tx: Tx, *, memory: bool | None = None, never: Sequence[str] | None = None, tier: str | None = None
 ) -> Choices:
     """Change what is given; the rest stays."""
+    if memory is not None and not isinstance(memory, bool):
+        raise Invalid(f"memory is true or false, not {memory!r}", field="memory")
     if tier is not None and tier not in TIERS:
         raise Invalid(f"tier is one of {', '.join(TIERS)}, not {tier!r}", field="tier")
     given: dict[str, Any] = {"memory": memory, "tier": tier}

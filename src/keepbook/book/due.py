@@ -6,7 +6,7 @@ anyone, and then works in one owner's scope. The work itself is decided there: a
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, tuple_
 
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import due
@@ -32,7 +32,10 @@ def cancel(tx: Tx, work: str, id: str) -> None:
     tx.conn.execute(delete(due).where(due.c.owner == tx.owner, due.c.work == work, due.c.id == id))
 
 
-def due_by(conn: Connection, now: str, work: str, limit: int = 500) -> list[Due]:
-    """What is due, the longest waiting first; a job asks without an owner's scope."""
+def due_by(conn: Connection, now: str, work: str, *, after: Due | None = None, limit: int = 500) -> list[Due]:
+    """What is due, the longest waiting first; a job asks without an owner's scope, page by page."""
     query = select(due.c.owner, due.c.work, due.c.id, due.c.at).where(due.c.work == work, due.c.at <= now)
-    return [Due._make(row) for row in conn.execute(query.order_by(due.c.at, due.c.owner, due.c.id).limit(limit))]
+    order = tuple_(due.c.at, due.c.owner, due.c.id)
+    if after is not None:
+        query = query.where(order > tuple_(after.at, after.owner, after.id))
+    return [Due._make(row) for row in conn.execute(query.order_by(*order.clauses).limit(limit))]

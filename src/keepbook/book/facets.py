@@ -133,7 +133,7 @@ class Chats:
 
     def restore(self, thread_id: str) -> Thread:
         with self._book.writing() as (tx, _):
-            return threads.restore(tx, thread_id)
+            return threads.restore(tx, thread_id, close_after_hours=self._book.close_after_hours)
 
     def learned(self, thread_id: str) -> Sequence[str]:
         """Ids of the memories that came out of a chat."""

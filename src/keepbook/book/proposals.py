@@ -73,6 +73,8 @@ def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str) -> Written
     """The person says yes: from here on it is their own word."""
     waiting = _waiting(tx, id)
     told: dict[str, Any] = {"thread_id": waiting.thread_id, "turn_ids": waiting.turn_ids}
+    # The chat may have had another preset than the one in force here.
+    category = waiting.category if not preset.categories or waiting.category in preset.categories else None
     if waiting.op == "forget" and waiting.memory_id is not None:
         written = changes.forget(tx, origin, preset, waiting.memory_id, "user_corrected")
     elif waiting.op == "update" and waiting.memory_id is not None:
@@ -81,7 +83,7 @@ def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str) -> Written
         )
     else:
         written = changes.remember(
-            tx, origin, preset, waiting.content, category=waiting.category, subject=waiting.subject,
+            tx, origin, preset, waiting.content, category=category, subject=waiting.subject,
             valid_from=waiting.valid_from, force=True, **told,
         )  # fmt: skip
     _decide(tx, id, "accepted", now)

@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
 
 from keepbook.book import due
 from keepbook.book.chat_index import put_turn, take_turns
@@ -22,13 +22,14 @@ from keepbook.book.when import parse_stamp, stamp
 from keepbook.book.writing import new_id
 from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import injections, messages, notes, threads, versions
+from keepbook.storage.tables import injections, memories, messages, notes, threads, versions
 
 TRASH_DAYS = 30
 ARCHIVE_DAYS = 30
 MOST_FAILURES = 5
 ROLES = ("user", "assistant", "tool", "system")
 MESSAGE_LIMIT = 200_000
+TITLE_LIMIT = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,13 @@ class Claim:
     turns: tuple[Message, ...]
 
 
+class TakenBack(NamedTuple):
+    """What came out of a chat and was undone, forgotten or deleted since. Erased, it has no content any more."""
+
+    content: str | None
+    turn_ids: frozenset[str]
+
+
 # Rules
 
 
@@ -119,7 +127,7 @@ def start(
             select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)
         ).first()
         if found is not None:
-            return to_thread(found)
+            return _as_private(to_thread(found), incognito)
     row = {
         "owner": tx.owner, "id": new_id(), "session": session, "agent": clean_optional(agent, "agent", 200),
         "preset": preset, "state": "active", "incognito": int(incognito), "tier": chosen(tx).tier, "mode": mode,
@@ -128,6 +136,15 @@ def start(
     }  # fmt: skip
     tx.conn.execute(insert(threads), row)
     return get(tx, str(row["id"]))
+
+
+def _as_private(thread: Thread, incognito: bool) -> Thread:
+    if incognito and not thread.incognito:
+        raise Conflict(
+            f"session {thread.session!r} began as a chat that is remembered; use another session for an incognito one",
+            code="not_incognito",
+        )
+    return thread
 
 
 def add(
@@ -170,7 +187,7 @@ def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
     thread = get(tx, thread_id)
     if by != "person" and thread.titled_by == "person":
         return thread
-    return _set(tx, thread_id, title=clean_line(title, "title", 1, 120), titled_by=by)
+    return _set(tx, thread_id, title=clean_line(title, "title", 1, TITLE_LIMIT), titled_by=by)
 
 
 def archive(tx: Tx, thread_id: str) -> Thread:
@@ -188,19 +205,26 @@ def trash(tx: Tx, thread_id: str, now: str) -> Thread:
     return _set(tx, thread_id, deleted_at=now)
 
 
-def restore(tx: Tx, thread_id: str) -> Thread:
-    get(tx, thread_id)
+def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0) -> Thread:
+    thread = get(tx, thread_id)
     due.cancel(tx, due.PURGE_CHAT, thread_id)
+    if thread.state == "active" and thread.turns and not thread.parked:
+        # A sweep that met it in the trash has dropped the reminder.
+        due.remind(tx, due.CLOSE, thread_id, later(stamp(thread.touched_at), hours=close_after_hours))
     return _set(tx, thread_id, deleted_at=None)
 
 
 def remove(tx: Tx, thread_id: str) -> None:
-    """Really remove a chat: messages, index, block snapshot. Notes keep their text and lose the way back."""
+    """Really remove a chat: messages and index. Notes keep their text and lose the way back.
+
+    The block it was given is part of the record of what was shown, which only erasing a memory in it changes.
+    """
     get(tx, thread_id)
     take_turns(tx, thread_id)
     for table, column in ((messages, "thread_id"), (threads, "id")):
         tx.conn.execute(delete(table).where(table.c.owner == tx.owner, table.c[column] == thread_id))
-    tx.conn.execute(update(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id).values(turn=None))
+    kept = update(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id)
+    tx.conn.execute(kept.values(thread_id=None, turn=None))
     for work in (due.CLOSE, due.ARCHIVE, due.PURGE_CHAT):
         due.cancel(tx, work, thread_id)
     tx.compact = True
@@ -219,13 +243,15 @@ def claim(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | 
     return Claim(thread, token, tuple(said(tx, thread_id, after=thread.extracted_through)))
 
 
-def still_mine(tx: Tx, held: Claim, now: str) -> bool:
-    """Whether the lease holds and the watermark has not moved: the condition of writing a closing."""
-    row = _row(tx, held.thread.id)
+def still_mine(tx: Tx, held: Claim) -> bool:
+    """Whether nobody took the lease over and the watermark has not moved: the condition of writing a closing.
+
+    A lease that ran out and that nobody took is still held: a slow model would else be asked for ever in vain.
+    """
+    row = _find(tx, held.thread.id)
     return bool(
-        row.closing_by == held.token
-        and row.closing_until is not None
-        and row.closing_until > now
+        row is not None
+        and row.closing_by == held.token
         and row.extracted_through == held.thread.extracted_through
         and row.deleted_at is None
     )
@@ -236,20 +262,21 @@ def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
     through = held.thread.turns
     row = _row(tx, held.thread.id)
     newer = row.turns > through
+    erased = held.thread.summary is not None and row.summary is None  # with a memory, while the model was reading
     if not newer:
         due.cancel(tx, due.CLOSE, held.thread.id)
         due.remind(tx, due.ARCHIVE, held.thread.id, later(now, days=ARCHIVE_DAYS))
     return _set(
-        tx, held.thread.id, extracted_through=through, summary=summary or row.summary,
+        tx, held.thread.id, extracted_through=through, summary=None if erased else summary or row.summary,
         state="active" if newer else "idle", closing_until=None, closing_by=None, failures=0, failure=None,
     )  # fmt: skip
 
 
-def give_back(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: float) -> Thread:
+def give_back(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: float) -> Thread | None:
     """Closing failed: the chat is as it was, to be tried again; after five failures it is parked."""
-    row = _row(tx, held.thread.id)
-    if row.closing_by != held.token:
-        return to_thread(row)
+    row = _find(tx, held.thread.id)
+    if row is None or row.closing_by != held.token:
+        return None
     failures = row.failures + 1
     if failures >= MOST_FAILURES:
         due.cancel(tx, due.CLOSE, held.thread.id)
@@ -269,11 +296,20 @@ def get(tx: Tx, thread_id: str) -> Thread:
     return to_thread(_row(tx, thread_id))
 
 
+def _find(tx: Tx, thread_id: str) -> Any:
+    return tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.id == thread_id)).first()
+
+
 def _row(tx: Tx, thread_id: str) -> Any:
-    row = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.id == thread_id)).first()
+    row = _find(tx, thread_id)
     if row is None:
         raise NotFound(f"there is no chat {thread_id!r} in this book", field="thread")
     return row
+
+
+def in_trash(tx: Tx, thread_id: str) -> bool:
+    row = _find(tx, thread_id)
+    return row is not None and row.deleted_at is not None
 
 
 def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
@@ -304,11 +340,33 @@ def block_of(tx: Tx, thread: Thread) -> str | None:
 
 
 def learned_from(tx: Tx, thread_id: str) -> list[str]:
-    """Ids of the memories of which a version came out of this chat."""
-    query = select(versions.c.memory_id).where(
-        versions.c.owner == tx.owner, versions.c.thread_id == thread_id, versions.c.content.isnot(None)
+    """Ids of the memories of which a version came out of this chat, as far as they are not deleted."""
+    query = (
+        select(versions.c.memory_id)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id)
+        .where(memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
     )
     return sorted(set(tx.conn.execute(query).scalars()))
+
+
+def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
+    """What this chat gave and the person (or the agent, when told to) has removed again."""
+    gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
+    back = versions.alias()
+    undone = exists().where(
+        back.c.owner == versions.c.owner,
+        back.c.memory_id == versions.c.memory_id,
+        back.c.version > versions.c.version,
+        back.c.restored_from < versions.c.version,
+    )
+    query = (
+        select(versions.c.content, versions.c.turn_ids)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, or_(gone, undone))
+        .order_by(versions.c.memory_id, versions.c.version)
+    )
+    return [TakenBack(row.content, frozenset(json.loads(row.turn_ids))) for row in tx.conn.execute(query)]
 
 
 def being_closed(tx: Tx, now: str) -> int:

@@ -13,6 +13,7 @@ from keepbook.book import threads
 from keepbook.book.book import Book
 from keepbook.book.facets import Chat
 from keepbook.book.threads import Message, Thread
+from keepbook.errors import Conflict, Invalid, ModelFailed
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
 from keepbook.models.model import Conversation, Event, Replied, Toolbox, Usage
@@ -50,21 +51,39 @@ class Talk:
 
     async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Event | Notice | Kept]:
         """Say something; the reply comes in pieces."""
+        if not text.strip():
+            raise Invalid("say something: the message is empty", field="text")
         await self._wait_for_closing()
         spoken = await asyncio.to_thread(self.chat.add, "user", text, hidden=hidden)
+        async for event in self._answer(spoken):
+            yield event
+
+    async def again(self) -> AsyncIterator[Event | Notice | Kept]:
+        """Answer the person's last message, where a model failed to: it is not said twice for that."""
+        messages = await asyncio.to_thread(self.chat.messages)
+        if not messages or messages[-1].role != "user":
+            raise Conflict("the last message of this chat has its answer", code="answered")
+        async for event in self._answer(messages[-1]):
+            yield event
+
+    async def _answer(self, spoken: Message) -> AsyncIterator[Event | Notice | Kept]:
         thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)
         async for notice in self._compress(thread, system, toolbox):
             yield notice
-        thread = await asyncio.to_thread(lambda: self.chat.thread)
-        said = plan(
-            await asyncio.to_thread(self.chat.messages), compressed_through=thread.compressed_through,
-            summary=thread.compressed, budget=self._budget,
-        ).said  # fmt: skip
-        async for event in self._models.chat.reply(Conversation(system, said), toolbox):
-            yield event
-            if isinstance(event, Replied):
-                message = await asyncio.to_thread(self._store, event)
-                yield Kept(message, await self._title())
+        through, summary = _compressed(await asyncio.to_thread(lambda: self.chat.thread))
+        messages = await asyncio.to_thread(self.chat.messages)
+        said = plan(messages, compressed_through=through, summary=summary, budget=self._budget).said
+        try:
+            async for event in self._models.chat.reply(Conversation(system, said), toolbox):
+                yield event
+                if isinstance(event, Replied):
+                    message = await asyncio.to_thread(self._store, event)
+                    yield Kept(message, await self._title())
+        except ModelFailed as error:
+            spent = [int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")]
+            if any(spent):
+                await self._count("chat", self._models.chat.name, Usage(*spent))
+            raise
 
     def _set_table(self, spoken: Message) -> tuple[Thread, Toolbox | None, str]:
         """What the whole chat is given: its tools, and a system prompt that stays the same."""
@@ -79,8 +98,7 @@ class Talk:
     async def _compress(self, thread: Thread, system: str, toolbox: Toolbox | None) -> AsyncIterator[Notice]:
         """Past the budget, older turns are summarised once for what is sent; the stored ones stay."""
         messages = await asyncio.to_thread(self.chat.messages)
-        lost = thread.compressed_through > 0 and thread.compressed is None  # its text was erased with a memory
-        through, summary = (0, None) if lost else (thread.compressed_through, thread.compressed)
+        through, summary = _compressed(thread)
         tools = toolbox.schemas("openai") if toolbox else []
         found = plan(
             messages,
@@ -116,7 +134,11 @@ class Talk:
         made = await self._models.title(turns, over_cap=await self._over_cap())
         await self._count("title", made.made_by, made.usage)
         by = "rules" if made.made_by == self._models.offline.name else "model"
-        renamed = await asyncio.to_thread(lambda: self.book.threads.rename(self.chat.id, made.text, by=by))
+        title = made.text[: threads.TITLE_LIMIT]
+        try:
+            renamed = await asyncio.to_thread(lambda: self.book.threads.rename(self.chat.id, title, by=by))
+        except Invalid:  # a model's odd answer is not worth the turn that it was to name
+            return None
         return renamed.title
 
     async def _count(self, operation: str, model: str, usage: Usage) -> None:
@@ -135,6 +157,11 @@ class Talk:
     def _begins_beside_a_closing(self) -> bool:
         with self.book.reading() as (tx, _, now):
             return threads.get(tx, self.chat.id).turns == 0 and threads.being_closed(tx, now) > 0
+
+
+def _compressed(thread: Thread) -> tuple[int, str | None]:
+    """How far what is sent is a summary, and which one: from the start again where it was erased with a memory."""
+    return (0, None) if thread.compressed is None else (thread.compressed_through, thread.compressed)
 
 
 def over_cap(book: Book, monthly_tokens: int | None) -> bool:

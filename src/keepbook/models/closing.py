@@ -10,23 +10,26 @@ nothing. So a chat is read to its end or not at all, whoever crashes and however
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from keepbook.book import changes, choices, meter, owners, proposals, threads
 from keepbook.book.ledger import Origin
+from keepbook.book.limits import clean_line, clean_optional
 from keepbook.book.memories import IS_ACTIVE, WHOLE, is_protected, to_state
 from keepbook.book.proposals import alike
 from keepbook.book.secrets import find_secrets
-from keepbook.book.threads import Claim, Message, Thread
-from keepbook.book.when import parse_stamp, stamp
-from keepbook.book.words import fold
-from keepbook.errors import KeepbookError, ModelFailed
+from keepbook.book.threads import Claim, Message, TakenBack
+from keepbook.book.when import instant, parse_stamp, stamp
+from keepbook.book.words import fold, tokens
+from keepbook.errors import KeepbookError
 from keepbook.models.model import Extraction, Model, Reading
-from keepbook.models.offline.values import Candidate, Known, Turn
+from keepbook.models.offline import dialog, reconcile
+from keepbook.models.offline.values import Candidate, Known, Op, Turn
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.tables import memories
@@ -34,6 +37,12 @@ from keepbook.storage.tables import memories
 LEASE_SECONDS = 180.0
 """How long a closing may take at least; a model that may take longer gets a longer lease."""
 RETRY_MINUTES = 15.0
+TAKEN_BACK = 0.5
+"""From which share of its words on a candidate says again what was taken back."""
+_HELD_BACK: dict[str | None, Op] = {"conflicts with what you said yourself": "update", "asked to forget": "forget"}
+"""Why the offline reader itself holds back a change of the person's own word, and what the change would be."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,44 +77,70 @@ class _Kept:
 # Rules
 
 
-def strip_injected(turns: Sequence[Turn], block: str | None) -> tuple[Turn, ...]:
-    """Take out of the person's turns whatever merely repeats what the prompt said, so it is not learned again."""
-    lines = {
-        fold(re.sub(r"^- (?:\[[^\]]*\] )*", "", line)) for line in (block or "").splitlines() if line.startswith("- ")
-    }
-    if not lines:
-        return tuple(turns)
-    stripped = []
-    for turn in turns:
-        kept = [
-            line for line in turn.text.splitlines() if fold(re.sub(r"^[-*>\s]*(?:\[[^\]]*\] )*", "", line)) not in lines
-        ]
-        stripped.append(Turn(turn.id, turn.role, "\n".join(kept), turn.at, turn.speaker))
-    return tuple(stripped)
+def strip_injected(turns: Sequence[Turn], *given: str | None) -> tuple[Turn, ...]:
+    """Take out of what was said whatever merely repeats what the prompt gave (the block, hidden context), so that it
+    is not learned again."""
+    lines = {_bare(line) for text in given for line in (text or "").splitlines()} - {""}
+    return tuple(
+        replace(turn, text="\n".join(line for line in turn.text.splitlines() if _bare(line) not in lines))
+        for turn in turns
+    )
 
 
-def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str], asked_by: set[str]) -> str | None:
+def _bare(line: str) -> str:
+    """What a line says, without the marks that a block (or whoever quotes it) puts around it."""
+    return fold(re.sub(r"^[-*>\s]*(?:\[[^\]]*\] )*|\s*\(inferred\)\s*$", "", line)).rstrip(".!")
+
+
+def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> str | None:
     """Why a candidate may not be kept, whatever the model thought; None if it may be looked at further."""
     if candidate.op not in ("add", "update", "forget"):
         return candidate.reason or "not worth keeping"
-    turns = {str(turn) for turn in candidate.turn_ids}
-    if not turns or not turns & asked_by:
+    evidence = [turn.text for turn in _evidence(candidate, reading)]
+    if not evidence:
         return "no turn of the person says it"
     known = {memory.id: memory for memory in reading.known}
     if candidate.op != "add" and candidate.target not in known:
         return "it names a memory that was not shown"
     if candidate.op == "forget":
-        return None
-    if find_secrets(candidate.content):
+        asked = any(dialog.FORGET.search(text) or dialog.DECLINE.search(text) for text in evidence)
+        return None if asked else "the person did not ask to forget it"
+    told = f"{candidate.subject or ''} {candidate.content}"
+    if find_secrets(told):
         return "it holds a secret"
-    if (topic := choices.touches(candidate.content, reading.never)) is not None:
+    if (topic := choices.touches(told, reading.never)) is not None:
         return f"the person never wants {topic!r} remembered"
     if any(alike(candidate.content, text) for text in declined):
         return "the person declined it"
-    same = [memory for memory in reading.known if alike(memory.content, candidate.content)]
-    if any(memory.id != candidate.target or candidate.op == "add" for memory in same):
-        return "it is known already"
-    return None
+    return "it is known already" if _is_known(candidate, reading) else None
+
+
+def _evidence(candidate: Candidate, reading: Reading) -> list[Turn]:
+    """The turns of the person that a candidate names and that say something of their own."""
+    named = {str(turn) for turn in candidate.turn_ids}
+    return [turn for turn in reading.turns if turn.role == "user" and turn.text.strip() and str(turn.id) in named]
+
+
+def _is_known(candidate: Candidate, reading: Reading) -> bool:
+    """Whether the book says it. A line of the block that the book has no more was taken out of it meanwhile."""
+    for memory in reading.known:
+        if memory.id == candidate.target and candidate.op == "update":
+            if tokens(memory.content) == tokens(candidate.content):
+                return True
+        elif alike(memory.content, candidate.content):
+            return True
+    shown = (line for line in (reading.block or "").splitlines() if line.startswith("- "))
+    return candidate.op == "add" and any(alike(_bare(line), candidate.content) for line in shown)
+
+
+def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
+    """Whether the same turns gave the same thing before, and it was undone, forgotten or deleted."""
+    turns = {str(turn) for turn in candidate.turn_ids}
+    return any(
+        bool(turns & one.turn_ids)
+        and (one.content is None or reconcile.overlap(candidate.content, one.content) >= TAKEN_BACK)
+        for one in gone
+    )
 
 
 # Operations
@@ -126,35 +161,44 @@ def close(
         now = stamp(database.clock())
         held = threads.claim(tx, thread_id, now, lease_seconds=lease_seconds)
         if held is None:
-            busy = threads.get(tx, thread_id).state == "active"
-            return Closed(thread_id, "busy" if busy else "nothing")
-        reading, declined = _reading(tx, held, preset, now)
+            thread = threads.get(tx, thread_id)
+            return Closed(thread_id, "busy" if thread.state == "active" and thread.deleted_at is None else "nothing")
+        reading = _reading(tx, held, preset, now)
         if reading is None:
-            thread = threads.finish(tx, held, now, summary=None)
-            return Closed(thread_id, "closed" if thread.state == "idle" else "open")
+            threads.finish(tx, held, now, summary=None)
+            return Closed(thread_id, "closed")
     try:
         extraction = run(model.extract(reading))
-    except ModelFailed as error:
+        return _kept(database, owner, held, preset, reading, extraction, notice)
+    except Exception as error:  # noqa: BLE001  whatever broke, the chat is given back and nobody else waits for it
         return _failed(database, owner, held, model, error)
+
+
+def _kept(
+    database: Database, owner: str, held: Claim, preset: Preset, reading: Reading, extraction: Extraction,
+    notice: str | None,
+) -> Closed:  # fmt: skip
     with database.write(owner) as tx:
         now = stamp(database.clock())
-        if not threads.still_mine(tx, held, now):
-            return Closed(thread_id, "busy")
-        kept = _keep(tx, held, preset, reading, extraction, declined, now)
-        thread = threads.finish(tx, held, now, summary=extraction.summary)
         meter.count(tx, now, "extract", extraction.made_by, extraction.usage.tokens_in, extraction.usage.tokens_out)
+        if not threads.still_mine(tx, held):
+            return Closed(held.thread.id, "busy")
+        kept = _keep(tx, held, preset, reading, extraction, now)
+        thread = threads.finish(tx, held, now, summary=extraction.summary)
     status = "closed" if thread.state == "idle" else "open"
-    return Closed(
-        thread_id, status, tuple(kept.written), tuple(kept.proposed), tuple(kept.skipped), extraction.made_by, notice
-    )
+    found = tuple(kept.written), tuple(kept.proposed), tuple(kept.skipped)
+    return Closed(held.thread.id, status, *found, extraction.made_by, notice)
 
 
-def judge(reading: Reading, extraction: Extraction, declined: Sequence[str] = ()) -> list[tuple[Candidate, str | None]]:
+def judge(
+    reading: Reading, extraction: Extraction, declined: Sequence[str] = (), gone: Sequence[TakenBack] = ()
+) -> list[tuple[Candidate, str | None]]:
     """Each candidate with the reason it would be skipped for, or None: what a dry run shows."""
-    people = {str(turn.id) for turn in reading.turns if turn.role == "user"}
     judged: list[tuple[Candidate, str | None]] = []
     for candidate in extraction.candidates:
-        why = refusal(candidate, reading, declined, people)
+        why = refusal(candidate, reading, declined)
+        if why is None and candidate.op != "forget" and was_taken_back(candidate, gone):
+            why = "it was taken back"
         earlier = [one.content for one, skipped in judged if skipped is None and one.op == "add"]
         if why is None and candidate.op == "add" and any(alike(candidate.content, text) for text in earlier):
             why = "it was found twice"
@@ -162,17 +206,15 @@ def judge(reading: Reading, extraction: Extraction, declined: Sequence[str] = ()
     return judged
 
 
-def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> tuple[Reading | None, list[str]]:
+def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
     """What the extractor is shown, or nothing where there is nothing to learn or no wish to."""
     chosen = choices.chosen(tx)
-    people = [message for message in held.turns if message.role == "user"]
-    if held.thread.incognito or not chosen.memory or not people:
-        return None, []
+    spoken = [message for message in held.turns if message.role in ("user", "assistant")]
+    if held.thread.incognito or not chosen.memory or not any(message.role == "user" for message in spoken):
+        return None
     block = threads.block_of(tx, held.thread)
     return Reading(
-        turns=strip_injected(
-            [_turn(message) for message in held.turns if message.role in ("user", "assistant")], block
-        ),
+        turns=strip_injected([_turn(message) for message in spoken], block, *(message.hidden for message in spoken)),
         known=known_memories(tx),
         categories=preset.categories,
         zone=owners.zone_name(tx),
@@ -180,7 +222,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> tuple[Reading | N
         summary=held.thread.summary,
         block=block,
         never=chosen.never,
-    ), proposals.declined(tx)
+    )
 
 
 def _turn(message: Message) -> Turn:
@@ -204,12 +246,15 @@ def known_memories(tx: Tx) -> tuple[Known, ...]:
     )
 
 
-def _keep(
-    tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Extraction, declined: Sequence[str], now: str
-) -> _Kept:
+def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Extraction, now: str) -> _Kept:
+    """Judge once more by how the book stands now: while the model read, the person may have gone on."""
     origin = Origin("extractor", "close", held.thread.id, source="extracted")
-    kept = _Kept()
-    for candidate, why in judge(reading, extraction, declined):
+    kept, chosen = _Kept(), choices.chosen(tx)
+    if not chosen.memory:
+        return kept
+    reading = replace(reading, known=known_memories(tx), never=chosen.never)
+    gone = threads.taken_back(tx, held.thread.id)
+    for candidate, why in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
         if why is not None:
             kept.skipped.append(Skipped(candidate.op, candidate.content, why))
             continue
@@ -220,20 +265,39 @@ def _keep(
     return kept
 
 
+def _with_held_back(extraction: Extraction, reading: Reading) -> Extraction:
+    """What a reader left out for the sake of the person's own word is for the person to see."""
+    protected = {memory.id for memory in reading.known if memory.protected}
+    return replace(
+        extraction,
+        candidates=tuple(
+            replace(one, op=_HELD_BACK[one.reason])
+            if one.op == "skip" and one.target in protected and one.reason in _HELD_BACK
+            else one
+            for one in extraction.candidates
+        ),
+    )
+
+
 def _keep_one(
     tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str, kept: _Kept
 ) -> None:
     target = next((memory for memory in reading.known if memory.id == candidate.target), None)
-    protected = target is not None and target.protected
     category = candidate.category if not preset.categories or candidate.category in preset.categories else None
-    turn_ids = tuple(str(turn) for turn in candidate.turn_ids)
+    shown = {str(turn.id) for turn in reading.turns}
+    turn_ids = tuple(turn for turn in map(str, candidate.turn_ids) if turn in shown)
     told: dict[str, Any] = {"score": min(1.0, max(0.0, candidate.score)), "made_by": made_by, "turn_ids": turn_ids}
+    told["valid_from"] = instant(candidate.valid_from, field="valid_from")
+    subject = clean_optional(candidate.subject, "subject", 200)
+    protected = target is not None and target.protected
     if protected or (preset.on_close == "propose" and candidate.op != "forget"):
-        reason = f"your own word says: {target.content}" if protected and target is not None else candidate.reason
+        content = candidate.content or (target.content if target is not None else "")
         proposal = proposals.propose(
             tx, now, nature="conflict" if protected else "proposal", op=candidate.op, memory_id=candidate.target,
-            category=category, subject=candidate.subject, valid_from=candidate.valid_from, reason=reason,
-            content=candidate.content, thread_id=origin.thread_id, **told,
+            content=clean_line(content, "content", preset.content_min, preset.content_max), category=category,
+            subject=subject, thread_id=origin.thread_id,
+            reason=f"your own word says: {target.content}" if protected and target is not None else candidate.reason,
+            **told,
         )  # fmt: skip
         if proposal is not None:
             kept.proposed.append(proposal.id)
@@ -243,32 +307,36 @@ def _keep_one(
     if candidate.op == "forget" and candidate.target is not None:
         written = changes.forget(tx, origin, preset, candidate.target, "agent_forget")
     elif candidate.op == "update" and candidate.target is not None:
-        written = changes.update(
-            tx, origin, preset, candidate.target, candidate.content, valid_from=candidate.valid_from, **told
-        )
+        written = changes.update(tx, origin, preset, candidate.target, candidate.content, **told)
     else:
         written = changes.remember(
-            tx, origin, preset, candidate.content, category=category, subject=candidate.subject,
-            valid_from=candidate.valid_from, force=True, **told,
-        )  # fmt: skip
+            tx, origin, preset, candidate.content, category=category, subject=subject, force=True, **told
+        )
     if written.event is None:
         kept.skipped.append(Skipped(candidate.op, candidate.content, "it is known already"))
     else:
         kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
 
 
-def _failed(database: Database, owner: str, held: Claim, model: Model, error: ModelFailed) -> Closed:
+def _failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> Closed:
+    """The chat is as it was; what the try has cost is counted all the same."""
+    why = error.message if isinstance(error, KeepbookError) else f"{type(error).__name__} in {model.name}"
+    cost = error.details if isinstance(error, KeepbookError) else {}
+    if not isinstance(error, KeepbookError):
+        log.error("closing %s: %s", held.thread.id, why)  # the kind only: an error of a library may quote the chat
+    spent = [int(cost.get(name, 0)) for name in ("tokens_in", "tokens_out")]
     with database.write(owner) as tx:
         now = stamp(database.clock())
-        thread: Thread = threads.give_back(tx, held, now, error.message, retry_minutes=RETRY_MINUTES)
-        spent = [int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")]
         if any(spent):
             meter.count(tx, now, "extract", model.name, *spent)
+        thread = threads.give_back(tx, held, now, why, retry_minutes=RETRY_MINUTES)
+    if thread is None:
+        return Closed(held.thread.id, "busy")
     tries = f"{thread.failures} of {threads.MOST_FAILURES} tries"
     again = "it is parked until you open it again" if thread.parked else "it will be tried again"
     return Closed(
         held.thread.id, "failed", made_by=model.name,
-        notice=f"this chat could not be read for memories ({error.message}, {tries}); nothing is lost; {again}",
+        notice=f"this chat could not be read for memories ({why}, {tries}); nothing is lost; {again}",
     )  # fmt: skip
 
 

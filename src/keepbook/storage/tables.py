@@ -16,6 +16,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -372,8 +373,37 @@ due = _table(
 )
 Index("due_by_time", due.c.at, due.c.owner)
 
+# What memories and turns mean, in the space of one embedder: `part` is a memory's version or a chat's turn, `nth`
+# counts what was put in. Only what is active has one, as with words; spaces are never compared with each other.
+vectors = _table(
+    "vectors",
+    _owner(),
+    Column("space", Word, nullable=False),
+    Column("kind", Word, _one_of("kind", "memory", "turn"), nullable=False),
+    Column("item", Word, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("owner", "space", "kind", "item", "part"),
+)
+Index("vectors_by_number", vectors.c.owner, vectors.c.space, vectors.c.kind, vectors.c.nth)
+
+# How far a space is filled: vectors put in and taken out so far, by which a cache knows that it is behind, and the
+# ledger entry through which memories have theirs.
+vector_spaces = _table(
+    "vector_spaces",
+    _owner(),
+    Column("space", Word, nullable=False),
+    Column("added", Integer, nullable=False),
+    Column("removed", Integer, nullable=False),
+    Column("through", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "space"),
+)
+
 # What belongs to one owner, children first: the order in which it can be erased.
 OWNED = (
+    vectors,
+    vector_spaces,
     turn_terms,
     messages,
     threads,

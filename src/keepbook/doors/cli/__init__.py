@@ -16,7 +16,20 @@ from typing import Any
 
 import typer
 
-from keepbook.doors.cli import audit, desk, doctor, health, moving, quickstart, reading, writing
+from keepbook.doors.cli import (
+    audit,
+    chats,
+    chatting,
+    desk,
+    doctor,
+    extracting,
+    health,
+    jobs,
+    moving,
+    quickstart,
+    reading,
+    writing,
+)
 from keepbook.doors.cli.paper import visible
 from keepbook.errors import Conflict, KeepbookError, NotFound
 
@@ -28,7 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 desk.global_options(app, root=True)
-for part in (quickstart, doctor, writing, reading, moving, audit, health):
+for part in (quickstart, doctor, writing, reading, chatting, chats, extracting, moving, audit, health, jobs):
     part.register(app)
 
 # What typer raises for a line it cannot read: it names only the leaves of that tree in public.
@@ -39,6 +52,10 @@ _NEXT = {
     "ref": "; `keepbook list` shows what there is",
     "event": "; `keepbook ledger` lists the entries",
     "link_id": "; `keepbook show MEMORY` lists its links",
+    "thread": "; `keepbook threads list` shows what there is",
+    "turn": "; `keepbook threads show CHAT` numbers its turns",
+    "note": "; `keepbook notes list` shows what there is",
+    "proposal": "; `keepbook proposals list` shows what waits",
 }
 """Where to look when the book has no such thing; the engine does not know the commands of this door."""
 

@@ -23,6 +23,8 @@ def register(app: typer.Typer) -> None:
     command(database, "check", check)
     bench = group(app, "bench", panel=CARE, words="Measure Keepbook on this machine.")
     command(bench, "memory", bench_memory)
+    command(bench, "extraction", bench_extraction)
+    command(bench, "recall", bench_recall)
 
 
 def verify(desk: Desk) -> None:
@@ -33,14 +35,31 @@ def verify(desk: Desk) -> None:
         raise typer.Exit(1)
 
 
-def configure(desk: Desk) -> None:
-    """Set the owner's own preset (--preset) and time zone (--zone)."""
-    given = desk.given
-    if given.preset is None and given.zone is None:
-        raise Invalid("say what to set: --preset NAME, --zone ZONE, or both", field="preset")
-    desk.book.configure(preset=given.preset, zone=given.zone)
-    answer = {"owner": desk.book.owner, "preset": given.preset, "zone": given.zone}
-    desk.answer({name: value for name, value in answer.items() if value is not None}, _configured)
+def configure(
+    desk: Desk,
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="on|off", help="off: no chat reads or writes memory.")
+    ] = None,
+    never: Annotated[
+        list[str] | None,
+        typer.Option("--never", metavar="TOPIC", help="Never remember this; may be repeated; '' clears the list."),
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="How to be talked to: beginner, intermediate or advanced.")
+    ] = None,
+) -> None:
+    """Set the owner's own choices: --preset, --zone, --memory, --never, --tier."""
+    if memory not in (None, "on", "off"):
+        raise Invalid(f"memory is on or off, not {memory!r}", field="memory")
+    topics = [topic for topic in never if topic] if never else None
+    told = {"preset": desk.given.preset, "zone": desk.given.zone, "memory": memory, "never": topics, "tier": tier}
+    answer = {name: value for name, value in told.items() if value is not None}
+    if not answer:
+        raise Invalid("say what to set: --preset, --zone, --memory, --never or --tier", field="preset")
+    with desk.book.transaction() as book:
+        book.configure(preset=desk.given.preset, zone=desk.given.zone)
+        book.choose(memory=None if memory is None else memory == "on", never=topics, tier=tier)
+    desk.answer({"owner": desk.book.owner, **answer}, _configured)
 
 
 def upgrade(desk: Desk) -> None:
@@ -80,6 +99,45 @@ def bench_memory(
         raise typer.Exit(1)
 
 
+def bench_extraction(
+    desk: Desk,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where the predictions go.", show_default=False)],
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="Chats, one a line.")
+    ] = "../shared/data/extraction-dev.jsonl",
+) -> None:
+    """Run the offline extractor over a file of chats and write what it would do, for the scorer."""
+    # See bench_memory.
+    from keepbook.bench.extraction import predict
+
+    _there(data)
+    try:
+        chats = predict(data, out)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Invalid(f"{data} is not a file of chats for this bench: {error!r}", field="data") from None
+    desk.answer({"chats": chats, "out": out}, _predicted)
+
+
+def bench_recall(
+    desk: Desk,
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="Conversations with questions and their evidence.")
+    ] = "../shared/data/locomo10.json",
+    scale: Annotated[bool, typer.Option("--scale", help="Measure the growth from 1,000 to 100,000 too.")] = False,
+) -> None:
+    """Measure how well and how fast recall finds what answers."""
+    # See bench_memory.
+    from keepbook.bench.recall import main as run
+
+    _there(data)
+    run(data, desk.as_json, scale)
+
+
+def _there(data: str) -> None:
+    if not Path(data).is_file():
+        raise NotFound(f"there is no file {data}; name the data with --data FILE", field="data")
+
+
 def _damage(path: Path, busy_seconds: float) -> list[str]:
     """What SQLite finds wrong with its own pages and keys."""
     with closing(sqlite3.connect(path, timeout=busy_seconds)) as connection:
@@ -100,9 +158,15 @@ def _verified(paper: Paper, result: "Verification") -> None:
     paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
 
 
-def _configured(paper: Paper, answer: dict[str, str]) -> None:
-    chosen = ", ".join(f"{name} {answer[name]}" for name in ("preset", "zone") if name in answer)
-    paper.put(ink(f"Set for {answer['owner']}: {chosen}."))
+def _configured(paper: Paper, answer: dict[str, Any]) -> None:
+    chosen = [f"{name} {value}" for name, value in answer.items() if name not in ("owner", "never")]
+    if "never" in answer:
+        chosen.append(f"never remember {', '.join(answer['never'])}" if answer["never"] else "no topic is left out")
+    paper.put(ink(f"Set for {answer['owner']}: {', '.join(chosen)}."))
+
+
+def _predicted(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put(f"Read {count(answer['chats'], 'chat')}; what would be kept is in ", ink(answer["out"]), ".")
 
 
 def _upgraded(paper: Paper, answer: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 
+from keepbook.book.secrets import find_secrets
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
 from keepbook.models.offline.chatting import keeping, offers, telling
 from keepbook.models.offline.chatting.intents import Intent, read
@@ -37,7 +38,7 @@ def _answer(talk: Talk) -> str:
     for intent in read(talk.text, talk.tongue):
         talk.tongue = intent.tongue
         said.append(_act(talk, intent))
-    return "\n".join(dict.fromkeys(said)).strip()
+    return keeping.say_all(said)
 
 
 def _act(talk: Talk, intent: Intent) -> str:
@@ -48,16 +49,18 @@ def _act(talk: Talk, intent: Intent) -> str:
 
 def _talk(talk: Talk, intent: Intent) -> str:
     """What changes nothing: greetings, thanks, statements, and whatever is beyond plain rules."""
+    if find_secrets(talk.text):
+        return keeping.secret(talk)
     plain = {"greet", "thanks", "bye", "help", "remind", "erase"}
     kind = intent.kind if intent.kind in plain else "other"
-    if intent.kind in ("ack", "yes", "no", "right"):
+    if intent.kind in ("ack", "yes", "right"):
         kind = "ack"
-    elif intent.kind == "cancel":
+    elif intent.kind in ("cancel", "no"):
         kind = "cancelled"
     elif intent.kind in ("statement", "correct", "contrast", "ended", "confirm"):
         if offered := offers.offer(talk):
             return offered
-        kind = "statement" if intent.kind != "correct" else "other"
+        kind = "other" if intent.kind == "correct" else "understood" if talk.kit.quiet else "statement"
     return talk.say(kind, keeps=talk.keeps, **{"try": talk.say("try")}).strip()
 
 

@@ -234,6 +234,9 @@ BEGIN
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
   DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
+    SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
+  DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
   UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
     WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
 END;
@@ -241,6 +244,8 @@ END;
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
+  DELETE FROM vectors WHERE owner = NEW.owner;
+  DELETE FROM vector_spaces WHERE owner = NEW.owner;
   DELETE FROM turn_terms WHERE owner = NEW.owner;
   DELETE FROM messages WHERE owner = NEW.owner;
   DELETE FROM threads WHERE owner = NEW.owner;

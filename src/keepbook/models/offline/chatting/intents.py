@@ -59,7 +59,8 @@ _TURN = re.compile(r",\s*(?:but |and |now )*(?=(?:i|i'm|we|we're|it's)\b)", re.I
 
 def _standing(matter: str) -> bool:
     """Of the person, or an order to us: "from now on rates will rise" is neither."""
-    return not speech.question(matter) and (bool(_OWN.search(matter)) or speech.standing_order(f"always {matter}"))
+    ordered = speech.standing_order(matter) or speech.one_off(matter)
+    return not speech.question(matter) and (bool(_OWN.search(matter)) or ordered)
 
 
 def _errand(matter: str) -> bool:

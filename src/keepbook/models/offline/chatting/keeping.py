@@ -31,7 +31,7 @@ _ALL = re.compile(r"\b(?:all|both|everything|each|todo|todos|ambos|alles|beide|a
 def keep(talk: Talk, intent: Intent) -> str:
     if refused := talk.off():
         return refused
-    return _say_all(keep_fact(talk, fact, intent.matter) for fact in _facts(talk, intent.matter)) or secret(talk)
+    return say_all(keep_fact(talk, fact, intent.matter) for fact in _facts(talk, intent.matter)) or secret(talk)
 
 
 def keep_before(talk: Talk, _: Intent) -> str:
@@ -41,7 +41,7 @@ def keep_before(talk: Talk, _: Intent) -> str:
     told = statements(talk.previous.text, talk.tongue) if talk.previous else []
     if not told:
         return talk.say("matter_end")
-    return _say_all(keep(talk, Intent("save", one, tongue=talk.tongue)) for one in told)
+    return say_all(keep(talk, Intent("save", one, tongue=talk.tongue)) for one in told)
 
 
 def _facts(talk: Talk, matter: str) -> list[Fact]:
@@ -126,8 +126,8 @@ def mend(talk: Talk, intent: Intent) -> str | None:
     if find_secrets(matter):
         return secret(talk)
     if talk.tongue == "en" and facts.ruled_out(matter, matter) in _UNSURE - ({"bare number"} if old else set()):
-        return None if not (matching.fragment(matter) and talk.quoted()) else _mend_value(talk, intent)
-    if matching.fragment(matter):
+        return None if not (matching.fragment(matter, talk.tongue) and talk.quoted()) else _mend_value(talk, intent)
+    if matching.fragment(matter, talk.tongue):
         return _mend_value(talk, intent)
     content = reworded(matter, talk.tongue)
     targets = _narrowed(talk, matching.corrected(content, old, talk.search(f"{old} {content}")))
@@ -176,7 +176,7 @@ def forget(talk: Talk, intent: Intent) -> str:
     if refused := talk.off():
         return refused
     targets = matching.meant(intent.matter, talk.search(intent.matter))
-    if not targets and talk.kit.quiet:
+    if not targets and talk.kit.quiet and " " in reworded(intent.matter, talk.tongue):
         return _forget_unseen(talk, intent)
     if not targets:
         return talk.say("missing", matter=intent.matter)
@@ -188,7 +188,7 @@ def forget(talk: Talk, intent: Intent) -> str:
 def forget_these(talk: Talk, targets: Sequence[Held]) -> str:
     if not talk.kit.can("forget"):
         return "\n".join(talk.say("cannot_forget", line=held.content, id=held.id or "–") for held in targets)
-    return _say_all(_forget_one(talk, held) for held in targets)
+    return say_all(_forget_one(talk, held) for held in targets)
 
 
 def _forget_one(talk: Talk, held: Held) -> str:
@@ -201,7 +201,8 @@ def _forget_one(talk: Talk, held: Held) -> str:
 
 
 def _forget_unseen(talk: Talk, intent: Intent) -> str:
-    """Where nothing can be looked up, the tool may still know what is meant: it takes a piece of the text."""
+    """Where nothing can be looked up, the tool may still know what is meant: it takes a piece of the text. One word
+    would be too small a piece: "cat" is also in a certificate."""
     answer = talk.kit.do("forget", memory=reworded(intent.matter, talk.tongue), reason="user_deleted")
     if answer.error == "ambiguous":
         return _which(talk, "which_forget", [Held(one["content"], one["id"]) for one in answer.data["candidates"]])
@@ -229,33 +230,29 @@ def ended(talk: Talk, intent: Intent) -> str | None:
 
 
 def take_back(talk: Talk, intent: Intent) -> str:
-    """Undo what our last message wrote, if it wrote something."""
-    said = (
-        _say_all(_reverted(talk, call.memory_event) for call in talk.last.calls if call.memory_event)
-        if talk.last
-        else ""
-    )
-    if not said:
-        return talk.off() or talk.say("nothing_back" if intent.kind == "undo" else "declined")
-    return said
+    """Undo what our last message wrote; "don't remember that" means only what it kept."""
+    written = [call.memory_event for call in talk.last.calls if call.memory_event] if talk.last else []
+    events = [event for event in written if intent.kind == "undo" or event["op"] in ("remember", "update")]
+    said = say_all(_reverted(talk, event) for event in reversed(events))
+    return said or talk.off() or talk.say("nothing_back" if intent.kind == "undo" else "declined")
 
 
 def _reverted(talk: Talk, event: dict[str, Any]) -> str:
     before, after = event.get("before") or {}, event.get("after") or {}
     held = Held(after.get("content", ""), event["id"])
     match event["op"]:
-        case "remember" if talk.kit.can("forget"):
-            said = forget_these(talk, [held])
-            return said if talk.kit.made[-1].memory_event is None else talk.say("taken_back", line=_bare(held.content))
         case "remember":
-            return forget_these(talk, [held])
+            said = forget_these(talk, [held])
         case "update":
-            change(talk, held, before["content"], mistake=True)
+            said = change(talk, held, before["content"], mistake=True)
         case "forget":
-            save(talk, Fact(before["content"], before.get("category"), before.get("subject")), force=True)
+            said = why(save(talk, Fact(before["content"], before.get("category"), before.get("subject")), force=True))
         case _:
             return ""
-    return talk.say("back", line=_bare(before["content"]))
+    if not (talk.kit.made and talk.kit.made[-1].memory_event):
+        return said
+    gone = event["op"] == "remember"
+    return talk.say("taken_back" if gone else "back", line=_bare(held.content if gone else before["content"]))
 
 
 # --- confirming
@@ -279,7 +276,7 @@ def confirm(talk: Talk, intent: Intent) -> str | None:
 
 
 def confirm_these(talk: Talk, targets: Sequence[Held]) -> str:
-    return _say_all(_confirm_one(talk, held) for held in targets)
+    return say_all(_confirm_one(talk, held) for held in targets)
 
 
 def _confirm_one(talk: Talk, held: Held) -> str:
@@ -314,5 +311,7 @@ def _bare(content: str) -> str:
     return content.rstrip(" .")
 
 
-def _say_all(said: Iterable[str]) -> str:
-    return "\n".join(dict.fromkeys(line for line in said if line))
+def say_all(said: Iterable[str]) -> str:
+    """Every line once, and what asks last: only there is a question found again."""
+    lines = dict.fromkeys(line for line in said if line)
+    return "\n".join(sorted(lines, key=lambda line: line.endswith("?")))

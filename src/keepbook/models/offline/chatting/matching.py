@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from keepbook.book.words import STOP_WORDS, fold, near_duplicate, numbers, polarity, stem, tokens
-from keepbook.models.offline import dialog, reconcile
+from keepbook.models.offline import dialog, languages, reconcile
 from keepbook.models.offline import words_en as w
 from keepbook.models.offline.chatting.held import Held
 from keepbook.models.offline.rewrite import line
@@ -42,8 +42,8 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, text.split()))
 
 
-_SAME = [
-    _stems(group)
+_GROUPS = [
+    (group.split(), _stems(group))
     for group in (
         "job work works employer profession occupation career employed",
         "live lives home address reside based moved",
@@ -62,9 +62,9 @@ _SAME = [
         "allergic allergy allergies",
     )
 ]
-"""Words that stand for each other."""
+"""Words that stand for each other, and their stems."""
 _KINDS = {
-    kind: _stems(words)
+    kind: (words.split(), _stems(words))
     for kinds, words in (
         ("pet animal", "dog cat puppy kitten horse pony rabbit parrot hamster"),
         ("kid child children", "son daughter twins boys girls"),
@@ -123,9 +123,10 @@ def asked_words(text: str) -> list[str]:
 def search_words(text: str) -> str:
     """The same with their groups, for a search that knows words only."""
     asked = asked_words(text)
-    groups = [word for group in _SAME if group & set(asked) for word in sorted(group)]
-    kinds = [word for kind in asked if kind in _KINDS for word in sorted(_KINDS[kind])]
-    return " ".join(dict.fromkeys([*tokens(text), *groups, *kinds])) or text
+    groups = [word for group, stems in _GROUPS if stems & set(asked) for word in group]
+    kinds = [word for kind in asked if kind in _KINDS for word in _KINDS[kind][0]]
+    content = [word for word in tokens(text) if word not in STOP_WORDS]
+    return " ".join(dict.fromkeys([*content, *groups, *kinds])) or text
 
 
 def whom(text: str) -> frozenset[str]:
@@ -136,7 +137,7 @@ def whom(text: str) -> frozenset[str]:
 
 
 def _grouped(word: str) -> str:
-    return next((min(group) for group in _SAME if word in group), word)
+    return next((min(stems) for _, stems in _GROUPS if word in stems), word)
 
 
 def speaks_to(word: str, held: Held) -> float:
@@ -144,9 +145,9 @@ def speaks_to(word: str, held: Held) -> float:
     said = {stem(each) for each in tokens(f"{held.content} {held.subject or ''} {held.category or ''}")}
     if word in said or (word in _SORTS and re.search(_SORTS[word], held.content)):
         return 1.0
-    if any(word in group and group & said for group in _SAME):
+    if any(word in stems and stems & said for _, stems in _GROUPS):
         return _SYNONYM
-    return _OF_KIND if _KINDS.get(word, frozenset()) & said else 0.0
+    return _OF_KIND if word in _KINDS and _KINDS[word][1] & said else 0.0
 
 
 # --- answers and targets
@@ -274,6 +275,11 @@ def with_value(content: str, new: str, old: str = "") -> str | None:
     return f"{tail['head']}{new}" if tail else None
 
 
-def fragment(matter: str) -> bool:
+def fragment(matter: str, tongue: str = "en") -> bool:
     """No sentence of its own: a value that belongs into a line."""
+    if tongue != "en":
+        return len(matter.split()) <= 3 and not languages.read(matter, tongue)
+    subject = re.match(r"(?:my|our)\b", matter, re.IGNORECASE) and len(matter.split()) > 3
+    if subject or _LED.match(matter):
+        return False
     return bool(_POINTS.match(matter)) or (dialog.fragment(matter) and len(matter.split()) <= 6)

