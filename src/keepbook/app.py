@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from keepbook.book.book import Book, Presets
+from keepbook.book.book import Book
 from keepbook.book.facets import Chat
+from keepbook.book.in_force import Presets
 from keepbook.book.ledger import Origin
 from keepbook.errors import Invalid
 from keepbook.jobs import Swept, sweep
@@ -22,6 +23,7 @@ from keepbook.storage.database import Clock, Database
 from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
+    from keepbook.book.vectors import Meaning
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
     from keepbook.models.closing import Closed
@@ -47,6 +49,7 @@ class Keepbook:
         preset: str | None = None,
         clock: Clock = utc_now,
         settings: Settings | None = None,
+        embedder: str | None = None,
     ) -> None:
         self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
         place = str(db) if db is not None else self.settings.db
@@ -56,13 +59,36 @@ class Keepbook:
             load(chosen)
         self._presets = Presets(load, chosen)
         self._database = Database(place, clock, busy_seconds=self.settings.busy_seconds)
+        self._embedder: str = getattr(self.settings, "embedder", "none") if embedder is None else embedder
 
     def book(self, owner: str, *, by: str = "person", door: str = "python") -> Book:
         """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's."""
         if by not in ("person", "agent"):
             raise Invalid(f"by is 'person' or 'agent', not {by!r}", field="by")
-        hours = self.settings.close_after_hours
-        return Book(self._database, owner, Origin(by, door), self._presets, closer=self._close, close_after_hours=hours)
+        return Book(
+            self._database,
+            owner,
+            Origin(by, door),
+            self._presets,
+            closer=self._close,
+            close_after_hours=self.settings.close_after_hours,
+            meaning=self.meaning,
+        )
+
+    @cached_property
+    def meaning(self) -> "Meaning | None":
+        """The embedder at work, where the settings name one; without it recall goes by words alone."""
+        if self._embedder == "none":
+            return None
+        # Loaded where there is one: words alone need none of it.
+        from keepbook.book.vectors import Meaning
+        from keepbook.models.embedders import choose_embedder
+
+        key = self.settings.openai_key
+        chosen = choose_embedder(
+            self._embedder, base_url=self.settings.openai_base_url, key=key.get_secret_value() if key else None
+        )
+        return None if chosen is None else Meaning(self._database, chosen)
 
     def tools(
         self,
@@ -127,6 +153,8 @@ class Keepbook:
         return self._database.backend.facts()
 
     def close(self) -> None:
+        if (meaning := self.__dict__.get("meaning")) is not None:
+            meaning.close()
         self._database.close()
 
     def __enter__(self) -> Self:

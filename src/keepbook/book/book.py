@@ -4,7 +4,7 @@ Thin on purpose: each method opens the owner's transaction, names who acts, and 
 does the work. Methods called inside `with book.transaction():` are kept together or not at all.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,6 +20,7 @@ from keepbook.book.chat_recall import ChatHit
 from keepbook.book.choices import Choices
 from keepbook.book.erase import Receipt, due_for_purge, erase, purge
 from keepbook.book.facets import Chat, Chats, Closer, Journal, Review, Spending
+from keepbook.book.in_force import Presets
 from keepbook.book.ledger import Origin
 from keepbook.book.limits import clean_line
 from keepbook.book.links import Link
@@ -38,6 +39,7 @@ from keepbook.book.memories import (
 )
 from keepbook.book.recall import Hit, recall, recall_past
 from keepbook.book.transfer import Imported, altered, export_lines, import_lines
+from keepbook.book.vectors import Meaning
 from keepbook.book.verify import Verification, verify
 from keepbook.book.when import instant, stamp
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
@@ -53,18 +55,6 @@ class Detailed(Memory):
     links: tuple[Link, ...]
 
 
-class Presets:
-    """Which preset is in force: the call's, else the installation's, else the owner's own, else `general`."""
-
-    def __init__(self, load: Any, chosen: str | None) -> None:
-        self._load = load
-        self.chosen = chosen
-
-    def of(self, tx: Tx, asked: str | None = None) -> Preset:
-        preset: Preset = self._load(asked or self.chosen or owners.preset_name(tx) or "general")
-        return preset
-
-
 class Book:
     """One owner's memory. Get one from `Keepbook.book(owner)`."""
 
@@ -77,10 +67,12 @@ class Book:
         *,
         closer: Closer | None = None,
         close_after_hours: float = 6.0,
+        meaning: Meaning | None = None,
     ) -> None:
         self.owner = owners.clean_owner(owner)
         self.origin = origin
         self.close_after_hours = close_after_hours
+        self.meaning = meaning
         self._database = database
         self._presets = presets
         self._closer = closer
@@ -102,13 +94,15 @@ class Book:
             return self._presets.of(tx, asked)
 
     def _copied(self, origin: Origin, presets: Presets) -> "Book":
-        hours = self.close_after_hours
-        return Book(self._database, self.owner, origin, presets, closer=self._closer, close_after_hours=hours)
+        return Book(
+            self._database, self.owner, origin, presets, closer=self._closer,
+            close_after_hours=self.close_after_hours, meaning=self.meaning,
+        )  # fmt: skip
 
     @contextmanager
     def transaction(self) -> Iterator["Book"]:
         """Writes inside are kept together when the block ends, and not at all when it raises."""
-        with self._database.write(self.owner):
+        with self.writing():
             yield self
 
     # Writing
@@ -294,7 +288,7 @@ class Book:
         """The memories that answer a question, best first, each with its reasons."""
         with self.reading() as (tx, preset, now):
             if known is None and valid is None:
-                return recall(tx, preset, now, query, limit=limit, category=category, scope=scope)
+                return recall(tx, preset, now, query, limit=limit, category=category, scope=scope, meaning=self.meaning)
             past = self._instants(known, valid, now)
             return recall_past(tx, preset, *past, query, limit=limit, category=category, scope=scope)
 
@@ -402,6 +396,10 @@ class Book:
     def spending(self) -> Spending:
         return Spending(self)
 
+    def reindex(self, progress: Callable[[int], None] | None = None) -> int:
+        """Embed now what waits for the embedder in force; it goes on where it was stopped. Answers how many."""
+        return 0 if self.meaning is None else self.meaning.fill(self.owner, progress)
+
     def recall_chats(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
         """The turns of earlier chats that answer a question, best first."""
         return self.threads.recall(query, limit)
@@ -439,6 +437,8 @@ class Book:
     def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
         with self._database.write(self.owner) as tx:
             yield tx, self._presets.of(tx, preset)
+        if self.meaning is not None:
+            self.meaning.nudge(self.owner)
 
     @contextmanager
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:

@@ -124,7 +124,7 @@ def remember(
         created_at=at,
         edited_at=at,
     )
-    same, alike = find_alike(tx, text.content, state.category, state.subject)
+    same, alike = find_alike(tx, text.content, state.category, state.subject, state.scope)
     if same is not None:
         return _repeat(Change(tx, origin, preset, "remember", at, same.id, same, to_state(same)), text)
     similar = tuple(shaped(row, at, preset) for row in alike)

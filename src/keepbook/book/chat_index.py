@@ -7,7 +7,7 @@ by the role: `~user`, `~assistant`.
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from keepbook.book.index import Said, term_weights
+from keepbook.book.index import Said, take_vectors, term_weights
 from keepbook.book.timehints import day_terms
 from keepbook.book.words import STOP_WORDS, tokens
 from keepbook.storage.database import Tx
@@ -47,6 +47,7 @@ def put_turn(tx: Tx, thread_id: str, turn: int, text: str, incognito: bool) -> N
 
 def take_turns(tx: Tx, thread_id: str) -> None:
     tx.conn.execute(delete(turn_terms).where(turn_terms.c.owner == tx.owner, turn_terms.c.thread_id == thread_id))
+    take_vectors(tx, "turn", thread_id)
 
 
 # Queries

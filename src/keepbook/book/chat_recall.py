@@ -17,8 +17,10 @@ from sqlalchemy import and_, bindparam, func, select, tuple_
 from keepbook.book.chat_index import ASKS, SAYS, SPEAKER
 from keepbook.book.recall import Wanted, check_query, idf, spelled
 from keepbook.book.timehints import DAY, asked_days
+from keepbook.book.vectors import TURN, Meaning
 from keepbook.book.when import parse_stamp
 from keepbook.book.words import query_terms, stem, tokens
+from keepbook.errors import ModelFailed
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import messages, threads, turn_terms
@@ -37,8 +39,14 @@ NAME_SHARE = 0.5
 """A name in the question says more about who speaks than about the words they used."""
 SPOKEN = 2.2
 """How much more a turn counts that is spoken by whom the question names."""
-SUBSTANCE = 1.5
+SUBSTANCE = 1.0
 """A turn of n words that say something counts n / (n + this): a greeting answers little."""
+
+ALIKE = 1.25
+"""What the likeness of meaning counts against the words, both from 0 to 1."""
+LIKE, NOT_ALIKE = 0.3, (0.0, 0.0)
+SPOKEN_ALIKE = 1.6
+"""As `SPOKEN`, where meaning counts too: the question was put in the speaker's mouth already."""
 
 Turn = tuple[str, int]
 
@@ -107,6 +115,15 @@ _TALKING_TO_IT = re.compile(
 )
 
 
+def in_first_person(question: str, names: Collection[str]) -> str:
+    """The question as the named speaker would put it: what people say of themselves has no name in it."""
+    for name in names:
+        said = rf"(?:the )?{re.escape(name)}"
+        question = re.sub(rf"\b{said}(?:'s|’s)", "my", question, flags=re.IGNORECASE)
+        question = re.sub(rf"\b{said}\b", "I", question, flags=re.IGNORECASE)
+    return question
+
+
 def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[Turn, float]:
     """One term's value at each turn: what was said there, or next door and damped, whichever is more."""
     spread = dict(own)
@@ -160,7 +177,10 @@ def marked(text: str, wanted: Sequence[str], around: int = 80) -> str:
 
 def _why(key: Turn, asked: Asked, own: Mapping[str, Mapping[Turn, float]], values: Mapping[str, Mapping[Turn, float]],
          spoken: str | None) -> tuple[str, ...]:  # fmt: skip
-    said, nearby, typos, days = [], [], [], []
+    said: list[str] = []
+    nearby: list[str] = []
+    typos: list[str] = []
+    days: list[str] = []
     for want in asked.wanted:
         if want.term.startswith(DAY):
             days += [want.asked] if key in own.get(want.term, {}) else []
@@ -181,7 +201,7 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     """Turns that have all the words, the newest first; failing that, turns that have some, the best first."""
     check_query(query, limit)
     asked = Asked(_wanted(tx, query_terms(query)), [])
-    own, common = _postings(tx, asked.wanted)
+    own, common = _postings(tx, asked.wanted, _trashed(tx))
     groups: dict[str, set[Turn]] = {}
     for want in asked.wanted:
         groups.setdefault(want.asked, set()).update(own.get(want.term, {}))
@@ -211,31 +231,55 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     ]  # fmt: skip
 
 
-def recall_chats(tx: Tx, query: str, *, limit: int = 10) -> list[ChatHit]:
+def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None = None) -> list[ChatHit]:
     """The turns that answer a question, read in the light of their neighbours."""
     check_query(query, limit)
     asked = _asked(tx, query)
-    own, common = _postings(tx, asked.wanted)
+    trashed = _trashed(tx)
+    own, common = _postings(tx, asked.wanted, trashed)
     finalists = _best(scored(asked, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit))
-    around = {(thread_id, turn + step) for thread_id, turn in finalists for step in range(-2, 3)}
+    alike, failure = _alike(tx, meaning, asked, query, finalists, trashed)
+    chosen = [*finalists, *alike]
+    around = {(thread_id, turn + step) for thread_id, turn in chosen for step in range(-2, 3)}
     own = _joined(own, _at(tx, around, common))
     marks = _at(tx, around, [SAYS, ASKS, *asked.speakers])
-    asks = marks.get(ASKS, {})
-    values = {term: at if term.startswith(DAY) else in_context(at, asks) for term, at in own.items()}
+    values = {
+        term: at if term.startswith(DAY) else in_context(at, marks.get(ASKS, {})) for term, at in own.items()
+    }  # fmt: skip
     scores = scored(asked, values)
-    top = SPOKEN if asked.speakers else 1.0
+    most = max((scores.get(key, 0.0) for key in chosen), default=0.0) if alike else asked.whole
+    factor, whole = (SPOKEN_ALIKE, 1.0 + ALIKE) if alike else (SPOKEN, 1.0)
     ranked = []
-    for key in finalists:
+    for key in dict.fromkeys(chosen):
         says = marks.get(SAYS, {}).get(key, 0.0)
         spoken = next((mark[1:] for mark in asked.speakers if key in marks.get(mark, {})), None)
-        score = scores.get(key, 0.0) * says / (says + SUBSTANCE) * (SPOKEN if spoken else 1.0) / top
+        score = (scores.get(key, 0.0) / most if most else 0.0) + ALIKE * alike.get(key, NOT_ALIKE)[0]
+        score *= says / (says + SUBSTANCE) * (factor if spoken else 1.0) / (factor if asked.speakers else 1.0) / whole
         ranked.append((key, score, spoken))
-    rows = _rows(tx, [key for key, score, _ in ranked if score])
-    hits = [
-        _hit(rows[key], min(1.0, round(score / asked.whole, 4)), _why(key, asked, own, values, spoken))
-        for key, score, spoken in ranked if key in rows and asked.whole
-    ]  # fmt: skip
+    rows = _rows(tx, [key for key, score, _ in ranked if score > 0])
+    hits = []
+    for key, score, spoken in ranked:
+        if key in rows and score > 0:
+            why = _why(key, asked, own, values, spoken)
+            likeness = alike.get(key, NOT_ALIKE)[1]
+            meant = (f"meaning: {likeness:.2f}",) if likeness >= LIKE or (alike and not why) else ()
+            hits.append(_hit(rows[key], min(1.0, round(score, 4)), (*why, *meant, *failure)))
     return sorted(hits, key=lambda hit: (-hit.relevance, -hit.at.timestamp(), hit.thread_id, hit.turn))[:limit]
+
+
+def _alike(
+    tx: Tx, meaning: Meaning | None, asked: Asked, query: str, found: Collection[Turn], trashed: Collection[str]
+) -> tuple[dict[Turn, tuple[float, float]], tuple[str, ...]]:
+    """How like the question these turns are, and those most alike; and what to say where that cannot be told."""
+    if meaning is None:
+        return {}, ()
+    try:
+        alike = meaning.alike(tx, TURN, in_first_person(query, [mark[1:] for mark in asked.speakers]))
+    except ModelFailed as error:
+        return {}, (f"words alone: {error.message}",)
+    if alike is None or (not found and alike.values.max() < alike.floor):
+        return {}, ()
+    return alike.near(found, FINALISTS, without=trashed), ()
 
 
 def _best(scores: Mapping[Turn, float], most: int) -> list[Turn]:
@@ -287,12 +331,15 @@ def _vocabulary(tx: Tx, term: str) -> list[str]:
     return list(tx.conn.execute(query.distinct()).scalars())
 
 
-def _postings(tx: Tx, wanted: Sequence[Wanted]) -> tuple[dict[str, dict[Turn, float]], list[str]]:
+def _trashed(tx: Tx) -> set[str]:
+    query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.deleted_at.isnot(None))
+    return set(tx.conn.execute(query).scalars())
+
+
+def _postings(
+    tx: Tx, wanted: Sequence[Wanted], trashed: Collection[str]
+) -> tuple[dict[str, dict[Turn, float]], list[str]]:
     """Where the rarest terms are said, under a cap, and the terms too common to be looked up everywhere."""
-    trashed = set(
-        tx.conn.execute(select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.deleted_at.isnot(None)))
-        .scalars()
-    )  # fmt: skip
     found: dict[str, dict[Turn, float]] = {}
     common = []
     room = POSTINGS

@@ -148,7 +148,7 @@ class Chats:
     def recall(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
         """The turns that answer a question, best first."""
         with self._book.reading() as (tx, _, _):
-            return recall_chats(tx, query, limit=limit)
+            return recall_chats(tx, query, limit=limit, meaning=self._book.meaning)
 
 
 class Journal:

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, bindparam, delete, func, insert, literal, select, union_all
+from sqlalchemy import Table, and_, bindparam, delete, func, insert, literal, select, union_all, update
 
 from keepbook.book.words import fold, numbers, polarity, tokens
 from keepbook.book.words import terms as analyse
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.tables import likeness, terms
+from keepbook.storage.tables import likeness, terms, vector_spaces, vectors
 
 # BM25's saturation with weak length normalisation; forty words on both sides keep short facts comparable.
 K1, B, USUAL, PAD = 0.6, 0.75, 12, 40
@@ -79,6 +79,18 @@ def take_words(tx: Tx, memory_id: str, said: Said) -> None:
         (_TAKE_KEY, likeness_keys(said.content, said.category)),
     ):
         statement.run_many(tx.conn, [{"owner": tx.owner, "word": word, "memory_id": memory_id} for word in words])
+    take_vectors(tx, "memory", memory_id)
+
+
+def take_vectors(tx: Tx, kind: str, item: str) -> None:
+    """With the words of a memory or a chat go its vectors, in every space."""
+    mine = and_(vectors.c.owner == tx.owner, vectors.c.kind == kind, vectors.c.item == item)
+    for space in (
+        tx.conn.execute(select(vector_spaces.c.space).where(vector_spaces.c.owner == tx.owner)).scalars().all()
+    ):
+        if tx.conn.execute(delete(vectors).where(mine, vectors.c.space == space)).rowcount:
+            here = and_(vector_spaces.c.owner == tx.owner, vector_spaces.c.space == space)
+            tx.conn.execute(update(vector_spaces).where(here).values(removed=vector_spaces.c.removed + 1))
 
 
 # Queries

@@ -7,7 +7,7 @@ somebody did. For a past instant the same rules read the book as it was.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import func, select
@@ -16,8 +16,11 @@ from keepbook.book.asof import past_of
 from keepbook.book.index import counts_up_to, term_weights
 from keepbook.book.limits import clean_count, sought
 from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, in_scope, said_by, shaped, to_memory
+from keepbook.book.timehints import Stretch, asked_stretch
+from keepbook.book.vectors import MEMORY, Alike, Meaning
+from keepbook.book.when import stamp
 from keepbook.book.words import close_terms, query_terms
-from keepbook.errors import Invalid
+from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import memories, terms
@@ -25,6 +28,8 @@ from keepbook.storage.tables import memories, terms
 COUNTED = 2000
 """Terms and books are counted no further than this; beyond it a word is simply common."""
 CANDIDATES = 400
+ALIKE = 1.0
+"""What the likeness of meaning counts against the words, both from 0 to 1."""
 TYPO_SHARE = 0.7
 """What a word counts when it is only close to the one that was asked for."""
 
@@ -83,6 +88,24 @@ def rank(
     return ranked
 
 
+def fused(
+    ranked: Iterable[tuple[str, float, tuple[str, ...]]], near: Mapping[str, tuple[float, float]], floor: float
+) -> list[tuple[str, float, tuple[str, ...]]]:
+    """Words, scaled by the best of them, and meaning, scaled over the whole book, in one order."""
+    by_words = {id: (relevance, reasons) for id, relevance, reasons in ranked}
+    most = max((relevance for relevance, _ in by_words.values()), default=0.0)
+    found = []
+    for id in {**by_words, **near}:
+        relevance, reasons = by_words.get(id, (0.0, ()))
+        share, likeness = near.get(id, (0.0, 0.0))
+        if likeness >= floor:
+            reasons = (*reasons, f"meaning: {likeness:.2f}")
+        words = relevance / most if most else 0.0
+        if reasons:
+            found.append((id, round((words + ALIKE * share) / (1 + ALIKE), 4), reasons))
+    return found
+
+
 def _reasons(best: Mapping[str, tuple[float, Wanted]]) -> tuple[str, ...]:
     exact = [want.term for _, want in best.values() if not want.typo]
     typos = [f"“{want.asked}” read as “{want.term}”" for _, want in best.values() if want.typo]
@@ -109,17 +132,24 @@ def recall(
     limit: int = 10,
     category: str | None = None,
     scope: str | None = None,
+    meaning: Meaning | None = None,
 ) -> list[Hit]:
     """The active memories that answer a question, as the book stands now."""
     check_query(query, limit)
-    asked = query_terms(query)
-    wanted = _wanted(tx, asked)
+    wanted = _wanted(tx, query_terms(query))
     candidates = _candidates(tx, wanted, category, scope)
-    found = _weights(tx, candidates, [want.term for want in wanted])
-    ranked = foremost(rank(found, wanted), limit)
+    ranked = rank(_weights(tx, candidates, [want.term for want in wanted]), wanted)
+    alike, failure = _alike(tx, meaning, query)
+    if alike is not None:
+        near = alike.near(candidates, CANDIDATES)
+        allowed = _allowed(tx, near.keys() - set(candidates), category, scope).union(candidates)
+        ranked = fused(ranked, {id: value for id, value in near.items() if id in allowed}, alike.floor)
+    if failure:
+        ranked = [(id, relevance, (*reasons, failure)) for id, relevance, reasons in ranked]
+    ranked = foremost(ranked, limit)
     rows = _rows(tx, [id for id, _, _ in ranked])
     hits = [_hit(shaped(rows[id], now, preset), relevance, reasons) for id, relevance, reasons in ranked if id in rows]
-    return best_first(hits)[:limit]
+    return best_first(hits, asked_stretch(query, now))[:limit]
 
 
 def recall_past(
@@ -163,12 +193,21 @@ def recall_past(
     return best_first(hits)[:limit]
 
 
-def best_first(hits: Iterable[Hit]) -> list[Hit]:
-    """By relevance; among equals the weightier and newer first, what is not true now last."""
+def best_first(hits: Iterable[Hit], named: Stretch | None = None) -> list[Hit]:
+    """By relevance; among equals what is of the time the question names, the weightier and newer first, what is not
+    true now last."""
+    if named is not None:
+        hits = [
+            replace(hit, reasons=(*hit.reasons, f"time: {named.said}"))
+            if named.covers(stamp(hit.recorded_at), stamp(hit.valid_from))
+            else hit
+            for hit in hits
+        ]
     return sorted(
         hits,
         key=lambda hit: (
             -hit.relevance,
+            named is not None and not hit.reasons[-1].startswith("time: "),
             not hit.current,
             -hit.importance,
             -hit.recorded_at.timestamp(),
@@ -196,6 +235,16 @@ def spelled(asked: Sequence[str], counts: Mapping[str, int], total: int, vocabul
             for close in close_terms(term, vocabulary(term))[:3]
         )
     return wanted
+
+
+def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Alike | None, str | None]:
+    """How like the question the owner's memories are, or what to say where that cannot be told."""
+    if meaning is None:
+        return None, None
+    try:
+        return meaning.alike(tx, MEMORY, query), None
+    except ModelFailed as error:
+        return None, f"words alone: {error.message}"
 
 
 # Queries
@@ -235,6 +284,16 @@ def _candidates(tx: Tx, wanted: Sequence[Wanted], category: str | None, scope: s
             query = query.where(memories.c.category == sought(category))
         found.update(dict.fromkeys(tx.conn.execute(query).scalars()))
     return list(found)
+
+
+def _allowed(tx: Tx, ids: Iterable[str], category: str | None, scope: str | None) -> set[str]:
+    """Of these the active ones, in the category and scope that are asked for."""
+    query = select(memories.c.id).where(
+        memories.c.owner == tx.owner, memories.c.id.in_(sorted(ids)), IS_ACTIVE, in_scope(scope)
+    )
+    if category is not None:
+        query = query.where(memories.c.category == sought(category))
+    return set(tx.conn.execute(query).scalars())
 
 
 def _weights(tx: Tx, ids: Sequence[str], wanted: Sequence[str]) -> dict[str, dict[str, float]]:

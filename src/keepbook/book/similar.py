@@ -18,7 +18,9 @@ from keepbook.storage.tables import likeness, memories
 MOST_SHOWN = 5
 
 
-def find_alike(tx: Tx, content: str, category: str | None, subject: str | None) -> tuple[Any, Sequence[Any]]:
+def find_alike(
+    tx: Tx, content: str, category: str | None, subject: str | None, scope: str | None
+) -> tuple[Any, Sequence[Any]]:
     """The row of the active memory that says the same, if one does; else the rows of similar ones, oldest first."""
     keys = likeness_keys(content, category)
     ids = sorted(
@@ -28,13 +30,15 @@ def find_alike(tx: Tx, content: str, category: str | None, subject: str | None) 
     wanted = fold(content)
     found: dict[str, Any] = {}
     for row in near:
-        if row.category == category and fold(row.content) == wanted:
+        if (row.category, row.scope) != (category, scope):  # what other readers never see is no repetition to them
+            continue
+        if fold(row.content) == wanted:
             return row, ()
-        if row.category == category and near_duplicate(content, row.content):
+        if near_duplicate(content, row.content):
             found[row.id] = row
     if subject is not None:
         about = tx.conn.execute(_ABOUT, {"owner": tx.owner, "subject_key": fold(subject)})
-        found.update({row.id: row for row in about if row.category == category})
+        found.update({row.id: row for row in about if (row.category, row.scope) == (category, scope)})
     return None, sorted(found.values(), key=lambda row: (row.created_at, row.id))[:MOST_SHOWN]
 
 

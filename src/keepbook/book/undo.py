@@ -23,13 +23,11 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link:
         raise Conflict(f"entry {event} cannot be undone: what it was about has been deleted for good", code="purged")
     newer = ledger.newer_touch(tx, event, row.memory_id, row.link_id)
     if newer is not None:
-        did = (
-            "undid it"
-            if newer.undoes == event
-            else f"({newer.action}) touched the same {'link' if row.link_id else 'memory'}"
-        )
+        what = "link" if row.link_id else "memory"
+        did = "undid it" if newer.undoes == event else f"({newer.action}) touched the same {what}"
         raise Conflict(
-            f"not undone: entry {newer.seq} {did} on {newer.at[:16].replace('T', ' ')} UTC; undo that one first",
+            f"not undone: entry {newer.seq} {did} on {newer.at[:16].replace('T', ' ')} UTC; "
+            f"undo entry {newer.seq}, or say the {what} anew",
             code="touched",
             by=newer.seq,
         )

@@ -11,7 +11,9 @@ import logging
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sqlalchemy import Select, and_, delete, func, insert, select, update
@@ -69,11 +71,18 @@ class Loaded:
         self.removed = removed
         self.parts = parts
         self.rows = rows
-        self.beside: tuple[Any, Any] | None = None
-        """The row before and after each in its chat, -1 where there is none; found when first asked for."""
 
-    def likeness(self, asked: "Floats") -> "Floats":
-        return self.rows @ asked  # type: ignore[no-any-return]
+    @cached_property
+    def beside(self) -> tuple[Any, Any]:
+        return neighbours(self.parts)
+
+    @cached_property
+    def row_of(self) -> dict[Part, int]:
+        return {part: row for row, part in enumerate(self.parts)}
+
+    @cached_property
+    def row_of_item(self) -> dict[str, int]:
+        return {item: row for row, (item, _) in enumerate(self.parts)}
 
 
 # Rules
@@ -104,10 +113,23 @@ def neighbours(parts: Sequence[Part]) -> tuple[Any, Any]:
 
     order = sorted(range(len(parts)), key=parts.__getitem__)
     before, after = np.full(len(parts), -1), np.full(len(parts), -1)
-    for one, other in zip(order, order[1:], strict=False):
+    for one, other in pairwise(order):
         if parts[one][0] == parts[other][0]:
             before[other], after[one] = one, other
     return before, after
+
+
+def among_neighbours(values: "Floats", beside: tuple[Any, Any]) -> "Floats":
+    """Half of what a turn means is its own, half what it means together with those beside it."""
+    # See packed().
+    import numpy as np
+
+    total, count = values.copy(), np.ones_like(values)
+    for rows in beside:
+        total += np.where(rows >= 0, values[rows], 0.0)
+        count += rows >= 0
+    # The length of a sum of directions that have a quarter in common, as turns of one chat do.
+    return (0.5 * values + 0.5 * total / np.sqrt(count + 0.25 * count * (count - 1))).astype(np.float32)
 
 
 def scaled(values: "Floats") -> "Floats":
@@ -137,15 +159,6 @@ def put(tx: Tx, space: str, texts: Sequence[Text], rows: "Floats", through: int 
     here = vector_spaces.c
     tx.conn.execute(update(vector_spaces).where(here.owner == tx.owner, here.space == space).values(values))
     return kept
-
-
-def take(tx: Tx, kind: str, item: str) -> None:
-    """With the words of a memory or a chat go its vectors, in every space."""
-    mine = and_(vectors.c.owner == tx.owner, vectors.c.kind == kind, vectors.c.item == item)
-    for space in tx.conn.execute(select(vector_spaces.c.space).where(vector_spaces.c.owner == tx.owner)).scalars().all():
-        if tx.conn.execute(delete(vectors).where(mine, vectors.c.space == space)).rowcount:
-            here = and_(vector_spaces.c.owner == tx.owner, vector_spaces.c.space == space)
-            tx.conn.execute(update(vector_spaces).where(here).values(removed=vector_spaces.c.removed + 1))
 
 
 def drop_other_spaces(tx: Tx, space: str) -> None:
@@ -280,12 +293,35 @@ def load(tx: Tx, space: str, kind: str, held: Loaded | None) -> Loaded | None:
 
 
 class Alike(NamedTuple):
-    """How like a question everything is that has a vector: the raw likeness, and below what it says nothing."""
+    """How like a question everything is that has a vector, and below what that says nothing."""
 
-    parts: list[Part]
+    loaded: Loaded
+    kind: str
     values: "Floats"
     floor: float
-    beside: tuple[Any, Any] | None
+
+    def near(self, keys: Collection[Any], most: int, without: Collection[str] = ()) -> dict[Any, tuple[float, float]]:
+        """Of these and of the most alike: the likeness scaled over all, from 0 to 1, and as it is.
+
+        A memory goes by its id, a turn by its chat and number, and is read together with those beside it.
+        """
+        # See packed().
+        import numpy as np
+
+        values, parts, turns = self.values, self.loaded.parts, self.kind == TURN
+        if turns:
+            values = among_neighbours(values, self.loaded.beside)
+        shares = scaled(values)
+        if without:
+            values = np.where([item in without for item, _ in parts], -1.0, values)
+        best = np.argpartition(-values, most)[:most] if len(parts) > most else np.arange(len(parts))
+        where: dict[Any, int] = self.loaded.row_of if turns else self.loaded.row_of_item
+        rows = {where[key] for key in keys if key in where} | {int(row) for row in best}
+        return {
+            parts[row] if turns else parts[row][0]: (float(shares[row]), float(self.values[row]))
+            for row in sorted(rows)
+            if parts[row][0] not in without
+        }
 
 
 class Meaning:
@@ -306,9 +342,7 @@ class Meaning:
         loaded = self._loaded(tx, kind)
         if loaded is None:
             return None
-        if kind == TURN and loaded.beside is None:
-            loaded.beside = neighbours(loaded.parts)
-        return Alike(loaded.parts, loaded.likeness(self.embedder.ask(question)), self.embedder.floor, loaded.beside)
+        return Alike(loaded, kind, loaded.rows @ self.embedder.ask(question), self.embedder.floor)
 
     def _loaded(self, tx: Tx, kind: str) -> Loaded | None:
         key = (tx.owner, kind)

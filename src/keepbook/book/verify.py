@@ -46,6 +46,8 @@ def first_break(rows: Iterable[Any], texts: Mapping[int, Any], erased: set[str])
         if row.salt is None:
             if row.memory_id not in erased and row.other_id not in erased:
                 return count, row.seq, "its text was blanked without an erasure"
+            if row.before is not None or row.after is not None:
+                return count, row.seq, "it was blanked, and words were put into the blank"
         else:
             made = texts.get(row.seq)
             text = None if made is None else {name: getattr(made, name) for name in VERSION_TEXT}

@@ -293,7 +293,8 @@ def _keep_one(
     if protected or (preset.on_close == "propose" and candidate.op != "forget"):
         content = candidate.content or (target.content if target is not None else "")
         proposal = proposals.propose(
-            tx, now, nature="conflict" if protected else "proposal", op=candidate.op, memory_id=candidate.target,
+            tx, threads.later(now, microseconds=len(kept.proposed)),  # the review shows them in the order of the chat
+            nature="conflict" if protected else "proposal", op=candidate.op, memory_id=candidate.target,
             content=clean_line(content, "content", preset.content_min, preset.content_max), category=category,
             subject=subject, thread_id=origin.thread_id,
             reason=f"your own word says: {target.content}" if protected and target is not None else candidate.reason,

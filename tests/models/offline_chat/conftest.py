@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Clock
 
 from keepbook import Book, Keepbook
 from keepbook.models.compress import to_parts
@@ -17,7 +18,6 @@ from keepbook.models.prompt import compose
 from keepbook.presets import load_preset
 from keepbook.tools.catalogue import build
 from keepbook.tools.definition import Tool
-from tests.conftest import Clock
 
 SEEDS = (
     "Lives in Oslo",
@@ -36,8 +36,9 @@ class Chat:
 
     def __init__(self, book: Book, preset: str, seeds: Iterable[str], extra: Iterable[Tool] = ()) -> None:
         self.book = book.under(load_preset(preset))
-        for seed in seeds:
-            self.book.remember(seed)
+        with self.book.transaction():
+            for seed in seeds:
+                self.book.remember(seed)
         self.preset = preset
         self.extra = tuple(extra)
         self.system = compose(load_preset(preset), block=self.book.block(preset=preset))

@@ -42,6 +42,11 @@ SAVES = {
     "Just so you know, I'm left-handed": "I'm left-handed",
     "you can note that I moved to Lyon": "I moved to Lyon",
     "My dog is called Bo. Remember that.": "My dog is called Bo",
+    "my favourite colour is green, please remember that": "my favourite colour is green",
+    "I want you to remember something: my landlord is Olsen": "my landlord is Olsen",
+    "could you make a note of the fact that I'm moving in June?": "I'm moving in June",
+    "save to memory: I run 10 km every Sunday": "I run 10 km every Sunday",
+    "Put in your notes that I fast on Tuesdays": "I fast on Tuesdays",
     "Recuerda que soy vegano": "soy vegano",
     "Por favor, ten en cuenta que no como carne": "no como carne",
     "¿Puedes recordar que vivo en Madrid?": "vivo en Madrid",
@@ -70,6 +75,9 @@ CORRECTIONS = {
     "it should say Bergen": ("Bergen", ""),
     "I no longer work at Acme, I'm at Bolt now": ("I'm at Bolt now", "work at Acme"),
     "not Bo but Rex": ("Rex", "Bo"),
+    "Sorry, not Oslo, Bergen": ("Bergen", "Oslo"),
+    "I said Oslo but I meant Bergen": ("Bergen", "Oslo"),
+    "hmm no, my budget's 800": ("my budget's 800", ""),
     "En realidad vivo en Sevilla": ("vivo en Sevilla", ""),
     "cambia Madrid por Sevilla": ("Sevilla", "Madrid"),
     "Nein, ich wohne in Bonn": ("ich wohne in Bonn", ""),
@@ -123,6 +131,10 @@ CONFIRMS = {
     "yes I still live in Oslo": "live in Oslo",
     "I'm still vegan": "vegan",
     "Yep, we still have two kids": "have two kids",
+    "Yes, that's all still correct": "",
+    "still at Acme": "at Acme",
+    "Still allergic to peanuts, yes": "allergic to peanuts",
+    "my budget is still 500": "my budget 500",
     "Sí, sigue siendo cierto": "",
     "Ja, das stimmt noch": "",
     "Ja, ich wohne immer noch in Bonn": "wohne in Bonn",
@@ -131,13 +143,17 @@ CONFIRMS = {
 
 DECLINES = (
     "don't remember that", "please don't save this", "Don't keep that", "do not write that down", "forget I said that",
-    "forget that", "forget it", "forget what I just said", "that's private", "leave that out", "no need to remember that",
+    "forget it", "forget what I just said", "that's private", "leave that out", "no need to remember that",
+    "I'd rather you didn't remember that", "scrap that", "Don't store my address", "I don't want you to know my age",
     "keep this between us", "don't remember that I like tea", "no lo guardes", "olvida eso", "Merk dir das nicht",
     "vergiss das", "ikke husk det", "glem hva jeg sa",
 )  # fmt: skip
 
-ASIDES = ("off the record, I'm looking for a new job", "Between you and me, I hate my boss", "this is off the record",
-          "entre nosotros, odio mi trabajo", "unter uns, ich kündige", "mellom oss, jeg slutter")  # fmt: skip
+ASIDES = (
+    "This stays between us: I'm pregnant", "off the record, I'm looking for a new job", "this is off the record",
+    "Between you and me, I hate my boss", "entre nosotros, odio mi trabajo", "unter uns, ich kündige",
+    "mellom oss, jeg slutter",
+)  # fmt: skip
 
 READS = {
     "what do you know about me?": "list",
@@ -187,7 +203,9 @@ TALK = {
     "thanks!": "thanks", "thank you very much": "thanks", "no thanks": "thanks", "gracias": "thanks", "takk": "thanks",
     "bye": "bye", "who are you?": "help", "what can you do?": "help", "are you an AI?": "help",
     "can you remember things?": "help", "never mind": "cancel", "forget everything": "erase", "undo that": "undo",
-    "that's wrong": "wrong", "remind me to call mum tomorrow": "remind", "don't forget to call mum": "remind",
+    "that's wrong": "wrong", "forget that": "drop", "delete it": "drop", "my address has changed": "stale",
+    "remind me to call mum tomorrow": "remind", "don't forget to call mum": "remind", "keep that in mind": "save_it",
+    "remember this": "save_it",
 }  # fmt: skip
 
 HARMLESS = (

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.models.offline_chat.conftest import SEEDS, Chat, Open
 
 from keepbook import Keepbook
-from tests.models.offline_chat.conftest import SEEDS, Chat, Open
 
 PRESETS = ("general", "advisor", "assistant", "coach")
 
@@ -54,9 +54,7 @@ def test_what_should_be_kept_is_kept_as_one_plain_line(chat: Open, preset: str, 
         ("coach", "remember", {"fact": "Lives in Bergen", "topic": "self", "confidence": "asserted"}),
     ],
 )
-def test_a_save_speaks_the_words_of_the_preset(
-    chat: Open, preset: str, name: str, arguments: dict[str, Any]
-) -> None:
+def test_a_save_speaks_the_words_of_the_preset(chat: Open, preset: str, name: str, arguments: dict[str, Any]) -> None:
     talk = chat(preset, seeds=())
     talk.tell("Remember that I live in Bergen")
     assert called(talk) == [(name, arguments)]
@@ -236,7 +234,9 @@ def test_in_coach_a_correction_forgets_and_remembers(chat: Open) -> None:
     ]
 
 
-@pytest.mark.parametrize(("text", "correction"), [("actually, I live in Bergen", True), ("No, I now live in Bergen", False)])
+@pytest.mark.parametrize(
+    ("text", "correction"), [("actually, I live in Bergen", True), ("No, I now live in Bergen", False)]
+)
 def test_a_mistake_is_told_from_a_change_in_the_world(chat: Open, text: str, correction: bool) -> None:
     talk = chat()
     talk.tell(text)
@@ -324,7 +324,9 @@ def test_what_never_was_does_not_end(chat: Open, preset: str) -> None:
 
 
 def test_coach_forgets_what_its_notes_do_not_show(chat: Open) -> None:
-    talk = chat("coach", seeds=["Plays the violin at home", *(f"Likes the number {number}" for number in range(100, 112))])
+    talk = chat(
+        "coach", seeds=["Plays the violin at home", *(f"Likes the number {number}" for number in range(100, 112))]
+    )
     assert "violin" not in talk.system
     assert talk.tell("forget that I play the violin") == "Forgotten: Plays the violin at home."
 
@@ -428,6 +430,28 @@ def test_what_must_not_be_kept_is_acknowledged_and_nothing_is_written(chat: Open
     talk.tell("I'm thinking of quitting my job")
     assert talk.tell(text) == "All right, I make no memory of it."
     assert not talk.wrote
+
+
+@pytest.mark.parametrize("preset", ["general", "advisor", "coach"])
+@pytest.mark.parametrize("text", ["delete that", "forget that", "please remove it"])
+def test_what_was_just_told_is_forgotten_when_pointed_at(chat: Open, preset: str, text: str) -> None:
+    talk = chat(preset)
+    talk.tell("where do I work?")
+    assert talk.tell(text) == "Forgotten: Works at Acme."
+    assert talk.gone == ["Works at Acme"]
+
+
+@pytest.mark.parametrize("preset", ["general", "advisor", "coach"])
+def test_what_should_not_be_kept_goes_if_it_is_kept_already(chat: Open, preset: str) -> None:
+    talk = chat(preset)
+    assert talk.tell("I don't want you to remember my allergy") == "Forgotten: Is allergic to peanuts."
+
+
+def test_a_memory_that_was_changed_is_no_longer_what_was_just_told(chat: Open) -> None:
+    talk = chat()
+    talk.tell("actually, I have 4 kids")
+    talk.tell("no, it's 5")
+    assert (talk.gone, talk.news) == (["Has two kids"], ["Has 5 kids"])
 
 
 # --- both engines

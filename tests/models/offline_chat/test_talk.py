@@ -1,7 +1,6 @@
 """Everything that must change nothing, said to every preset; and how the model speaks of itself."""
 
 import pytest
-
 from tests.models.offline_chat.conftest import Open
 from tests.models.offline_chat.test_intents import HARMLESS, READS, TALK
 
@@ -10,18 +9,20 @@ PRESETS = ("general", "advisor", "assistant", "coach")
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_what_only_looks_like_a_wish_writes_nothing(chat: Open, preset: str) -> None:
-    for text in (*HARMLESS, *READS, *(text for text, kind in TALK.items() if kind != "undo")):
-        talk = chat(preset)
+    talk = chat(preset)
+    for text in (*HARMLESS, *READS, *TALK):
+        talk.said.clear()
         talk.tell(text)
         assert not talk.wrote, text
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_nothing_is_written_when_it_is_said_after_an_answer(chat: Open, preset: str) -> None:
+    talk = chat(preset)
+    talk.tell("what do you know about me?")
+    before = list(talk.said)
     for text in HARMLESS:
-        talk = chat(preset)
-        talk.tell("hello")
-        talk.tell("what do you know about me?")
+        talk.said = [*before]
         talk.tell(text)
         assert not talk.wrote, text
 
@@ -84,8 +85,16 @@ def test_it_answers_in_the_language_it_is_spoken_to(chat: Open, tongue: str, hel
         (["Recuerda que vivo en Madrid", "olvida que vivo en Madrid"], [], "Olvidado: Vivo en Madrid."),
         (["Recuerda que vivo en Madrid", "Sí, todavía vivo en Madrid"], ["Vivo en Madrid"], "Bien, sigue siendo así"),
         (["Recuerda que vivo en Madrid", "no lo guardes"], [], "De acuerdo, retirado: Vivo en Madrid."),
-        (["Recuerda que tengo un perro", "¿Qué sabes de mí?"], ["Tengo un perro"], "Esto es lo que tu libro dice de ti:"),
-        (["Merk dir, dass ich in Köln wohne", "Wo wohne ich?"], ["Ich wohne in Köln"], "In deinem Buch steht: „Ich wohne"),
+        (
+            ["Recuerda que tengo un perro", "¿Qué sabes de mí?"],
+            ["Tengo un perro"],
+            "Esto es lo que tu libro dice de ti:",
+        ),
+        (
+            ["Merk dir, dass ich in Köln wohne", "Wo wohne ich?"],
+            ["Ich wohne in Köln"],
+            "In deinem Buch steht: „Ich wohne",
+        ),
         (["Merk dir: ich wohne in Köln", "Nein, ich wohne in Bonn"], ["Ich wohne in Bonn"], "Geändert: "),
         (["Merk dir: ich wohne in Köln", "Vergiss, dass ich in Köln wohne"], [], "Vergessen: Ich wohne in Köln."),
         (["Merk dir: ich wohne in Köln", "Ich wohne nicht mehr in Köln"], [], "Vergessen: Ich wohne in Köln."),

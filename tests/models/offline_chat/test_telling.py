@@ -4,14 +4,14 @@ from contextlib import closing
 from typing import Annotated, Any
 
 import pytest
+from tests.conftest import Clock
+from tests.models.offline_chat.conftest import Chat, Open
 
 from keepbook import Keepbook
 from keepbook.models.offline.chatting.held import in_block
 from keepbook.models.prompt import compose
 from keepbook.presets import load_preset
 from keepbook.tools.definition import READS, Answer, define
-from tests.conftest import Clock
-from tests.models.offline_chat.conftest import Chat, Open
 
 PRESETS = ("general", "advisor", "assistant", "coach")
 
@@ -65,8 +65,8 @@ def test_a_question_that_nothing_answers_is_answered_so(chat: Open, preset: str,
 
 
 def test_a_question_about_the_world_is_met_with_what_this_model_is(chat: Open) -> None:
-    assert chat().tell("what is the capital of France?").endswith(
-        "I am the offline model and answer only from your book."
+    assert (
+        chat().tell("what is the capital of France?").endswith("I am the offline model and answer only from your book.")
     )
 
 
@@ -90,7 +90,9 @@ def test_one_category_is_listed_by_its_name(chat: Open) -> None:
     talk = chat(seeds=())
     talk.book.remember("Prefers tea", category="preference")
     talk.book.remember("Lives in Oslo", category="profile")
-    assert talk.tell("list my preferences") == "This is what your book says about you:\n- Prefers tea (noted 2026-03-01)"
+    assert (
+        talk.tell("list my preferences") == "This is what your book says about you:\n- Prefers tea (noted 2026-03-01)"
+    )
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -195,7 +197,9 @@ def without_tools(talk: Chat) -> None:
         talk.said.append(Said("user", text, hidden))
 
         async def last() -> Any:
-            return [event async for event in OfflineModel().reply(Conversation(talk.system, tuple(talk.said)), None)][-1]
+            return [event async for event in OfflineModel().reply(Conversation(talk.system, tuple(talk.said)), None)][
+                -1
+            ]
 
         replied = asyncio.run(last())
         assert isinstance(replied, Replied)

@@ -1,4 +1,4 @@
-"""What a chat shows while it runs: to a person a page that fills as the reply comes, to a program one JSON object a line.
+"""What a chat shows while it runs: to a person a page that fills as the reply comes, to a program a JSON object a line.
 
 Both take the same calls from the chat, so neither shows something that the other does not.
 """
@@ -218,8 +218,7 @@ class Flow:
 
     def _put(self, text: str) -> None:
         sys.stdout.write(text)
-        before, line_end, last = text.rpartition("\n")
-        self._column = cell_len(last) + (0 if line_end else self._column)
+        self._column = cell_len(text.rpartition("\n")[2]) + (0 if "\n" in text else self._column)
 
 
 class Tape:

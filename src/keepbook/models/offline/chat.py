@@ -57,7 +57,7 @@ def _talk(talk: Talk, intent: Intent) -> str:
         kind = "ack"
     elif intent.kind in ("cancel", "no"):
         kind = "cancelled"
-    elif intent.kind in ("statement", "correct", "contrast", "ended", "confirm"):
+    elif intent.kind in ("statement", "correct", "contrast", "ended", "confirm", "stale"):
         if offered := offers.offer(talk):
             return offered
         kind = "other" if intent.kind == "correct" else "understood" if talk.kit.quiet else "statement"
@@ -74,9 +74,11 @@ _ACTS: dict[str, Callable[[Talk, Intent], str | None]] = {
     "correct": keeping.mend,
     "contrast": keeping.mend,
     "wrong": keeping.wrong,
+    "stale": keeping.stale,
     "forget": keeping.forget,
     "ended": keeping.ended,
     "decline": keeping.take_back,
+    "drop": keeping.drop,
     "undo": keeping.take_back,
     "aside": _declined,
     "confirm": keeping.confirm,

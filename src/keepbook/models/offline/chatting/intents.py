@@ -14,7 +14,9 @@ from keepbook.models.offline.clauses import own_words, sentences, tidy
 
 READ_CHARS = 4_000
 """How much of a message is read; what is longer is pasted."""
-ACTING = frozenset({"save", "save_it", "forget", "erase", "ended", "correct", "decline", "undo", "aside", "remind"})
+ACTING = frozenset(
+    {"save", "save_it", "forget", "drop", "erase", "ended", "correct", "decline", "undo", "aside", "remind"}
+)
 IDLE = frozenset({"greet", "thanks", "bye", "ack", "yes", "no", "statement", "other"})
 """What needs no word of its own where the same message wants something else too."""
 

@@ -77,7 +77,7 @@ def _add(talk: Talk, fact: Fact, near: Sequence[Held]) -> str:
     if answer.data.get("unchanged"):
         return _told(talk, "known", answer.data["content"])
     said = _told(talk, "saved", answer.data["content"])
-    rivals = [held for held in near if matching.kinship(fact.content, held.content) > 0.5]
+    rivals = [held for held in near if matching.kinship(fact.content, held.content) >= 1.0]
     if talk.kit.quiet or len(rivals) != 1:
         return said
     return f"{said}\n{talk.say('also_close', line=_bare(rivals[0].content))} {talk.say('close_end')}"
@@ -165,6 +165,12 @@ def wrong(talk: Talk, _: Intent) -> str:
     return ask_edit(talk, spoken[0]) if len(spoken) == 1 else _which(talk, "which_correct", spoken)
 
 
+def stale(talk: Talk, intent: Intent) -> str | None:
+    """ "My address has changed": to what?"""
+    found = matching.meant(intent.matter, talk.search(intent.matter)) if talk.kit.keeps else []
+    return ask_edit(talk, found[0]) if len(found) == 1 else None
+
+
 def ask_edit(talk: Talk, held: Held) -> str:
     return f"{talk.say('edit', line=held.content)} {talk.say('edit_end')}"
 
@@ -233,8 +239,21 @@ def take_back(talk: Talk, intent: Intent) -> str:
     """Undo what our last message wrote; "don't remember that" means only what it kept."""
     written = [call.memory_event for call in talk.last.calls if call.memory_event] if talk.last else []
     events = [event for event in written if intent.kind == "undo" or event["op"] in ("remember", "update")]
-    said = say_all(_reverted(talk, event) for event in reversed(events))
-    return said or talk.off() or talk.say("nothing_back" if intent.kind == "undo" else "declined")
+    said = say_all(_reverted(talk, event) for event in reversed(events)) or talk.off()
+    if said or intent.kind == "undo":
+        return said or talk.say("nothing_back")
+    # "Don't store my address" is said of something that is stored already, or of nothing.
+    stored = matching.meant(intent.matter, talk.search(intent.matter)) if intent.matter else []
+    return forget_these(talk, stored) if len(stored) == 1 else talk.say("declined")
+
+
+def drop(talk: Talk, intent: Intent) -> str:
+    """ "Delete that": what was just kept, else what was just told."""
+    written = any(call.memory_event for call in talk.last.calls) if talk.last else False
+    spoken = [] if written else talk.quoted()
+    if not spoken:
+        return take_back(talk, intent)
+    return forget_these(talk, spoken) if len(spoken) == 1 else _which(talk, "which_forget", spoken)
 
 
 def _reverted(talk: Talk, event: dict[str, Any]) -> str:

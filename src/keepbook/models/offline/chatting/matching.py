@@ -6,7 +6,7 @@ I live" is not answered by where a sister lives.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from keepbook.book.words import STOP_WORDS, fold, near_duplicate, numbers, polarity, stem, tokens
@@ -25,17 +25,17 @@ _FURNITURE = frozenset(
     stem(word)
     for word in word_set(
         """
-        know remember recall tell told say said mention mentioned think thing things stuff kind sort type exactly
+        know remember recall tell told say said mention mentioned think thing things stuff kind sort type exactly remind
         currently again still ever many much often long get got go going make made really actually anything something
-        everything one ones fact memory memories note notes book people called call s use used want need like please
+        everything one ones fact memory memories note notes book people call s use used want need like please
         quite usually right que donde quien cual como cuando soy tengo mi mis tu yo es en el la los las un una de del
         lo se me ich du mein meine meinen meiner der die das ein eine einen wo wer wie wann ist bin hat habe und mir
         mich dir uber von jeg min mitt det den er har hva hvem hvor hvordan og i pa om deg meg et som at til av
         """
     )
 )
-# "like", "call" and "use" say little beside other words, but can be all there is to a question.
-_FAINT = frozenset(map(stem, ("like", "called", "call", "use", "used", "want", "need")))
+# "like", "use" and "want" say little beside other words, but can be all there is to a question.
+_FAINT = frozenset(map(stem, ("like", "call", "use", "used", "want", "need")))
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -71,6 +71,7 @@ _KINDS = {
         ("partner spouse marri", "wife husband partner fiancee fiance girlfriend boyfriend married"),
         ("parent", "mother father mum mom dad"),
         ("sibl", "brother sister"),
+        ("famili", "wife husband son daughter kids children mother father mum dad sister brother parents married"),
         ("eat diet food", "vegan vegetarian allergic allergy meat intolerant eats pork gluten fish"),
         ("drink", "tea coffee beer wine water"),
         ("languag", "speaks speak"),
@@ -114,6 +115,7 @@ class Match(NamedTuple):
 def asked_words(text: str) -> list[str]:
     """The stems that a question or a wish is about, each once."""
     text = re.sub(r"\bfor a living\b", "as a job", text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(?:called|named|names)\b", "name", text, flags=re.IGNORECASE)
     found = [stem(word) for word in tokens(text) if word not in STOP_WORDS]
     solid = [word for word in found if word not in _FURNITURE]
     faint = [word for word in found if word in _FAINT]
@@ -143,7 +145,7 @@ def _grouped(word: str) -> str:
 def speaks_to(word: str, held: Held) -> float:
     """How well a memory speaks to one asked word."""
     said = {stem(each) for each in tokens(f"{held.content} {held.subject or ''} {held.category or ''}")}
-    if word in said or (word in _SORTS and re.search(_SORTS[word], held.content)):
+    if word in said:
         return 1.0
     if any(word in stems and stems & said for _, stems in _GROUPS):
         return _SYNONYM
@@ -162,13 +164,21 @@ def answers(question: str, found: Iterable[Held], *, least: float = ANSWERS, kin
         led = None if about or not _FIRST.search(question) else _led_by(held.content)
         if (led and led not in asked) or not all(speaks_to(must, held) for must in musts):
             continue
-        spoken = [speaks_to(word, held) for word in asked]
+        spoken = {word: speaks_to(word, held) for word in asked}
         if not kinds:
-            spoken = [value if value > _OF_KIND else 0.0 for value in spoken]
-        score = sum(spoken) / len(asked) if asked else 0.0
+            spoken = {word: value for word, value in spoken.items() if value > _OF_KIND}
+        score = (sum(spoken.values()) + _sorts(spoken, held)) / len(asked) if asked else 0.0
         if score >= least:
             matches.append(Match(score - (0.0 if held.current else 0.2), held))
     return sorted(matches, key=lambda match: -match.score)
+
+
+def _sorts(spoken: Mapping[str, float], held: Held) -> float:
+    """The words that only ask for a sort of thing, where the memory speaks to the matter and has such a thing."""
+    if not any(spoken.values()):
+        return 0.0
+    asked = [word for word, value in spoken.items() if not value and word in _SORTS]
+    return float(sum(bool(re.search(_SORTS[word], held.content)) for word in asked))
 
 
 def _led_by(content: str) -> str | None:
@@ -279,7 +289,7 @@ def fragment(matter: str, tongue: str = "en") -> bool:
     """No sentence of its own: a value that belongs into a line."""
     if tongue != "en":
         return len(matter.split()) <= 3 and not languages.read(matter, tongue)
-    subject = re.match(r"(?:my|our)\b", matter, re.IGNORECASE) and len(matter.split()) > 3
+    subject = re.match(r"(?:my|our)\b", matter, re.IGNORECASE) and len(matter.split()) > 2
     if subject or _LED.match(matter):
         return False
     return bool(_POINTS.match(matter)) or (dialog.fragment(matter) and len(matter.split()) <= 6)

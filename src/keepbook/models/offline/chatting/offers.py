@@ -89,7 +89,7 @@ def yes(talk: Talk) -> bool:
 def no(talk: Talk) -> bool:
     short = len(talk.text.split()) <= 4
     kind = one(talk.text, talk.tongue).kind
-    return kind in ("no", "cancel", "decline") or (short and bool(dialog.NO.match(talk.text)))
+    return kind in ("no", "cancel", "decline", "drop") or (short and bool(dialog.NO.match(talk.text)))
 
 
 # --- something close is stored

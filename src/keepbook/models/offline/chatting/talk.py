@@ -81,14 +81,13 @@ class Talk:
         """The memories that our last message spoke of."""
         if self.last is None:
             return []
-        found: list[Held] = []
-        for call in self.last.calls:
-            event = call.memory_event
-            if event and event.get("after") and event["after"].get("state") == "active":
-                found.append(Held(event["after"]["content"], event["id"]))
-            elif not event:
-                found += told_in(call.answer)
-        found += at_hand(self.conversation)
+        events = [call.memory_event for call in self.last.calls if call.memory_event]
+        written = {event["id"] for event in events}
+        states = [(event["id"], event.get("after") or {}) for event in events]
+        found = [Held(after["content"], id) for id, after in states if after.get("state") == "active"]
+        # What a look-up found before it was changed is no longer so.
+        looked = [held for call in self.last.calls for held in told_in(call.answer) if not call.memory_event]
+        found += [held for held in (*looked, *at_hand(self.conversation)) if held.id not in written]
         return _distinct(held for held in found if fold(held.content) in fold(self.last.text))
 
     def numbered(self) -> list[Held]:

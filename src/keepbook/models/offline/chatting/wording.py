@@ -65,7 +65,7 @@ def _english(text: str, categories: Sequence[str]) -> Fact:
 
 def _subject(text: str, group: str | None) -> str | None:
     named = relations(text)
-    if len(named) == 1 and " and " not in named[0].name:
+    if len(named) == 1 and " and " not in named[0].name and named[0].name not in ("Mr", "Mrs", "Ms", "Dr"):
         return named[0].name
     led = _NAMED.match(text) if group == "person" else None
     return led["name"] if led else None
@@ -87,7 +87,8 @@ def _foreign(text: str, tongue: str, categories: Sequence[str]) -> Fact:
 def reworded(text: str, tongue: str) -> str:
     """A line of its own, in the person's words and their language."""
     if tongue == "en":
-        return _BY_NOW.sub("", line(text))
+        plain = _BY_NOW.sub("", re.sub(r"^Actually ", "", line(text)))
+        return plain[:1].upper() + plain[1:]
     out = _POLITE_END.sub("", text.strip(" .,!;:…"))
     if tongue in ("de", "nb") and (turned := _INVERTED.match(out)):
         out = f"{turned['who']} {turned['verb']}{turned['rest']}"

@@ -1,0 +1,246 @@
+"""How well recall finds what answers: conversations go in as chats, questions are asked, evidence is looked for.
+
+The file has LoCoMo's shape. One conversation is one owner, one of its sessions one thread, with speaker and time; all
+goes through the product's own code. The first half of the conversations is for tuning, the second for reporting.
+Beside it stand, in the same run, a plain FTS5 query with OR and the embedder alone.
+"""
+
+import json as json_module
+import math
+import re
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keepbook.app import Keepbook
+from keepbook.book.book import Book
+from keepbook.book.vectors import Embedder
+from keepbook.book.words import tokens
+from keepbook.errors import Invalid, NotFound
+from keepbook.models.embedders import choose_embedder
+
+KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+"""What LoCoMo's categories are; the fifth has no evidence to find."""
+DEPTHS = (5, 10, 20)
+MACHINES = {"assistant", "ai", "bot", "chatbot", "model", "system"}
+
+Turn = tuple[str, int]
+Finder = Callable[[str], Sequence[Turn]]
+
+
+class Question(NamedTuple):
+    text: str
+    kind: str
+    evidence: frozenset[Turn]
+
+
+class Said(NamedTuple):
+    speaker: str
+    text: str
+    at: datetime | None
+
+
+class Conversation(NamedTuple):
+    """Sessions by name, each a list of turns; a turn is known by its session and its number from 1."""
+
+    sessions: dict[str, list[Said]]
+    questions: list[Question]
+
+
+class Found(NamedTuple):
+    """How much of one question's evidence was found, by depth, and how high up."""
+
+    kind: str
+    recall: tuple[float, ...]
+    hit: float
+    ndcg: float
+
+
+# The file
+
+
+def conversations(path: str) -> list[Conversation]:
+    if not Path(path).is_file():
+        raise NotFound(f"there is no file {path}; name the data with --data FILE", field="data")
+    try:
+        data = json_module.loads(Path(path).read_text(encoding="utf-8"))
+        return [_conversation(sample) for sample in data]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Invalid(f"{path} is not a file of LoCoMo's shape: {error!r}", field="data") from None
+
+
+def _conversation(sample: Mapping[str, Any]) -> Conversation:
+    told = sample["conversation"]
+    numbers = sorted(int(match[1]) for name in told if (match := re.fullmatch(r"session_(\d+)", name)))
+    sessions, place = {}, {}
+    for number in numbers:
+        turns = told[f"session_{number}"] or []
+        at = _moment(told.get(f"session_{number}_date_time"))
+        sessions[f"session {number}"] = [Said(turn["speaker"], turn["text"], at) for turn in turns]
+        for nth, turn in enumerate(turns, 1):
+            place[_evidence_ids(turn["dia_id"])[0]] = (f"session {number}", nth)
+    questions = []
+    for asked in sample["qa"]:
+        kind = KINDS.get(int(asked["category"]))
+        named = [id for text in asked.get("evidence") or [] for id in _evidence_ids(str(text))]
+        evidence = frozenset(place[id] for id in named if id in place)
+        if kind and evidence:
+            questions.append(Question(str(asked["question"]), kind, evidence))
+    return Conversation(sessions, questions)
+
+
+def _evidence_ids(text: str) -> list[tuple[int, int]]:
+    """`D8:6; D9:17`, `D:11:26`, `D30:05`: all the ways in which the data names its turns."""
+    return [(int(session), int(turn)) for session, turn in re.findall(r"D:?(\d+):(\d+)", text)]
+
+
+def _moment(text: str | None) -> datetime | None:
+    for form in ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
+        try:
+            return datetime.strptime(text or "", form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+# Finding
+
+
+def keep(book: Book, told: Conversation) -> None:
+    """Put a conversation into a book as chats."""
+    for session, turns in told.sessions.items():
+        with book.transaction():
+            chat = book.thread(session)
+            for turn in turns:
+                role = "assistant" if turn.speaker.lower() in MACHINES else "user"
+                chat.add(role, turn.text or "…", turn.at, turn.speaker)
+
+
+def of_product(book: Book) -> Finder:
+    def find(question: str) -> list[Turn]:
+        return [(hit.session or "", hit.turn) for hit in book.recall_chats(question, DEPTHS[-1])]
+
+    return find
+
+
+def of_fts5(told: Conversation) -> Finder:
+    """What one gets for nothing: SQLite's own index, porter stems, any of the words."""
+    base = sqlite3.connect(":memory:")
+    base.execute("CREATE VIRTUAL TABLE said USING fts5(text, session UNINDEXED, nth UNINDEXED, tokenize='porter')")
+    base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(turn.text, *key) for key, turn in _turns(told)])
+
+    def find(question: str) -> list[Turn]:
+        words = " OR ".join(f'"{word}"' for word in tokens(question))
+        query = "SELECT session, nth FROM said WHERE said MATCH ? ORDER BY bm25(said) LIMIT ?"
+        return [(session, nth) for session, nth in base.execute(query, (words, DEPTHS[-1]))] if words else []
+
+    return find
+
+
+def of_meaning(told: Conversation, embedder: Embedder) -> Finder:
+    """The embedder alone, as most stores use one."""
+    keys = [key for key, _ in _turns(told)]
+    rows = embedder.embed([turn.text for _, turn in _turns(told)])
+
+    def find(question: str) -> list[Turn]:
+        likeness = rows @ embedder.ask(question)
+        return [keys[at] for at in (-likeness).argsort()[: DEPTHS[-1]]]
+
+    return find
+
+
+def _turns(told: Conversation) -> Iterator[tuple[Turn, Said]]:
+    for session, turns in told.sessions.items():
+        for nth, turn in enumerate(turns, 1):
+            yield (session, nth), turn
+
+
+# Measuring
+
+
+def judged(question: Question, found: Sequence[Turn]) -> Found:
+    whole = len(question.evidence)
+    gain = sum(1 / math.log2(at + 2) for at, turn in enumerate(found[:10]) if turn in question.evidence)
+    best = sum(1 / math.log2(at + 2) for at in range(min(10, whole)))
+    recall = tuple(len(question.evidence.intersection(found[:depth])) / whole for depth in DEPTHS)
+    return Found(question.kind, recall, float(bool(recall[1])), gain / best)
+
+
+def summed(found: Sequence[Found]) -> dict[str, Any]:
+    """The figures of one half; `by_category` holds the same for each kind of question."""
+    figures = _means(found)
+    kinds = sorted({one.kind for one in found})
+    return figures | {"by_category": {kind: _means([one for one in found if one.kind == kind]) for kind in kinds}}
+
+
+def _means(found: Sequence[Found]) -> dict[str, Any]:
+    many = max(1, len(found))
+    means: dict[str, Any] = {
+        f"recall@{depth}": round(sum(one.recall[at] for one in found) / many, 4) for at, depth in enumerate(DEPTHS)
+    }
+    means["hit@10"] = round(sum(one.hit for one in found) / many, 4)
+    means["ndcg@10"] = round(sum(one.ndcg for one in found) / many, 4)
+    return means | {"n": len(found)}
+
+
+def measure(path: str, embedder: str = "auto") -> dict[str, Any]:
+    """The figures of words and hybrid, and of the baselines, each for both halves."""
+    told = conversations(path)
+    model = choose_embedder(embedder)
+    ways = ["words", "fts5", *(["hybrid", "dense"] if model else [])]
+    found: dict[str, tuple[list[Found], list[Found]]] = {way: ([], []) for way in ways}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "bench.db"
+        with closing(Keepbook(place, embedder="none")) as words, closing(Keepbook(place, embedder=embedder)) as hybrid:
+            for number, conversation in enumerate(told):
+                finders = {"fts5": of_fts5(conversation)}
+                owner = f"conversation {number + 1}"
+                keep(words.book(owner), conversation)
+                finders["words"] = of_product(words.book(owner))
+                if model is not None:
+                    hybrid.book(owner).reindex()
+                    finders |= {"hybrid": of_product(hybrid.book(owner)), "dense": of_meaning(conversation, model)}
+                half = number >= len(told) / 2
+                for question in conversation.questions:
+                    for way, find in finders.items():
+                        found[way][half].append(judged(question, find(question.text)))
+    figures = {way: {"tuning": summed(found[way][0]), "report": summed(found[way][1])} for way in ways}
+    product = {way: figures.pop(way) for way in ("words", "hybrid") if way in figures}
+    return {**product, "baselines": figures}
+
+
+# Showing
+
+
+def shown(figures: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{'':16}{'half':8}{'R@5':>7}{'R@10':>7}{'R@20':>7}{'hit@10':>8}{'NDCG@10':>9}{'n':>6}"
+    ways = {name: halves for name, halves in figures.items() if name in ("words", "hybrid")}
+    for name, halves in {**ways, **figures["baselines"]}.items():
+        for half, means in halves.items():
+            for kind, one in {"": means, **means["by_category"]}.items():
+                label = f"  {kind}" if kind else name
+                yield (
+                    f"{label:16}{half:8}{one['recall@5']:7.3f}{one['recall@10']:7.3f}{one['recall@20']:7.3f}"
+                    f"{one['hit@10']:8.3f}{one['ndcg@10']:9.3f}{one['n']:6}"
+                )
+    if "hybrid" not in figures:
+        yield "No embedder is installed, so there is no hybrid row: pip install 'keepbook[embed]'"
+
+
+def main(data: str, json: bool, scale: bool) -> bool:
+    """Print the figures; with `scale` the growth and the peers instead."""
+    if scale:
+        # Loaded when asked for: it brings the peers along.
+        from keepbook.bench.recall_scale import main as run
+
+        return run(json)
+    figures = measure(data)
+    if json:
+        print(json_module.dumps(figures))
+    else:
+        print("\n".join(shown(figures)))
+    return True
