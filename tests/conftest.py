@@ -200,9 +200,7 @@ def book_url(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -
     yield from _fresh_url(engine_name, template, request, tmp_path)
 
 
-def _fresh_url(
-    engine_name: str, template: str, request: pytest.FixtureRequest, folder: Path
-) -> Iterator[str]:
+def _fresh_url(engine_name: str, template: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
     if engine_name == "sqlite":
         yield str(folder / "book.db")
         return
@@ -246,9 +244,7 @@ def both_kbs(postgres_admin_url: str, postgres_template: str, tmp_path: Path) ->
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_developer(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in [name for name in os.environ if name.startswith("KEEPBOOK_")]:
         monkeypatch.delenv(name)
     home = tmp_path_factory.getbasetemp() / "nobody"

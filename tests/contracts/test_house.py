@@ -29,9 +29,7 @@ VAGUE_WORDS = {"base", "common", "helper", "helpers", "manager", "misc", "servic
 
 # Written so that this file does not hold what it looks for.
 MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|root|home/[a-z][\w-]*|Users/[A-Za-z][\w-]*)/")
-REGISTRY = re.compile(
-    r"pypi\.org|pythonhosted\.|npmjs\.|://[\w.@:-]*(?:artifact|index|mirror|nexus|pypi|registry)"
-)
+REGISTRY = re.compile(r"pypi\.org|pythonhosted\.|npmjs\.|://[\w.@:-]*(?:artifact|index|mirror|nexus|pypi|registry)")
 DIALECT = re.compile(r"\bdialect\s*(?:==|!=|\bin\b)|\.dialect\.name\b|\.backend_name\b|get_backend_name\(")
 
 
@@ -82,9 +80,7 @@ def test_no_floor_imports_the_front_hall() -> None:
 
 def test_an_import_inside_a_function_says_why() -> None:
     found = [
-        f"{_name(path)}:{line}"
-        for path in MODULES
-        for line in _unexplained_imports(path.read_text(encoding="utf-8"))
+        f"{_name(path)}:{line}" for path in MODULES for line in _unexplained_imports(path.read_text(encoding="utf-8"))
     ]
     assert not found, "move the import up, or write the reason beside it or on the line above"
 

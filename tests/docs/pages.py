@@ -1,8 +1,7 @@
 """The pages of the documentation, taken apart: blocks of code, prose, tables, headings, links.
 
-A block's info string says what it is. ```` ```python ```` and ```` ```sh ```` run, page by page, in order; `no-run` behind
-the language keeps one from running. `file=NAME` writes the block to that file. A ```` ```text ```` block shows what the
-block before it printed.
+The info string of a block says what it is. `python`, `sh` and `sql` run, page by page, in order; `no-run` behind the
+language keeps one from running. `file=NAME` writes it to that file. `text` shows what the block before it printed.
 """
 
 import re

@@ -15,23 +15,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 import typer
 from sqlalchemy import CheckConstraint
-
-from keepbook import presets
-from keepbook.book.book import Book, Detailed
-from keepbook.book.choices import TIERS
-from keepbook.book.ledger import Entry
-from keepbook.book.links import RELATIONS, Link
-from keepbook.book.memories import REASONS, STATES, Memory, Version, Written
-from keepbook.book.recall import Hit
-from keepbook.doors.cli import app
-from keepbook.models.closing import Closed
-from keepbook.models.prompt import MODES
-from keepbook.models.providers.failures import _CAUSES
-from keepbook.presets import Argument, Line, Preset, Selection, Tool, load_preset, preset_names
-from keepbook.settings import Settings
-from keepbook.storage.tables import metadata
-from keepbook.tools.definition import Answer, define
-from keepbook.tools.memory import OPERATIONS
 from tests.docs.pages import (
     DOCS,
     PAGES,
@@ -48,6 +31,22 @@ from tests.docs.pages import (
     section,
     text_of,
 )
+
+from keepbook.book.book import Book, Detailed
+from keepbook.book.choices import TIERS
+from keepbook.book.ledger import Entry
+from keepbook.book.links import RELATIONS, Link
+from keepbook.book.memories import REASONS, STATES, Memory, Version, Written
+from keepbook.book.recall import Hit
+from keepbook.doors.cli import app
+from keepbook.models.closing import Closed
+from keepbook.models.prompt import MODES
+from keepbook.models.providers.failures import _CAUSES
+from keepbook.presets import Argument, Line, Preset, Selection, Tool, load_preset, preset_names
+from keepbook.settings import Settings
+from keepbook.storage.tables import metadata
+from keepbook.tools.definition import Answer, define
+from keepbook.tools.memory import OPERATIONS
 
 SOURCE = ROOT / "src" / "keepbook"
 COMMAND_LINE, GLOSSARY, REFERENCE = DOCS / "command-line.md", DOCS / "glossary.md", DOCS / "reference.md"
@@ -134,6 +133,7 @@ def test_the_changelog_tells_what_is_new() -> None:
 # --- what one can run ------------------------------------------------------------------------------------
 
 
+@cache
 def _commands() -> set[str]:
     def under(command: Any, path: str) -> Iterator[str]:
         inner = getattr(command, "commands", None)
@@ -183,7 +183,7 @@ def test_no_page_invents_a_command() -> None:
     assert [line for line in lines if _command_in(line[1]) is None] == []
 
 
-def test_the_options_of_every_command_are_told() -> None:
+def test_the_options_that_every_command_takes_are_told() -> None:
     root = typer.main.get_command(app)
     own = {option for each in root.params for option in each.opts if not getattr(each, "hidden", False)}
     told = {code.split()[0] for code in named(text_of(COMMAND_LINE)) if code.startswith("--")}
@@ -378,17 +378,14 @@ def test_the_tools_of_each_preset_are_told(preset: Preset) -> None:
 
 @cache
 def _glossary() -> set[str]:
-    table = text_of(GLOSSARY)
-    return set(re.findall(r"\*\*([^*]+)\*\*|`([^`]+)`", table)) and {
-        word for pair in re.findall(r"\*\*([^*]+)\*\*|`([^`]+)`", table) for word in pair if word
-    }
+    return {word for pair in re.findall(r"\*\*([^*]+)\*\*|`([^`]+)`", text_of(GLOSSARY)) for word in pair if word}
 
 
 def test_every_word_that_a_column_may_hold_is_in_the_glossary() -> None:
     allowed = {
         word
         for table in metadata.tables.values()
-        for constraint in table.constraints
+        for constraint in [*table.constraints, *(each for column in table.c for each in column.constraints)]
         if isinstance(constraint, CheckConstraint)
         for listed in re.findall(r"IN \(('[^)]+)\)", str(constraint.sqltext))
         for word in re.findall(r"'([^']+)'", listed)
@@ -407,11 +404,6 @@ def test_the_words_of_the_house_are_in_the_glossary_once() -> None:
     words = [word for cells in rows(text_of(GLOSSARY)) for word in re.findall(r"\*\*([^*]+)\*\*|^`([^`]+)`", cells[0])]
     terms = [word for pair in words for word in pair if word]
     assert len(terms) == len(set(terms))
-    house = "owner memory version ledger entry event block preset link session thread turn injection".split()
-    assert set(house) <= set(terms)
+    house = {"owner", "memory", "version", "ledger", "entry", "event", "block", "preset", "link"}
+    assert house | {"session", "thread", "turn", "injection"} <= set(terms)
     assert all(len(cells) == 2 and cells[1] for cells in rows(text_of(GLOSSARY)))
-
-
-def test_presets_are_where_the_page_says() -> None:
-    """The how-to reads a shipped file through the package."""
-    assert (Path(presets.__file__).parent / "general.toml").is_file()

@@ -5,6 +5,7 @@ Where an example shows what is printed, that is compared: `Ab12Cd34` stands for 
 """
 
 import io
+import json
 import os
 import re
 import shlex
@@ -17,14 +18,22 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from tests.docs.pages import PAGES, Block, blocks, name_of
 
 from keepbook import Keepbook
 from keepbook.doors.cli import main
-from tests.docs.pages import PAGES, Block, blocks, name_of
 
 ID = "Ab12Cd34"
 ADMIN, LOGIN = "postgresql://admin@localhost/keepbook", "postgresql://keepbook_web@localhost/keepbook"
 RUNNABLE = ("python", "sh", "sql")
+LISTINGS = {
+    "threads restore": ["threads", "list", "--trash"],
+    "threads": ["threads", "list"],
+    "notes bookmark": ["threads", "list"],
+    "notes": ["notes", "list"],
+    "proposals": ["proposals", "list"],
+}
+"""Which command shows the ids that another one takes; all others take a memory or a link."""
 DATA = ("toml", "json", "jsonl", "text", "ini")
 
 
@@ -84,26 +93,32 @@ class Reading:
         words = shlex.split(self._rewrite(line), comments=True)
         if not words:
             return ""
+        typed = ""
+        if words[0] == "echo" and words[2:3] == ["|"]:
+            typed, words = f"{words[1]}\n", words[3:]
         if words[0] == "export":
             name, _, value = words[1].partition("=")
             self._monkeypatch.setenv(name, value)
             return ""
         assert words[0] == "keepbook", f"{block.place}: only `keepbook …` can run; mark the block no-run: {line}"
-        if any(ID in word for word in words):
-            id = self._newest_id(words)
-            words = [word.replace(ID, id) for word in words]
-        code, out, err = self._run(words[1:])
+        if ID in words:
+            newest = self._newest_id(words)
+            words = [newest if word == ID else word for word in words]
+        code, out, err = self._run(words[1:], typed)
         assert code == 0, f"{block.place}: {line}\nexit code {code}\n{err}"
         return out
 
     def _newest_id(self, words: list[str]) -> str:
-        """What the last entry of the ledger is about: the example before has just answered with that id."""
+        """The id that the example before has just answered with: the newest of the kind that this command takes."""
         whose = [part for at, word in enumerate(words) if word in ("--owner", "--db") for part in words[at : at + 2]]
-        newest = _json(self._run(["ledger", "--limit", "1", "--json", *whose])[1])[0]
+        listing = next((LISTINGS[start] for start in LISTINGS if " ".join(words[1:]).startswith(start)), None)
+        if listing is not None:
+            return str(json.loads(self._run([*listing, "--json", *whose])[1])[0]["id"])
+        newest = json.loads(self._run(["ledger", "--limit", "1", "--json", *whose])[1])[0]
         return str(newest["link_id"] or newest["memory_id"])
 
-    def _run(self, args: list[str]) -> tuple[int, str, str]:
-        self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8"))
+    def _run(self, args: list[str], typed: str = "") -> tuple[int, str, str]:
+        self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode()), encoding="utf-8"))
         self._capsys.readouterr()
         code = main(args)
         said = self._capsys.readouterr()
@@ -113,12 +128,6 @@ class Reading:
         for value in self._names.values():
             if isinstance(value, Keepbook):
                 value.close()
-
-
-def _json(text: str) -> Any:
-    import json  # beside its one use
-
-    return json.loads(text)
 
 
 def _lines(code: str) -> Iterator[str]:
@@ -131,7 +140,9 @@ def _compare(block: Block, printed: str) -> None:
 
     shown = [line.rstrip() for line in block.code.rstrip("\n").splitlines()]
     real = [line.rstrip() for line in printed.rstrip("\n").splitlines()]
-    fits = len(shown) == len(real) and all(re.fullmatch(pattern(one), two) for one, two in zip(shown, real, strict=True))
+    fits = len(shown) == len(real) and all(
+        re.fullmatch(pattern(one), two) for one, two in zip(shown, real, strict=True)
+    )
     assert fits, f"{block.place} shows something else than is printed:\n{printed}"
 
 

@@ -1,4 +1,4 @@
-"""Around chats: threads, notes, proposals, recall-chats, jobs, extract --dry-run, doctor --model, the owner's choices."""
+"""Around chats: threads, notes, proposals, recall-chats, jobs, extract --dry-run, doctor --model, owners' choices."""
 
 import json
 import signal
@@ -18,6 +18,7 @@ Run = Callable[..., Any]
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 LONG_AGO = "2024-05-01T09:00:00Z"
+FACTS, PASSING = "I work as a nurse in Oslo, and my cat is called Tom.", "I have a meeting today at three."
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def talked(book_url: str) -> str:
     """A chat of an outside agent's, long silent and not closed; its id."""
     with Keepbook(book_url) as kb:
         chat = kb.book("alice").thread("support-17")
-        chat.add("user", "I work as a nurse in Oslo, and my cat is called Tom.", at=LONG_AGO, hidden="page: prices")
+        chat.add("user", f"{FACTS} {PASSING}", at=LONG_AGO, hidden="page: prices")
         chat.add("assistant", "Nice to meet you and Tom.", at=LONG_AGO)
         return chat.id
 
@@ -165,6 +166,7 @@ def test_what_waits_is_accepted_or_declined(ask: Ask, run: Run, book_url: str) -
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_1(run: Run, args: list[str], pieces: list[str]) -> None:
+    run("remember", "Likes tea")
     refused_in_one_line(run(*args), *pieces)
 
 
@@ -315,6 +317,7 @@ def test_a_rehearsal_follows_the_preset_the_dates_and_the_owners_choices(ask: As
     ],
 )
 def test_a_transcript_that_cannot_be_read_is_refused(run: Run, text: str | bytes, piece: str) -> None:
+    run("remember", "Likes tea")
     refused_in_one_line(run("extract", "--dry-run", "-", stdin=text), piece)
 
 

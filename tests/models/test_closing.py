@@ -222,7 +222,7 @@ def test_what_the_prompt_gave_is_taken_out_of_what_the_model_reads(kb: Any, alic
 
 
 @pytest.mark.parametrize("preset", ["general", "advisor", "assistant", "coach"])
-def test_a_line_of_any_presets_block_is_recognised(both: None, preset: str, tmp_path: Any) -> None:
+def test_a_line_of_any_presets_block_is_recognised(preset: str, tmp_path: Any) -> None:
     with Keepbook(tmp_path / "book.db", preset=preset) as kb:
         book = kb.book("alice", by="agent")
         book.remember("Keeps bees near Ålesund", subject="hobby", confidence="inferred")
@@ -232,11 +232,6 @@ def test_a_line_of_any_presets_block_is_recognised(both: None, preset: str, tmp_
     assert [turn.text.strip() for turn in strip_injected(said, block)] == [""] * 4
     kept = [Turn(1, "user", "I keep bees near Ålesund, and goats\n\nToo many")]
     assert strip_injected(kept, block) == tuple(kept)
-
-
-@pytest.fixture
-def both() -> None:
-    """Needs no engine of the run."""
 
 
 # --- what a candidate may be
@@ -718,15 +713,18 @@ def tell(wire: TextIO, **said: Any) -> None:
 def close_here(url: str, thread_id: str, now: str, die_in: str, port: int) -> None:
     """What a closing process does, on the word of the test at the other end of the wire."""
     moment = datetime.fromisoformat(now)
-    with socket.create_connection(("127.0.0.1", port)) as line, line.makefile("rw") as wire:
-        with Keepbook(url, clock=lambda: moment) as kb:
-            use(kb, Gate(wire, [add("Lives in Oslo"), add("Keeps bees")]))
-            chat = kb.book("alice").threads.get(thread_id)
-            if die_in:
-                setattr(threads, die_in, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
-            tell(wire, ready=True)
-            wire.readline()
-            tell(wire, status=chat.close().status)
+    with (
+        socket.create_connection(("127.0.0.1", port)) as line,
+        line.makefile("rw") as wire,
+        Keepbook(url, clock=lambda: moment) as kb,
+    ):
+        use(kb, Gate(wire, [add("Lives in Oslo"), add("Keeps bees")]))
+        chat = kb.book("alice").threads.get(thread_id)
+        if die_in:
+            setattr(threads, die_in, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+        tell(wire, ready=True)
+        wire.readline()
+        tell(wire, status=chat.close().status)
 
 
 def raise_closers() -> None:
@@ -763,14 +761,15 @@ class Closer:
         self._wire.flush()
 
     def heard(self) -> dict[str, Any]:
-        said: dict[str, Any] = json.loads(self._wire.readline() or "{}")
+        try:
+            said: dict[str, Any] = json.loads(self._wire.readline() or "{}")
+        except ConnectionResetError:  # killed before it had read everything
+            return {}
         return said
 
 
 @contextmanager
-def closers(
-    nursery: "subprocess.Popen[str]", url: str, chat: Chat, now: datetime, *ends: str
-) -> Iterator[list[Closer]]:
+def closers(nursery: Any, url: str, chat: Chat, now: datetime, *ends: str) -> Iterator[list[Closer]]:
     """One process for each of `ends`: where it is to die, or "" if it is not."""
     with ExitStack() as stack:
         raised = []
@@ -778,7 +777,6 @@ def closers(
             with socket.create_server(("127.0.0.1", 0)) as door:
                 door.settimeout(60)
                 told = {"url": url, "thread_id": chat.id, "now": now.isoformat(), "die_in": end}
-                assert nursery.stdin is not None
                 nursery.stdin.write(json.dumps(told | {"port": door.getsockname()[1]}) + "\n")
                 nursery.stdin.flush()
                 line = stack.enter_context(door.accept()[0])

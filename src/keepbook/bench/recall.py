@@ -110,6 +110,23 @@ def _moment(text: str | None) -> datetime | None:
 # Finding
 
 
+class Remembering:
+    """An embedder that embeds a text once: product and baseline ask for the same ones."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.space, self.floor = embedder.space, embedder.floor
+        self._embedder = embedder
+        self._known: dict[str, Any] = {}
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self._embedder.embed(new), strict=True) if new else ())
+        return [self._known[text] for text in texts]
+
+    def ask(self, text: str) -> Any:
+        return self.embed([text])[0]
+
+
 def keep(book: Book, told: Conversation) -> None:
     """Put a conversation into a book as chats."""
     for session, turns in told.sessions.items():
@@ -147,8 +164,9 @@ def of_meaning(told: Conversation, embedder: Embedder) -> Finder:
     rows = embedder.embed([turn.text for _, turn in _turns(told)])
 
     def find(question: str) -> list[Turn]:
-        likeness = rows @ embedder.ask(question)
-        return [keys[at] for at in (-likeness).argsort()[: DEPTHS[-1]]]
+        asked = embedder.ask(question)
+        likeness = [float(row @ asked) for row in rows]
+        return [keys[at] for at in sorted(range(len(keys)), key=lambda at: -likeness[at])[: DEPTHS[-1]]]
 
     return find
 
@@ -190,12 +208,14 @@ def _means(found: Sequence[Found]) -> dict[str, Any]:
 def measure(path: str, embedder: str = "auto") -> dict[str, Any]:
     """The figures of words and hybrid, and of the baselines, each for both halves."""
     told = conversations(path)
-    model = choose_embedder(embedder)
+    model = Remembering(chosen) if (chosen := choose_embedder(embedder)) else None
     ways = ["words", "fts5", *(["hybrid", "dense"] if model else [])]
     found: dict[str, tuple[list[Found], list[Found]]] = {way: ([], []) for way in ways}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "bench.db"
         with closing(Keepbook(place, embedder="none")) as words, closing(Keepbook(place, embedder=embedder)) as hybrid:
+            if hybrid.meaning is not None and model is not None:
+                hybrid.meaning.embedder = model
             for number, conversation in enumerate(told):
                 finders = {"fts5": of_fts5(conversation)}
                 owner = f"conversation {number + 1}"
@@ -209,7 +229,7 @@ def measure(path: str, embedder: str = "auto") -> dict[str, Any]:
                     for way, find in finders.items():
                         found[way][half].append(judged(question, find(question.text)))
     figures = {way: {"tuning": summed(found[way][0]), "report": summed(found[way][1])} for way in ways}
-    product = {way: figures.pop(way) for way in ("words", "hybrid") if way in figures}
+    product: dict[str, Any] = {way: figures.pop(way) for way in ("words", "hybrid") if way in figures}
     return {**product, "baselines": figures}
 
 

@@ -65,6 +65,16 @@ def refuse_similar(similar: Sequence[Memory]) -> None:
         )
 
 
+def refuse_stale(row: Any, expected: int | None) -> None:
+    """Who changes what he has read must have read what is there."""
+    if expected is not None and expected != row.version:
+        raise Conflict(
+            f"memory {row.id} is at version {row.version} now, not {expected}: {row.content!r}; read it and try again",
+            code="version",
+            current=row.version,
+        )
+
+
 def says_the_same(row: Any, text: Text) -> bool:
     """Nothing new is said, and no person takes over what software had said."""
     adopted = row.source in AUTOMATIC and text.source not in AUTOMATIC
@@ -172,13 +182,7 @@ def update(
     change = change_of(tx, origin, preset, "update", ref)
     row, state = change.row, to_state(change.row)
     change.refuse_dropped("updated")
-    if expect_version is not None and expect_version != row.version:
-        raise Conflict(
-            f"memory {row.id} is at version {row.version} now, not {expect_version}: {row.content!r}; "
-            "read it and try again",
-            code="version",
-            current=row.version,
-        )
+    refuse_stale(row, expect_version)
     confidence = chosen_confidence(origin, confidence)
     source = origin.source_for(confidence)
     change.refuse_overruling(source)

@@ -42,7 +42,7 @@ SPOKEN = 2.2
 SUBSTANCE = 1.0
 """A turn of n words that say something counts n / (n + this): a greeting answers little."""
 
-ALIKE = 1.25
+ALIKE = 1.0
 """What the likeness of meaning counts against the words, both from 0 to 1."""
 LIKE, NOT_ALIKE = 0.3, (0.0, 0.0)
 SPOKEN_ALIKE = 1.6

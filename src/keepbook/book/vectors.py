@@ -93,8 +93,9 @@ def packed(rows: "Floats") -> list[bytes]:
     # numpy comes with the extra, here and below: whoever packs has an embedder and so has it.
     import numpy as np
 
-    most = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-12)
-    return [row.tobytes() for row in np.rint(rows / most * 127).astype(np.int8)]
+    held = np.asarray(rows)
+    most = np.maximum(np.abs(held).max(axis=1, keepdims=True), 1e-12)
+    return [row.tobytes() for row in np.rint(held / most * 127).astype(np.int8)]
 
 
 def unpacked(held: Sequence[bytes]) -> "Floats":

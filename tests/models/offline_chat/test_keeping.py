@@ -6,6 +6,8 @@ import pytest
 from tests.models.offline_chat.conftest import SEEDS, Chat, Open
 
 from keepbook import Keepbook
+from keepbook.tools.catalogue import ToolSet
+from keepbook.tools.definition import Answer
 
 PRESETS = ("general", "advisor", "assistant", "coach")
 
@@ -205,6 +207,11 @@ CHANGED = {
     "sorry, I have three kids": ("Has two kids", "Has three kids"),
     "that's wrong, my sister lives in Paris": ("Sister lives in Rome", "Sister lives in Paris"),
     "I no longer live in Oslo, I live in Bergen now": ("Lives in Oslo", "Lives in Bergen"),
+    "edit: my sister lives in Milan": ("Sister lives in Rome", "Sister lives in Milan"),
+    "I said Rome but I meant Milan": ("Sister lives in Rome", "Sister lives in Milan"),
+    "Sorry, not Rome, Milan": ("Sister lives in Rome", "Sister lives in Milan"),
+    "I now live in Bergen": ("Lives in Oslo", "Now lives in Bergen"),
+    "You got that wrong: I've got three kids": ("Has two kids", "Has three kids"),
 }
 
 
@@ -270,6 +277,22 @@ def test_a_change_of_something_unknown_that_tells_nothing_is_not_kept(chat: Open
     talk = chat(preset)
     assert talk.tell("change the subject to cats") == "I find nothing about “the subject” in your book."
     assert not talk.wrote
+
+
+def test_in_coach_the_old_fact_is_not_lost_for_a_new_one_that_cannot_be_kept(
+    chat: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = chat("coach")
+    real = ToolSet.call
+
+    def call(tools: ToolSet, name: str, arguments: Any = None) -> Answer:
+        if arguments.get("fact") == "Lives in Bergen":
+            return Answer("No.", {"message": "Not this one."}, error="not_allowed")
+        return real(tools, name, arguments)
+
+    monkeypatch.setattr(ToolSet, "call", call)
+    assert talk.tell("actually, I live in Bergen") == "That did not work: Not this one."
+    assert (talk.news, talk.gone) == ([], [])
 
 
 # --- forgetting

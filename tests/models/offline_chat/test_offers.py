@@ -27,6 +27,10 @@ CHOICES = {
     "what do you know about me?": [],
     "hello": [],
     "7": [],
+    "not the first one": [],
+    "that's all": [],
+    "don't forget the office": [],
+    "all except the office": [],
 }
 
 
@@ -98,6 +102,7 @@ def conflicting(chat: Open) -> Chat:
         ("no", ["Sarah works in Sales"]),
         ("never mind", ["Sarah works in Sales"]),
         ("neither", ["Sarah works in Sales"]),
+        ("no, another time", ["Sarah works in Sales"]),
         ("what do you know about Sarah?", ["Sarah works in Sales"]),
     ],
 )
@@ -123,11 +128,12 @@ def test_what_is_saved_beside_a_rival_offers_to_drop_the_old_one(chat: Open) -> 
     assert talk.memories == ["Sarah works in Marketing"]
 
 
-def test_the_rival_stays_when_it_should(chat: Open) -> None:
+@pytest.mark.parametrize("word", ["no", "keep both", "no, don't forget it", "don't", "hello"])
+def test_the_rival_stays_when_it_should(chat: Open, word: str) -> None:
     talk = chat("general", seeds=())
     talk.tell("Remember that Sarah works in Sales")
     talk.tell("Remember that Sarah works in Marketing")
-    talk.tell("no")
+    talk.tell(word)
     assert talk.memories == ["Sarah works in Marketing", "Sarah works in Sales"]
 
 

@@ -5,6 +5,10 @@ from tests.models.offline_chat.conftest import Open
 from tests.models.offline_chat.test_intents import HARMLESS, READS, TALK
 
 PRESETS = ("general", "advisor", "assistant", "coach")
+OPINIONS = (
+    "no, it's fine", "no, that's great", "actually, that's a pity", "no, it's not a problem", "no, it's over",
+    "well, that's interesting", "it's ok", "no, that's not the point", "actually, it's complicated", "wait, really",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -22,6 +26,18 @@ def test_nothing_is_written_when_it_is_said_after_an_answer(chat: Open, preset: 
     talk.tell("what do you know about me?")
     before = list(talk.said)
     for text in HARMLESS:
+        talk.said = [*before]
+        talk.tell(text)
+        assert not talk.wrote, text
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_nothing_is_written_when_it_is_said_after_one_memory_was_told(chat: Open, preset: str) -> None:
+    talk = chat(preset)
+    talk.tell("where do I work?")
+    before = list(talk.said)
+    # A yes or an "actually" has a memory to mean now; a mere opinion still has none.
+    for text in (*HARMLESS, *OPINIONS):
         talk.said = [*before]
         talk.tell(text)
         assert not talk.wrote, text

@@ -70,6 +70,12 @@ def test_a_question_about_the_world_is_met_with_what_this_model_is(chat: Open) -
     )
 
 
+def test_another_value_is_named_where_the_asked_one_is_not_it(chat: Open) -> None:
+    assert chat().tell("do I live in Bergen?") == (
+        "I find nothing about that in your book. The nearest is “Lives in Oslo”."
+    )
+
+
 def test_the_nearest_is_named_where_nothing_answers(chat: Open) -> None:
     talk = chat(seeds=["Favourite tea is Assam"])
     assert talk.tell("what's my favourite biscuit?") == (
@@ -165,6 +171,14 @@ def test_this_very_question_is_not_its_own_answer(kb: Keepbook) -> None:
     question = "what did I say about Lofoten?"
     book.thread("s-2").add("user", question)
     assert Chat(book, "general", ()).tell(question) == "I find nothing about that in your book."
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_was_said_earlier_in_this_chat_is_told_though_nothing_was_kept(chat: Open, preset: str) -> None:
+    talk = chat(preset)
+    talk.tell("We went to Lofoten with the old caravan.")
+    said = talk.tell("what did I say about Lofoten?")
+    assert said == "Earlier in this chat you said: “We went to Lofoten with the old caravan.”"
 
 
 # --- without tools

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keepbook.models.offline import dialog, facts, languages, speech
+from keepbook.models.offline.chatting.matching import VERBS
 from keepbook.models.offline.chatting.words import TONGUES, Phrase, words
 from keepbook.models.offline.clauses import own_words, sentences, tidy
 
@@ -32,16 +33,14 @@ class Intent(NamedTuple):
     """Of a correction: the old wording was never right, as against a change in the world."""
 
 
+KINDS_OF_CHANGE = ("correct", "contrast")
+"""A contrast ("tea, not coffee", "my budget is now 600") corrects only what the book says; it is no new fact."""
+
+
 # --- tests of a matter
 
 _OWN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|we're|we've|our|us)\b", re.IGNORECASE)
-_FINITE = re.compile(
-    r"\b(?:is|are|was|were|am|has|have|had|do|does|don't|doesn't|will|won't|can|can't|must|need|needs|want|wants|go|goes|"
-    r"live|lives|work|works|like|likes|love|loves|hate|hates|prefer|prefers|eat|eats|drink|drinks|use|uses|play|plays|"
-    r"speak|speaks|trade|trades|own|owns|called|named|closes|opens|starts|ends|isn't|aren't|i'm|i've|i'd|we're|we've|"
-    r"never|always|only|moved|lost|started|quit)\b|\d|[:=]",
-    re.IGNORECASE,
-)
+_INFORMS = re.compile(rf"{VERBS.pattern}|\b(?:called|named|never|always|only)\b|\d|[:=]", re.IGNORECASE)
 _OTHER_THINGS = re.compile(
     r"\b(?:account|e-?mails?|messages?|files?|folders?|photos?|pictures?|chats?|conversations?|threads?|accounts?|orders?|"
     r"bookings?|appointments?|events?|meetings?|calendar|reminders?|alarms?|app|browser|cookies|cache|history|inbox|"
@@ -77,7 +76,7 @@ def _any(_: str) -> bool:
 _TESTS: dict[str, Callable[[str], bool]] = {
     "": _any,
     "own": lambda matter: bool(_OWN.search(matter)),
-    "informs": lambda matter: bool(_FINITE.search(matter)) and not re.search(r"^\w+ me\b", matter),
+    "informs": lambda matter: bool(_INFORMS.search(matter)) and not re.search(r"^\w+ me\b", matter),
     "standing": _standing,
     "errand": _errand,
     "kept_thing": lambda matter: not _OTHER_THINGS.search(matter) and not dialog.one_off_delete(f"delete {matter}"),
@@ -161,9 +160,7 @@ def _intent(phrase: Phrase, bare: str, matter: str, told: dict[str, str | None],
     if kind == "ended" and (turned := _TURN.split(matter, maxsplit=1))[1:]:
         # "I no longer work at Acme, I'm at Bolt now"
         return Intent("correct", turned[1], turned[0], tongue)
-    mistake = kind == "correct" and not _CHANGED.search(matter) and bool(_MISTAKE.search(bare))
-    if phrase.needs == "twofold":
-        kind = "contrast"  # "tea, not coffee" corrects only what the book says
+    mistake = kind in KINDS_OF_CHANGE and not _CHANGED.search(matter) and bool(_MISTAKE.search(bare))
     # "Remember the following:" goes on to the end of what is told.
     whole = bool(told.get("all")) or (kind == "save" and bare[: bare.find(matter)].rstrip().endswith(":"))
     return Intent(kind, matter, old, tongue, whole, mistake)

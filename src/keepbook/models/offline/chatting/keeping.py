@@ -21,7 +21,7 @@ from keepbook.tools.definition import Answer
 _CHANGED = re.compile(
     r"\b(?:now|moved|changed|switched|no longer|any ?more|instead|these days|nowadays)\b", re.IGNORECASE
 )
-_UNSURE = {"question", "hypothetical", "hedged", "sarcasm", "somebody else's words", "chatter", "bare number"}
+_UNSURE = {"question", "hypothetical", "hedged", "sarcasm", "somebody else's words", "chatter"}
 _ALL = re.compile(r"\b(?:all|both|everything|each|todo|todos|ambos|alles|beide|alt|begge)\b", re.IGNORECASE)
 
 
@@ -31,7 +31,10 @@ _ALL = re.compile(r"\b(?:all|both|everything|each|todo|todos|ambos|alles|beide|a
 def keep(talk: Talk, intent: Intent) -> str:
     if refused := talk.off():
         return refused
-    return say_all(keep_fact(talk, fact, intent.matter) for fact in _facts(talk, intent.matter)) or secret(talk)
+    if find_secrets(intent.matter):
+        return secret(talk)
+    found = facts_of(intent.matter, talk.tongue, talk.kit.categories)
+    return say_all(keep_fact(talk, fact, intent.matter) for fact in found) or talk.say("matter_end")
 
 
 def keep_before(talk: Talk, _: Intent) -> str:
@@ -42,11 +45,6 @@ def keep_before(talk: Talk, _: Intent) -> str:
     if not told:
         return talk.say("matter_end")
     return say_all(keep(talk, Intent("save", one, tongue=talk.tongue)) for one in told)
-
-
-def _facts(talk: Talk, matter: str) -> list[Fact]:
-    """The facts of a matter; none where it holds a secret."""
-    return [] if find_secrets(matter) else facts_of(matter, talk.tongue, talk.kit.categories)
 
 
 def secret(talk: Talk) -> str:
@@ -109,6 +107,8 @@ def change(talk: Talk, held: Held, content: str, *, mistake: bool = False) -> st
         if gone.error:
             return talk.say("refused", why=why(gone))
         answer = save(talk, facts_of(content, talk.tongue, kit.categories)[0]._replace(content=content))
+        if answer.error:  # the old line must not be lost for a new one that cannot be kept
+            save(talk, Fact(held.content, held.category))
     else:
         return talk.off() or talk.say("cannot_change")
     if answer.error:
@@ -125,10 +125,10 @@ def mend(talk: Talk, intent: Intent) -> str | None:
     matter, old = intent.matter, intent.old
     if find_secrets(matter):
         return secret(talk)
-    if talk.tongue == "en" and facts.ruled_out(matter, matter) in _UNSURE - ({"bare number"} if old else set()):
-        return None if not (matching.fragment(matter, talk.tongue) and talk.quoted()) else _mend_value(talk, intent)
     if matching.fragment(matter, talk.tongue):
         return _mend_value(talk, intent)
+    if talk.tongue == "en" and facts.ruled_out(matter, matter) in _UNSURE:
+        return None
     content = reworded(matter, talk.tongue)
     targets = _narrowed(talk, matching.corrected(content, old, talk.search(f"{old} {content}")))
     if len(targets) > 1:
@@ -143,6 +143,8 @@ def mend(talk: Talk, intent: Intent) -> str | None:
 def _mend_value(talk: Talk, intent: Intent) -> str | None:
     """ "It's Rex", "700": a value for the memory just spoken of, or for the one that is named."""
     value, old = matching.value_of(intent.matter), intent.old
+    if not value:
+        return None
     targets = matching.corrected(value, old, talk.search(old)) if old else talk.quoted()
     if old and len(targets) != 1:
         targets = _narrowed(talk, targets) or targets
@@ -152,16 +154,18 @@ def _mend_value(talk: Talk, intent: Intent) -> str | None:
         content = matching.with_value(targets[0].content, value, old)
         return change(talk, targets[0], content, mistake=intent.mistake) if content else ask_edit(talk, targets[0])
     told = f"{old} is {value}"
+    if intent.kind == "contrast":
+        return None
     if old and re.match(r"(?:my|our)\b", old, re.IGNORECASE) and lasting(told, talk.tongue):
         return keep(talk, Intent("save", told, tongue=talk.tongue))
     return talk.say("missing", matter=old) if old else None
 
 
-def wrong(talk: Talk, _: Intent) -> str:
+def wrong(talk: Talk, _: Intent) -> str | None:
     """ "That's wrong": what should it say?"""
     spoken = talk.quoted()
     if not spoken:
-        return talk.say("other", keeps=talk.keeps, **{"try": talk.say("try")})
+        return None
     return ask_edit(talk, spoken[0]) if len(spoken) == 1 else _which(talk, "which_correct", spoken)
 
 

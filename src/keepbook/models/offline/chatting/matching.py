@@ -104,6 +104,16 @@ _VERB_AT = re.compile(r"^(\w+?)s? (in|at|as|for|with|on|to|from)\b", re.IGNORECA
 _SAME_PREPOSITION = {"for": "at", "with": "at"}
 
 
+VERBS = re.compile(
+    r"\b(?:is|are|was|were|am|has|have|had|do|does|don't|doesn't|will|won't|can|can't|must|need|needs|want|wants|go|goes|"
+    r"live|lives|work|works|like|likes|love|loves|hate|hates|prefer|prefers|eat|eats|drink|drinks|use|uses|play|plays|"
+    r"speak|speaks|trade|trades|own|owns|closes|opens|starts|ends|isn't|aren't|i'm|i've|i'd|we're|we've|moved|lost|"
+    r"started|quit)\b",
+    re.IGNORECASE,
+)
+"""Common finite verbs: what has one may be a sentence."""
+
+
 class Match(NamedTuple):
     score: float
     held: Held
@@ -155,10 +165,13 @@ def speaks_to(word: str, held: Held) -> float:
 # --- answers and targets
 
 
-def answers(question: str, found: Iterable[Held], *, least: float = ANSWERS, kinds: bool = True) -> list[Match]:
-    """The memories that answer a question, best first."""
+def answers(
+    question: str, found: Iterable[Held], *, least: float = ANSWERS, kinds: bool = True, names: bool = True
+) -> list[Match]:
+    """The memories that answer a question, best first. Without `names` also those that say another name."""
     asked, about = asked_words(question), whom(question)
-    musts = about | {stem(word) for name in _NAMES.findall(question) for word in tokens(name)}
+    named = {stem(word) for name in _NAMES.findall(question) for word in tokens(name)}
+    musts = about | (named if names else set())
     matches = []
     for held in found:
         led = None if about or not _FIRST.search(question) else _led_by(held.content)
@@ -268,9 +281,20 @@ _TAIL = re.compile(r"^(?P<head>.*\b(?:is|are|was|called|named|in|at|to|for|with|
 _POINTS = re.compile(r"^(?:it(?:'s| is)|that(?:'s| is)|to|now)\s+(?:now |called |in |at )?", re.IGNORECASE)
 
 
+_JUDGING = word_set(
+    """
+    fine good great ok okay nice cool perfect right correct true enough idea bad wrong funny late early hard easy
+    nothing sure alright better best worse pity shame lovely interesting clear exactly way point question problem
+    mistake joke complicated possible impossible important private over done thanks thank welcome yes no really quite
+    pretty rather
+    """
+)
+
+
 def value_of(matter: str) -> str:
-    """ "it's Rex" → "Rex"."""
-    return _POINTS.sub("", matter.strip()).strip(" .!")
+    """ "it's Rex" → "Rex"; nothing for "it's a good idea", which only judges."""
+    value = _POINTS.sub("", matter.strip()).strip(" .!")
+    return "" if set(tokens(value)) <= _JUDGING | STOP_WORDS else value
 
 
 def with_value(content: str, new: str, old: str = "") -> str | None:
@@ -290,6 +314,6 @@ def fragment(matter: str, tongue: str = "en") -> bool:
     if tongue != "en":
         return len(matter.split()) <= 3 and not languages.read(matter, tongue)
     subject = re.match(r"(?:my|our)\b", matter, re.IGNORECASE) and len(matter.split()) > 2
-    if subject or _LED.match(matter):
+    if subject or _LED.match(matter) or (VERBS.search(matter) and not _POINTS.match(matter)):
         return False
     return bool(_POINTS.match(matter)) or (dialog.fragment(matter) and len(matter.split()) <= 6)

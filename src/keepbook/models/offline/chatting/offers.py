@@ -30,16 +30,19 @@ _ONLY_WISH = re.compile(
 _DROP = re.compile(
     r"\W*(?:please )?(?:delete|remove|forget|erase|drop)(?: (?:it|this|that|this one|the memory))?\W*", re.IGNORECASE
 )
-_BOTH = re.compile(
-    r"\b(?:both|as well|separate(?:ly)?|another|different|also|ambos|los dos|beide[sn]?|begge)\b", re.IGNORECASE
-)
+_BOTH = re.compile(r"\b(?:both|as well|separate(?:ly)?|ambos|los dos|beide[sn]?|begge)\b", re.IGNORECASE)
 _REPLACE = re.compile(
     r"\b(?:update|replace|change|overwrite|instead|new one|actualiza\w*|cambia\w*|änder\w*|aktualisier\w*|oppdater\w*|"
     r"endre)\b",
     re.IGNORECASE,
 )
 _NONE = re.compile(r"\b(?:none|neither|nothing|no one|ninguno|keine[srn]?|nichts|ingen)\b", re.IGNORECASE)
-_ALL = re.compile(r"\b(?:all|both|everything|every one|todos|ambos|alle|beide|begge)\b", re.IGNORECASE)
+_ALL = re.compile(
+    r"\W*(?:(?:yes|please|forget|delete|remove|change|they're|sí|ja)\W+)*"
+    r"(?:all|both|everything|todos|ambos|alle|beide|begge)(?: (?:of )?(?:them|these|those|it))?(?: please)?\W*",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:not|don't|do not|except|but|keep|leave|nicht|außer|ikke|unntatt|excepto)\b", re.IGNORECASE)
 _ORDINALS = {
     word: number
     for number, words in enumerate(
@@ -82,7 +85,7 @@ def resume(talk: Talk) -> str | None:
 
 
 def yes(talk: Talk) -> bool:
-    short = len(talk.text.split()) <= 6
+    short = len(talk.text.split()) <= 6 and not _NOT.search(talk.text)
     return one(talk.text, talk.tongue).kind == "yes" or (short and bool(dialog.YES.match(talk.text)))
 
 
@@ -114,12 +117,15 @@ def _settle(talk: Talk) -> str | None:
 
 def _drop_close(talk: Talk) -> str | None:
     """The one that a new line was saved beside: is it out of date?"""
-    if _DROP.search(talk.text) or yes(talk):
-        close = [held for call in (talk.last.calls if talk.last else ()) for held in told_in(call.answer)]
-        spoken = talk.quoted()
-        stale = [held for held in spoken if any(held.id == other.id for other in close)]
-        return keeping.forget_these(talk, stale[:1]) if stale else None
-    return talk.say("cancelled") if no(talk) else None
+    if dialog.NO.match(talk.text) or _NOT.search(talk.text):
+        return talk.say("cancelled")
+    if not (_DROP.search(talk.text) or yes(talk)):
+        return None
+    calls = talk.last.calls if talk.last else ()
+    looked = {held.id for call in calls for held in told_in(call.answer)}
+    written = {call.memory_event["id"] for call in calls if call.memory_event}
+    old = [held for held in talk.quoted() if held.id in looked - written]
+    return keeping.forget_these(talk, old[:1]) if old else None
 
 
 # --- which one
@@ -127,7 +133,7 @@ def _drop_close(talk: Talk) -> str | None:
 
 def _picked(text: str, choices: Sequence[Held]) -> list[Held]:
     """The choices that a word points to: by number, by place, by what they say."""
-    if _ALL.search(text):
+    if _ALL.fullmatch(text):
         return list(choices)
     numbers = [int(number) for number in re.findall(r"\b\d\b", text)]
     numbers += [_ORDINALS[word] for word in re.findall(r"\w+", text.lower()) if word in _ORDINALS]
@@ -142,8 +148,8 @@ def _pick(talk: Talk) -> list[Held] | str | None:
     """The choice made; a text where none is wanted; None where the message is about something else."""
     if one(talk.text, talk.tongue).kind in ("no", "cancel") or _NONE.search(talk.text):
         return talk.say("cancelled")
-    if talk.text.rstrip().endswith("?"):
-        return None
+    if talk.text.rstrip().endswith("?") or _NOT.search(talk.text):
+        return None  # "not the first" does not say which
     return _picked(talk.text, talk.numbered()) or None
 
 
@@ -254,7 +260,7 @@ def _change_to(talk: Talk, held: Held) -> str | None:
             if intent.kind == "ended":
                 intent = intent._replace(matter=talk.text)
             content = _said_anew(talk, held, intent)
-            return (
-                keeping.change(talk, held, content, mistake=intent.mistake) if content else keeping.ask_edit(talk, held)
-            )
+            if not content:
+                return keeping.ask_edit(talk, held)
+            return keeping.change(talk, held, content, mistake=intent.mistake)
     return None

@@ -58,7 +58,7 @@ def about(talk: Talk, intent: Intent) -> str:
 def _about(talk: Talk, intent: Intent, found: Sequence[Held]) -> str:
     matches = matching.answers(intent.matter, found, least=matching.NEAR)
     best = [match.held for match in matches if match.score >= matches[0].score - 0.35][:MOST_TOLD]
-    turns = _turns(talk, intent.matter) if intent.kind == "said" else []
+    turns = _turns(talk, intent.matter, here=not best) if intent.kind == "said" else []
     if not best and not turns:
         return _blind(talk) or talk.say("nothing")
     dated = intent.kind == "said" and _WHEN.match(talk.text) and len(best) == 1 and best[0].day
@@ -74,9 +74,9 @@ def answer(talk: Talk, intent: Intent) -> str:
     if matches:
         best = [match.held for match in matches if match.score >= matches[0].score - 0.1]
         return _told(talk, best[:MOST_ANSWERS])
-    if turns := _turns(talk, question):
+    if turns := _turns(talk, question, here=True):
         return "\n".join(turns)
-    near = matching.answers(question, found, least=matching.NEAR)
+    near = matching.answers(question, found, least=matching.NEAR, names=False)
     said = [_blind(talk) or talk.say("nothing"), *(talk.say("nearest", line=match.held.content) for match in near[:1])]
     return " ".join(said if _PERSONAL.search(question) else [*said, talk.say("question")])
 
@@ -108,7 +108,7 @@ def _told(talk: Talk, found: Sequence[Held]) -> str:
         return ""
     if len(found) == 1:
         return talk.say("one", line=found[0].content, when=_when(talk, found[0]))
-    return "\n".join([talk.say("many"), *(f"- “{held.content}” ({_when(talk, held)})" for held in found)])
+    return "\n".join([talk.say("many"), *(f"- {held.content} ({_when(talk, held)})" for held in found)])
 
 
 def _when(talk: Talk, held: Held) -> str:
@@ -117,21 +117,23 @@ def _when(talk: Talk, held: Held) -> str:
     return talk.say("past" if not held.current else "inferred" if held.inferred else "noted", day=held.day)
 
 
-def _turns(talk: Talk, matter: str) -> list[str]:
-    """Turns of earlier chats in which the person spoke of it; questions about it are none."""
+def _turns(talk: Talk, matter: str, *, here: bool) -> list[str]:
+    """What the person said of it in earlier chats, and with `here` in this one; questions about it are none."""
+    spoken = [" ".join(said.text.split()) for said in talk.earlier if said.role == "user"]
+    told = [talk.say("earlier", line=text[:QUOTE_CHARS]) for text in spoken if here and _tells_of(talk, text, matter)]
     if not talk.kit.can("recall_chats"):
-        return []
+        return told[:MOST_TURNS]
     data = talk.kit.do("recall_chats", query=matter, limit=10).data
-    hits: Iterable[Mapping[str, Any]] = data.get("hits", ()) if isinstance(data, dict) else ()
-    here = {fold(said.text) for said in talk.conversation.said}
-    told = []
-    for hit in hits:
+    known = {fold(text) for text in (*spoken, talk.text)}
+    for hit in data.get("hits", ()) if isinstance(data, dict) else ():
         text = " ".join(str(hit["text"]).split())
-        if hit.get("role") != "user" or fold(text) in here or one(text, talk.tongue).kind not in _TELLING:
-            continue
-        if matching.answers(matter, [Held(text)], least=matching.ANSWERS):
+        if hit.get("role") == "user" and fold(text) not in known and _tells_of(talk, text, matter):
             told.append(talk.say("in_chat", day=str(hit["at"])[:10], line=text[:QUOTE_CHARS]))
     return told[:MOST_TURNS]
+
+
+def _tells_of(talk: Talk, text: str, matter: str) -> bool:
+    return one(text, talk.tongue).kind in _TELLING and bool(matching.answers(matter, [Held(text)]))
 
 
 # --- how things stand
@@ -145,6 +147,8 @@ def performance(talk: Talk, intent: Intent) -> str:
         fits = _fitting(intent.matter, skills)
         if len(fits) == 1:
             return kit.use("get_skill_performance", skill_id=fits[0], detail=_detail(talk.text)).text
+        if not skills and intent.matter.strip():
+            return kit.use("get_skill_performance", skill_id=intent.matter.strip(), detail=_detail(talk.text)).text
         if skills and not kit.has("get_my_deployments"):
             return talk.say("which_skill", names=", ".join(sorted(skills.values())))
     if kit.has("get_my_deployments"):

