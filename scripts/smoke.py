@@ -87,7 +87,7 @@ def serve() -> None:
     params = xllamacpp.CommonParams()
     params.model.path = str(next(Path(found.origin).parent.glob("*.gguf")))
     params.n_ctx, params.n_predict, params.verbosity = CONTEXT, MOST_TOKENS, 0
-    params.cpuparams.n_threads = os.cpu_count() or 2
+    params.cpuparams.n_threads = 1
     running = xllamacpp.Server(params)  # a free port of 127.0.0.1
     print(running.listening_address, flush=True)
     sys.stdin.read()  # until whoever started us lets go

@@ -101,9 +101,9 @@ def test_common_words_order_what_rare_ones_found_when_there_is_too_much(
     monkeypatch.setattr(chat_recall, "POSTINGS", 10)
     for number in range(12):
         say(alice, f"chat {number}", (None, f"Tea with the neighbours, cake number {number}"))
-    say(
-        alice, "rare", (None, "The harpsichord needs tuning before we play"), (None, "No harpsichord with tea and cake")
-    )
+    say(alice, "walks", *[(None, f"Walked {miles} miles by the river") for miles in range(60)])
+    say(alice, "rare", (None, "The harpsichord needs tuning before we play"))
+    say(alice, "both", (None, "No harpsichord with tea and cake"))
 
     assert found(alice, "harpsichord tea cake")[0] == "No harpsichord with tea and cake"
     assert {snippet.text.replace("⟦", "").replace("⟧", "") for snippet in alice.threads.search("harpsichord tea")} == {

@@ -435,6 +435,29 @@ def test_a_topic_that_is_never_to_be_remembered_is_not_learned(alice: Any, chat:
     assert [memory.content for memory in alice.list()] == ["Lives in Oslo"]
 
 
+def test_an_agent_outside_gets_no_block_where_there_is_to_be_no_memory(alice: Any) -> None:
+    alice.remember("Drinks green tea")
+    alice.thread("private", incognito=True)
+    assert alice.inject("private") == ""
+    alice.choose(memory=False)
+    assert alice.inject("session-42") == ""
+
+
+def test_an_agents_tools_keep_nothing_that_the_person_does_not_want_kept(kb: Any, alice: Any) -> None:
+    tools = kb.tools(owner="alice")
+    alice.choose(never=["health"])
+    assert not tools.call("remember", {"content": "Has poor health"}).memory_event
+    alice.choose(memory=False)
+    assert not tools.call("remember", {"content": "Lives in Oslo"}).memory_event
+    assert alice.list().total == 0
+    assert alice.remember("Lives in Oslo").event  # the person may write what they like
+
+
+def test_a_memory_about_the_time_zone_sets_it(alice: Any) -> None:
+    alice.remember("Europe/Oslo", subject="timezone")
+    assert alice.zone == "Europe/Oslo"
+
+
 @pytest.mark.parametrize(
     ("text", "topic"),
     [

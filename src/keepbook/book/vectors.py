@@ -142,7 +142,7 @@ def scaled(values: "Floats") -> "Floats":
 # Operations
 
 
-def put(tx: Tx, space: str, texts: Sequence[Text], rows: "Floats", through: int | None = None) -> int:
+def put(tx: Tx, space: str, texts: Sequence[Text], rows: "Floats | None", through: int | None = None) -> int:
     """Keep the vectors of what still says what was embedded; answers how many."""
     known = tx.conn.execute(_state(tx, space)).first()
     added = known.added if known else 1 + secrets.randbelow(2**30)  # an erased book's counters never come again
@@ -150,7 +150,7 @@ def put(tx: Tx, space: str, texts: Sequence[Text], rows: "Floats", through: int 
         row = {"owner": tx.owner, "space": space, "added": added, "removed": 0, "through": 0}
         tx.conn.execute(insert(vector_spaces), row)
     kept = 0
-    for text, vector in zip(texts, packed(rows) if texts else (), strict=True):
+    for text, vector in zip(texts, () if rows is None else packed(rows), strict=True):
         if not _still_says(tx, space, text):
             continue
         kept += 1
@@ -366,7 +366,7 @@ class Meaning:
                 texts, through = waiting(tx, space, BATCH)
             if not texts and through is None:
                 break
-            rows = self.embedder.embed([text.text for text in texts])
+            rows = self.embedder.embed([text.text for text in texts]) if texts else None
             with self._database.write(owner) as tx:
                 kept = put(tx, space, texts, rows, through)
             done += kept

@@ -42,6 +42,7 @@ SAVES = {
     "Just so you know, I'm left-handed": "I'm left-handed",
     "you can note that I moved to Lyon": "I moved to Lyon",
     "My dog is called Bo. Remember that.": "My dog is called Bo",
+    "How lovely! My dog is called Bo. Remember that.": "My dog is called Bo",
     "my favourite colour is green, please remember that": "my favourite colour is green",
     "I want you to remember something: my landlord is Olsen": "my landlord is Olsen",
     "could you make a note of the fact that I'm moving in June?": "I'm moving in June",

@@ -124,7 +124,7 @@ def test_two_facts_in_one_breath_are_two_memories(chat: Open, preset: str) -> No
 @pytest.mark.parametrize("preset", PRESETS)
 def test_remember_that_takes_what_was_said_before_it(chat: Open, preset: str) -> None:
     talk = chat(preset)
-    talk.tell("I play the violin.")
+    talk.tell("What a day! I play the violin.")
     talk.tell("remember that")
     assert talk.news == ["Plays the violin"]
 
@@ -210,7 +210,7 @@ CHANGED = {
     "edit: my sister lives in Milan": ("Sister lives in Rome", "Sister lives in Milan"),
     "I said Rome but I meant Milan": ("Sister lives in Rome", "Sister lives in Milan"),
     "Sorry, not Rome, Milan": ("Sister lives in Rome", "Sister lives in Milan"),
-    "I now live in Bergen": ("Lives in Oslo", "Now lives in Bergen"),
+    "I now live in Bergen": ("Lives in Oslo", "Lives in Bergen"),
     "You got that wrong: I've got three kids": ("Has two kids", "Has three kids"),
 }
 

@@ -69,6 +69,9 @@ def _errand(matter: str) -> bool:
     return not speech.standing_order(matter) and not re.match(r"(?:always|never|not)\b", matter, re.IGNORECASE)
 
 
+_EDGE = " \t.!?…¡¿,;:"
+
+
 def _any(_: str) -> bool:
     return True
 
@@ -102,23 +105,25 @@ def read(text: str, before: str = "en") -> list[Intent]:
 
 
 def statements(text: str, before: str = "en") -> list[str]:
-    """The sentences of a message that tell something, for "remember that" after it."""
+    """What a message tells, for "remember that" after it: what is lasting, else the last thing said."""
     plain = tidy(text[:READ_CHARS])
     tongue = _tongue(plain, before)
-    told = sentences(own_words(plain))
-    return [sentence for sentence in told if one(sentence, tongue).kind in ("statement", "other")]
+    told = [(one(sentence, tongue).kind, sentence) for sentence in sentences(own_words(plain))]
+    lasting_ones = [sentence for kind, sentence in told if kind == "statement"]
+    return lasting_ones or [sentence for kind, sentence in told if kind == "other"][-1:]
 
 
 def one(sentence: str, tongue: str) -> Intent:
     """The intent of one sentence."""
-    bare = sentence.strip(" \t.!?…¡¿,;:")
+    bare = sentence.strip(_EDGE)
     asking = sentence.rstrip().endswith("?") or sentence.startswith("¿")
     for language in (tongue, *(other for other in TONGUES if other != tongue)):
         found = _phrase(bare, asking, language) or _slip(sentence, bare, language)
         if found is not None:
             return found
     asked_in = _asked_in(bare, tongue)
-    if asking or asked_in or (tongue == "en" and speech.question(sentence)):
+    exclaims = sentence.rstrip().endswith("!")  # "How nice!"
+    if asking or (not exclaims and (asked_in or (tongue == "en" and speech.question(sentence)))):
         return Intent("ask", bare, tongue=asked_in or tongue)
     return Intent("statement" if lasting(sentence, tongue) else "other", bare, tongue=tongue)
 
@@ -171,7 +176,7 @@ def _slip(sentence: str, bare: str, tongue: str) -> Intent | None:
     found = words(tongue).slips.match(bare)
     if found is None:
         return None
-    rest = one(sentence.strip()[found.end() :], tongue)
+    rest = one(sentence.lstrip(_EDGE)[found.end() :], tongue)
     if rest.kind in ("statement", "other", "save", "correct") and rest.matter:
         return rest._replace(kind="correct", mistake=not _CHANGED.search(rest.matter), tongue=tongue)
     return rest
@@ -187,7 +192,8 @@ def _joined(found: list[Intent]) -> list[Intent]:
             out.append(intent._replace(kind="save"))
             continue
         if intent.kind == "save_it":
-            before = [earlier for earlier in out if earlier.kind in ("statement", "other")]
+            before = [earlier for earlier in out if earlier.kind == "statement"]
+            before = before or [earlier for earlier in out if earlier.kind == "other"][-1:]
             if before:
                 out = [earlier._replace(kind="save") if earlier in before else earlier for earlier in out]
                 continue

@@ -87,7 +87,7 @@ def _foreign(text: str, tongue: str, categories: Sequence[str]) -> Fact:
 def reworded(text: str, tongue: str) -> str:
     """A line of its own, in the person's words and their language."""
     if tongue == "en":
-        plain = _BY_NOW.sub("", re.sub(r"^Actually ", "", line(text)))
+        plain = _BY_NOW.sub("", re.sub(r"^(?:Actually|Now|Currently) ", "", line(text)))
         return plain[:1].upper() + plain[1:]
     out = _POLITE_END.sub("", text.strip(" .,!;:…"))
     if tongue in ("de", "nb") and (turned := _INVERTED.match(out)):
