@@ -326,7 +326,8 @@ class Book:
             if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
                 return str(kept.block)
         with self.writing(preset) as (tx, chosen):
-            return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope)
+            wanted = choices.chosen(tx).memory
+            return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope) if wanted else ""
 
     def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
         """The active memories as they were known at one instant and true at another (each now, if not given)."""

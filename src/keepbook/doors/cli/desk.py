@@ -60,7 +60,8 @@ class Given:
         """`keepbook`, with what a next command needs in order to meet the same book."""
         words = ["keepbook"]
         for name in ("db", "owner"):
-            if (value := getattr(self, name)) is not None:
+            value = getattr(self, name)
+            if value is not None and "://" not in value:  # an address may hold a password
                 words += [f"--{name}", value]
         return shlex.join(words)
 

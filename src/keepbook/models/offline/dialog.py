@@ -34,7 +34,7 @@ _KEEP_ASK = _rx(
     r"\b(?:(?:should|shall|can|may|could|do you want me to|would you like me to|want me to|"
     r"do i)\s*(?:i )?(?:please )?"
     r"(?:note|remember|save|store|keep|record|write|put|log|add (?:that|this|it)|jot|make a note|take)\b|in memory\b|"
-    r"soll ich (?:mir )?\w+ merken|¿(?:lo )?(?:recuerdo|apunto|guardo)|skal jeg (?:huske|notere|lagre)|要我记|ให้จำ)"
+    r"soll ich (?:mir )?\w+ merken|skal jeg (?:huske|notere|lagre))|¿(?:lo )?(?:recuerdo|apunto|guardo)|要我记|ให้จำ"
 )
 DECLINE = _rx(
     r"\b(?:(?:don't|do not|dont|never|please don't|not to|no need to|rather you didn't|"
