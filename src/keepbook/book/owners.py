@@ -1,14 +1,15 @@
 """Owners: the people the books are about."""
 
+import re
 import unicodedata
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import and_, bindparam, insert, select, update
 
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.tables import owners
+from keepbook.storage.tables import memories, owners, versions
 
 
 def clean_owner(name: object) -> str:
@@ -35,6 +36,14 @@ def preset_name(tx: Tx) -> str | None:
 
 
 def zone_name(tx: Tx) -> str:
+    """The owner's time zone: what an active memory with the subject `timezone` names, else what was configured."""
+    told = tx.conn.execute(_ABOUT_TIMEZONE, {"owner": tx.owner}).scalars()
+    named = (zone for content in told for zone in re.findall(r"\b[A-Z][A-Za-z]+(?:/[A-Za-z_+-]+)+\b|\bUTC\b", content))
+    for zone in named:
+        try:
+            return ZoneInfo(zone).key
+        except (KeyError, ValueError, OSError):
+            continue
     return tx.conn.execute(select(owners.c.zone).where(owners.c.owner == tx.owner)).scalar() or "UTC"
 
 
@@ -57,4 +66,18 @@ def clean_zone(zone: str) -> ZoneInfo:
         raise Invalid(f"{zone!r} is no time zone; write it like Europe/Oslo", field="zone") from None
 
 
+_ABOUT_TIMEZONE = (
+    select(versions.c.content)
+    .join(
+        memories,
+        and_(
+            memories.c.owner == versions.c.owner,
+            memories.c.id == versions.c.memory_id,
+            memories.c.version == versions.c.version,
+        ),
+    )
+    .where(memories.c.owner == bindparam("owner"), memories.c.subject_key == "timezone")
+    .where(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
+    .order_by(memories.c.updated_at.desc(), memories.c.id)
+)
 _PRESET = Prepared(select(owners.c.preset).where(owners.c.owner == bindparam("owner")))

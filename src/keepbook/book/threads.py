@@ -312,6 +312,12 @@ def in_trash(tx: Tx, thread_id: str) -> bool:
     return row is not None and row.deleted_at is not None
 
 
+def is_incognito(tx: Tx, session: str) -> bool:
+    """Whether an outside agent's session is one that reads and writes no memory."""
+    query = select(threads.c.incognito).where(threads.c.owner == tx.owner, threads.c.session == session)
+    return bool(tx.conn.execute(query).scalar())
+
+
 def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
     """Chats, the last touched first."""
     query = select(threads).where(threads.c.owner == tx.owner)

@@ -1,0 +1,155 @@
+"""Embedders: the right one by name, weights only as they should be, and no endpoint holds up a question."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from keepbook import Invalid, ModelFailed
+from keepbook.models.embedders import choose_embedder, local
+
+
+def test_none_is_words_alone() -> None:
+    assert choose_embedder("none") is None
+
+
+@pytest.mark.parametrize("name", ["", "onnx", "onnx:", "openai:", "best", "torch:x"])
+def test_an_unknown_embedder_is_refused_with_what_there_is(name: str) -> None:
+    with pytest.raises(Invalid, match="auto, none") as refused:
+        choose_embedder(name)
+    assert refused.value.field == "embedder"
+
+
+def test_a_folder_without_a_model_is_refused_by_the_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match=r"model\.onnx"):
+        choose_embedder(f"onnx:{tmp_path}")
+
+
+@pytest.fixture(scope="module")
+def auto() -> Any:
+    found = choose_embedder("auto")
+    assert found is not None, "keepbook[embed] is part of the development install"
+    return found
+
+
+def test_what_means_the_same_is_more_alike_than_what_does_not(auto: Any) -> None:
+    dog, pet, fund = auto.embed(["The dog is called Bamse", "What is our pet's name?", "Prefers index funds"])
+    assert float(dog @ pet) > 0.3 > float(fund @ pet)
+
+
+def test_a_text_has_the_same_direction_alone_and_in_company(auto: Any) -> None:
+    texts = ["tea", "A much longer sentence about tea in the garden behind the house", "Oslo"]
+    rows = auto.embed(texts)
+    assert rows.shape == (3, 384)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
+    for text, row in zip(texts, rows, strict=True):
+        # int8 weights are scaled by what stands beside them, so not to the last digit.
+        assert float(auto.ask(text) @ row) > 0.95
+
+
+def test_weights_that_are_not_the_ones_looked_at_are_not_used(tmp_path: Path) -> None:
+    weights = local.WEIGHTS.path()
+    words = local.WORDS.path()
+    assert weights is not None
+    assert words is not None
+    changed = tmp_path / "model.onnx"
+    changed.write_bytes(weights.read_bytes()[:-1] + b"x")
+    embedder = local.OnnxEmbedder("x", changed, words, (local.WEIGHTS.sha256, local.WORDS.sha256))
+    with pytest.raises(ModelFailed, match="reinstall"):
+        embedder.ask("tea")
+
+
+def test_weights_of_another_size_are_as_good_as_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "WEIGHTS", local.WEIGHTS._replace(size=1))
+    assert choose_embedder("auto") is None
+
+
+def test_a_folder_of_ones_own_is_a_space_of_its_own(tmp_path: Path, auto: Any) -> None:
+    for pinned, name in ((local.WEIGHTS, "model.onnx"), (local.WORDS, "tokenizer.json")):
+        found = pinned.path()
+        assert found is not None
+        (tmp_path / name).symlink_to(found)
+    mine = choose_embedder(f"onnx:{tmp_path}")
+    assert mine is not None
+    assert mine.space != auto.space
+    assert float(mine.ask("tea") @ auto.ask("tea")) > 0.99
+
+
+# --- an endpoint
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    said: dict[str, Any]
+    answer: Any
+
+    def do_POST(self) -> None:
+        length = int(self.headers["Content-Length"])
+        type(self).said = json.loads(self.rfile.read(length)) | {"key": self.headers["Authorization"]}
+        body = json.dumps(type(self).answer(type(self).said["input"])).encode()
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):  # the one who asked may have gone
+            self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint() -> Iterator[tuple[str, type[Endpoint]]]:
+    handler = type("Handler", (Endpoint,), {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", handler
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_an_endpoint_is_asked_as_openai_is(endpoint: Any) -> None:
+    url, handler = endpoint
+    handler.answer = lambda texts: {
+        "data": [{"index": at, "embedding": [3.0 * (at == 0), 4.0]} for at in reversed(range(len(texts)))]
+    }
+    embedder = choose_embedder("openai:small", base_url=url, key="secret")
+    assert embedder is not None
+    rows = embedder.embed(["one", "two"])
+
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 1]], rtol=1e-6)
+    assert (handler.said["model"], handler.said["key"]) == ("small", "Bearer secret")
+    assert "small" in embedder.space
+
+
+@pytest.mark.parametrize("answer", [{}, {"data": []}, {"data": [{"index": 0, "embedding": ["x"]}]}, []])
+def test_a_strange_answer_is_a_failure_with_a_name(endpoint: Any, answer: Any) -> None:
+    url, handler = endpoint
+    handler.answer = lambda _: answer
+    embedder = choose_embedder("openai:small", base_url=url)
+    assert embedder is not None
+    with pytest.raises(ModelFailed):
+        embedder.ask("tea")
+
+
+def test_an_endpoint_that_dawdles_is_not_waited_for(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, handler = endpoint
+    monkeypatch.setattr("keepbook.models.embedders.remote.ANSWER_WITHIN", 0.1)
+    handler.answer = lambda _: time.sleep(1) or {"data": [{"index": 0, "embedding": [1.0]}]}
+    embedder = choose_embedder("openai:small", base_url=url)
+    assert embedder is not None
+    with pytest.raises(ModelFailed):
+        embedder.ask("tea")
+
+
+def test_nobody_at_the_endpoint_is_a_failure_with_a_name() -> None:
+    embedder = choose_embedder("openai:small", base_url="http://127.0.0.1:9")
+    assert embedder is not None
+    with pytest.raises(ModelFailed, match="did not answer"):
+        embedder.ask("tea")
