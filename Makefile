@@ -6,7 +6,7 @@ ARGS ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check pins clean setup
+.PHONY: help run test check smoke pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,9 @@ check: setup ## Only the fast checks: ruff and mypy
 	@$(BIN)/ruff check src tests scripts
 	@$(BIN)/ruff format --check src tests scripts
 	@$(BIN)/mypy
+
+smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
+	@$(BIN)/python scripts/smoke.py
 
 pins: setup ## Renew constraints.txt with the newest versions that fit
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --upgrade --no-header --quiet \

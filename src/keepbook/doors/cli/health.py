@@ -123,14 +123,16 @@ def bench_recall(
     data: Annotated[
         str, typer.Option("--data", metavar="FILE", help="Conversations with questions and their evidence.")
     ] = "../shared/data/locomo10.json",
-    scale: Annotated[bool, typer.Option("--scale", help="Measure the growth from 1,000 to 100,000 too.")] = False,
+    scale: Annotated[bool, typer.Option("--scale", help="Measure its growth and its peers instead.")] = False,
 ) -> None:
     """Measure how well and how fast recall finds what answers."""
     # See bench_memory.
     from keepbook.bench.recall import main as run
 
-    _there(data)
-    run(data, desk.as_json, scale)
+    if not scale:
+        _there(data)
+    if not run(data, desk.as_json, scale):
+        raise typer.Exit(1)
 
 
 def _there(data: str) -> None:
