@@ -148,7 +148,7 @@ def of_fts5(told: Conversation) -> Finder:
     """What one gets for nothing: SQLite's own index, porter stems, any of the words."""
     base = sqlite3.connect(":memory:")
     base.execute("CREATE VIRTUAL TABLE said USING fts5(text, session UNINDEXED, nth UNINDEXED, tokenize='porter')")
-    base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(turn.text, *key) for key, turn in _turns(told)])
+    base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(_line(turn), *key) for key, turn in _turns(told)])
 
     def find(question: str) -> list[Turn]:
         words = " OR ".join(f'"{word}"' for word in tokens(question))
@@ -161,7 +161,7 @@ def of_fts5(told: Conversation) -> Finder:
 def of_meaning(told: Conversation, embedder: Embedder) -> Finder:
     """The embedder alone, as most stores use one."""
     keys = [key for key, _ in _turns(told)]
-    rows = embedder.embed([turn.text for _, turn in _turns(told)])
+    rows = embedder.embed([_line(turn) for _, turn in _turns(told)])
 
     def find(question: str) -> list[Turn]:
         asked = embedder.ask(question)
@@ -169,6 +169,11 @@ def of_meaning(told: Conversation, embedder: Embedder) -> Finder:
         return [keys[at] for at in sorted(range(len(keys)), key=lambda at: -likeness[at])[: DEPTHS[-1]]]
 
     return find
+
+
+def _line(turn: Said) -> str:
+    """A turn as one would hand it to a store that knows nothing of speakers."""
+    return f"{turn.speaker}: {turn.text}"
 
 
 def _turns(told: Conversation) -> Iterator[tuple[Turn, Said]]:

@@ -149,7 +149,8 @@ def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> lis
     return found
 
 
-# Peers: each is filled with the same texts and vectors, and answers the same questions; nothing where not installed.
+# Peers: each is filled with the same texts and vectors, and answers the same questions, for one user as a store of many
+# would; nothing where not installed.
 
 
 def _chroma(folder: Path, written: Sequence[str], rows: Floats, embedder: Any) -> Callable[[str], Any] | None:
@@ -166,8 +167,11 @@ def _chroma(folder: Path, written: Sequence[str], rows: Floats, embedder: Any) -
             ids=[str(at) for at in some],
             documents=[written[at] for at in some],
             embeddings=[rows[at].tolist() for at in some],
+            metadatas=[{"user_id": "bench"} for _ in some],
         )
-    return lambda question: kept.query(query_embeddings=[embedder.ask(question).tolist()], n_results=10)
+    return lambda question: kept.query(
+        query_embeddings=[embedder.ask(question).tolist()], n_results=10, where={"user_id": "bench"}
+    )
 
 
 def _langgraph(_folder: Path, written: Sequence[str], _rows: Floats, embedder: Any) -> Callable[[str], Any] | None:
@@ -202,7 +206,7 @@ def _mem0(folder: Path, written: Sequence[str], rows: Floats, embedder: Any) -> 
             ids=list(some),
         )
     return lambda question: store.search(
-        query=question, vectors=embedder.ask(question).tolist(), limit=10, filters={"user_id": "bench"}
+        query=question, vectors=embedder.ask(question).tolist(), top_k=10, filters={"user_id": "bench"}
     )
 
 

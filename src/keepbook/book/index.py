@@ -10,9 +10,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Table, and_, bindparam, delete, func, insert, literal, select, union_all, update
+from sqlalchemy import Table, and_, bindparam, delete, func, insert, select, update
 
 from keepbook.book.words import fold, numbers, polarity, tokens
 from keepbook.book.words import terms as analyse
@@ -99,22 +99,18 @@ def take_vectors(tx: Tx, kind: str, item: str) -> None:
 def counts_up_to(tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
     """How many active memories have each term, counted no further than `most`: a common word costs no more
     than a rare one."""
-    if not wanted:
-        return {}
-    parts = [
-        select(literal(number).label("number"), select(func.count()).select_from(_some(number, most)).scalar_subquery())
-        for number in range(len(wanted))
-    ]
-    values: dict[str, Any] = {f"t{number}": term for number, term in enumerate(wanted)} | {"owner": tx.owner}
-    counted = tx.conn.execute(union_all(*parts), values)
-    return {wanted[number]: count for number, count in counted}
+    asked = {"owner": tx.owner, "most": most}
+    return {term: int(_COUNT.first(tx.conn, {**asked, "term": term}).count) for term in wanted}
 
 
-def _some(number: int, most: int) -> Any:
-    having = select(terms.c.memory_id).where(
-        terms.c.owner == bindparam("owner"), terms.c.term == bindparam(f"t{number}")
+_COUNT = Prepared(
+    select(func.count().label("count")).select_from(
+        select(terms.c.memory_id)
+        .where(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
+        .limit(bindparam("most"))
+        .subquery()
     )
-    return having.limit(most).subquery()
+)
 
 
 def _put(table: Table) -> Prepared:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, bindparam, func, select
 
 from keepbook.book.asof import past_of
 from keepbook.book.index import counts_up_to, term_weights
@@ -23,6 +23,7 @@ from keepbook.book.words import close_terms, query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import memories, terms
 
 COUNTED = 2000
@@ -137,8 +138,8 @@ def recall(
     """The active memories that answer a question, as the book stands now."""
     check_query(query, limit)
     wanted = _wanted(tx, query_terms(query))
-    candidates = _candidates(tx, wanted, category, scope)
-    ranked = rank(_weights(tx, candidates, [want.term for want in wanted]), wanted)
+    candidates = _found(tx, wanted, category, scope)
+    ranked = rank(candidates, wanted)
     alike, failure = _alike(tx, meaning, query)
     if alike is not None:
         near = alike.near(candidates, CANDIDATES)
@@ -271,24 +272,36 @@ def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
     return list(tx.conn.execute(select(known.c.term).where(known.c.term.isnot(None))).scalars())
 
 
-def _candidates(tx: Tx, wanted: Sequence[Wanted], category: str | None, scope: str | None) -> list[str]:
-    """Ids that have the rarest terms; a commoner term is asked only while there is room."""
-    found: dict[str, None] = {}
+def _found(tx: Tx, wanted: Sequence[Wanted], category: str | None, scope: str | None) -> dict[str, dict[str, float]]:
+    """What has the rarest terms, with the weight of every term it has; a commoner term is asked only while there is
+    room, and then of these alone."""
+    query = _HAVING if category is None and scope is None else _having(category, scope)
+    found: dict[str, dict[str, float]] = {}
+    common = []
     for want in sorted(wanted, key=lambda want: (-want.idf * want.share, want.term)):
-        room = CANDIDATES - len(found)
-        if room <= 0:
-            break
-        query = (
-            select(terms.c.memory_id)
-            .join(memories, (memories.c.owner == terms.c.owner) & (memories.c.id == terms.c.memory_id))
-            .where(terms.c.owner == tx.owner, terms.c.term == want.term, IS_ACTIVE, in_scope(scope))
-            .order_by(terms.c.memory_id)
-            .limit(CANDIDATES)
-        )
-        if category is not None:
-            query = query.where(memories.c.category == sought(category))
-        found.update(dict.fromkeys(tx.conn.execute(query).scalars()))
-    return list(found)
+        room = len(found) < CANDIDATES
+        rows = query.rows(tx.conn, {"owner": tx.owner, "term": want.term, "most": CANDIDATES}) if room else []
+        for row in rows:
+            found.setdefault(row.memory_id, {})[want.term] = row.weight
+        if not room or len(rows) == CANDIDATES:
+            common.append(want.term)
+    for id, weights in (_weights(tx, list(found), common) if common else {}).items():
+        found[id] |= weights
+    return found
+
+
+def _having(category: str | None, scope: str | None) -> Prepared:
+    query = (
+        select(terms.c.memory_id, terms.c.weight)
+        .join(memories, (memories.c.owner == terms.c.owner) & (memories.c.id == terms.c.memory_id))
+        .where(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"), IS_ACTIVE, in_scope(scope))
+        .order_by(terms.c.memory_id)
+        .limit(bindparam("most"))
+    )
+    return Prepared(query if category is None else query.where(memories.c.category == sought(category)))
+
+
+_HAVING = _having(None, None)
 
 
 def _allowed(tx: Tx, ids: Iterable[str], category: str | None, scope: str | None) -> set[str]:
