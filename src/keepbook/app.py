@@ -59,7 +59,7 @@ class Keepbook:
             load(chosen)
         self._presets = Presets(load, chosen)
         self._database = Database(place, clock, busy_seconds=self.settings.busy_seconds)
-        self._embedder: str = getattr(self.settings, "embedder", "none") if embedder is None else embedder
+        self._embedder: str = embedder or self.settings.embedder
 
     def book(self, owner: str, *, by: str = "person", door: str = "python") -> Book:
         """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's."""

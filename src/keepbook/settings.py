@@ -60,6 +60,7 @@ class Settings(BaseSettings):
         None, ge=0, description="Each owner's monthly cap; over it automatic work is done offline."
     )
     close_after_hours: float = Field(6.0, gt=0, description="A chat silent for so long is closed by the sweep.")
+    embedder: str = Field("none", description="none (words alone), auto, onnx:DIR or openai:MODEL.")
     busy_seconds: float = Field(30.0, gt=0, le=600, description="How long a writer waits for its turn.")
 
 
@@ -97,4 +98,6 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Invalid(f"cannot read {path}: {error}", field="config") from None
+        raise Invalid(
+            f"cannot read {path}: {error}; mend it, or name another place in KEEPBOOK_CONFIG", field="config"
+        ) from None

@@ -156,7 +156,7 @@ def test_a_link_needs_two_memories_and_a_short_word(run: Run) -> None:
 def test_an_undo_that_something_newer_stands_on_says_what(run: Run) -> None:
     id = run("remember", "Likes tea", "--json").json["id"]
     run("update", id, "Likes milk")
-    refused(run("undo", "1"), "entry 2", "undo that one first")
+    refused(run("undo", "1"), "entry 2", "undo entry 2")
 
 
 def test_a_session_keeps_its_preset(run: Run) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import Integer, Text
+from sqlalchemy import Integer, LargeBinary, Text
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.book import changes
@@ -863,7 +863,7 @@ def put_any_row(book: Attacked, table: str, owner: str) -> None:
         for check in column.constraints
         if (match := re.match(r"(\w+) IN \('(\w+)'", str(getattr(check, "sqltext", ""))))
     }
-    kinds = {Integer: 1, Text: "ROWROW01"}
+    kinds = {Integer: 1, Text: "ROWROW01", LargeBinary: b"row"}
     row = {column.name: listed.get(column.name) or kinds.get(type(column.type), 0.5) for column in known.c}
     names = ", ".join(f'"{name}"' for name in row)
     if book.raw.way == ADMIN:
