@@ -57,7 +57,7 @@ def kind(content: str, features: Collection[str]) -> str:
     money = _has(f"{w.MONEY}|{w.TRADING}", content) or _has(_OTHER_TONGUES["money"], content)
     sums = re.search(r"[£€$%]|\d[\d.,']*\s?(?:k|grand|thousand|million|euros?|kroner|francs?|quid)\b|\d{3,}", content)
     money = money or bool(sums) or _has(r"(?:work|retire|stop|done)\b.{0,30}\b\d\d", content)
-    if ("work" in features and re.match(r"works?\b", content, re.IGNORECASE)) or re.match(r"Is an? ", content):
+    if re.match(r"(?:Works?|Is an?)\b", content):
         return "self"  # one's own job, though its name may be another's role ("works as a nurse")
     person = _has(f"(?:{w.KIN}|{w.ROLE})s?", content) and not _has("(?:business|gp) partner", content)
     if person and not re.search(r"[£€$]|\d{3}", content):

@@ -299,6 +299,11 @@ def _listed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return out
 
 
+_STATE = "live|work|have|own|rent|drive|speak|play|prefer|like|love|hate|study|teach|use|avoid|commute|volunteer"
+_I_SAY = re.compile(rf"(?:(?:hi|hey|so|well|also|btw),? )?i(?:'m|'ve| am| (?:{_STATE}))\b(?! to\b)", re.IGNORECASE)
+_I_ALSO = re.compile(rf"\band (?=(?:{_STATE})\b)")
+
+
 def _coordinated(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """ "two losses and I'm done" is one rule, not a count and a mood."""
     out: list[tuple[str, str]] = []
@@ -399,7 +404,9 @@ def _brackets(sentence: str) -> list[bool]:
 
 def pieces(sentence: str, stands: re.Pattern[str]) -> list[Piece]:
     """Join what cannot stand alone; `stands` says (by word class) when a fragment without a verb can."""
-    parts = _coordinated(_listed(cut(sentence)))
+    # "I live here and work there" are two facts: the second verb has the same subject, unsaid.
+    said = _I_ALSO.sub("and I ", sentence) if _I_SAY.match(sentence) else sentence
+    parts = _coordinated(_listed(cut(said)))
     out: list[Piece] = []
     held = ""
     listing = False
