@@ -254,10 +254,13 @@ def test_a_writer_takes_its_turn_before_it_reads(kb: Any, alice: Any) -> None:
     begun: list[str] = []
     engine = kb._database.backend._engine
 
-    @event.listens_for(engine, "before_cursor_execute")
-    def note(conn: Any, cursor: Any, statement: str, *_: Any) -> None:
+    def note(statement: str) -> None:
         if statement.startswith("BEGIN"):
             begun.append(statement)
+
+    @event.listens_for(engine, "checkout")
+    def listen(conn: Any, *_: Any) -> None:
+        conn.set_trace_callback(note)  # what SQLite itself is told
 
     alice.remember("Lives in Oslo with a dog")
     alice.list()

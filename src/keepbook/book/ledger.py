@@ -78,9 +78,12 @@ class Entry:
 # Rules
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def canonical(value: Any) -> str:
     """The one spelling of a value that is hashed and exported."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest_of(salt: str, before: str | None, after: str | None, version: Mapping[str, Any] | None) -> str:

@@ -25,9 +25,15 @@ def fold(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Every word and number, folded, in order."""
+    return list(_tokens(text))
+
+
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> tuple[str, ...]:
+    """A text is asked for its words several times while it is written: for its terms, numbers and polarity."""
     text = _plain(text)
     if text.isascii() and not _DIGIT.search(text):
-        return _WORD.findall(text)  # most texts; the quick way
+        return tuple(_WORD.findall(text))  # most texts; the quick way
     found: list[str] = []
     for match in _TOKEN.finditer(text):
         if match["number"]:
@@ -36,7 +42,7 @@ def tokens(text: str) -> list[str]:
             found += map("".join, pairwise(run)) if len(run) > 1 else run
         else:
             found.append("401k" if match["plan"] else match[0])
-    return found
+    return tuple(found)
 
 
 def terms(text: str) -> list[str]:

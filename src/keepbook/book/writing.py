@@ -170,7 +170,11 @@ def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str) -> 
 
 def new_id() -> str:
     """Random; two alike are refused by the key, and would take a trillion memories to meet."""
-    return "".join(secrets.choice(ALPHABET) for _ in range(ID_LENGTH))
+    number, letters = secrets.randbelow(len(ALPHABET) ** ID_LENGTH), []
+    for _ in range(ID_LENGTH):
+        number, place = divmod(number, len(ALPHABET))
+        letters.append(ALPHABET[place])
+    return "".join(letters)
 
 
 def _written(memory: Memory, event: int | None, *, unchanged: bool = False) -> Written:

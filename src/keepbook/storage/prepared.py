@@ -55,8 +55,9 @@ class Prepared:
             order: list[str] | None = compiled.positiontup
 
             def fill(values: Mapping[str, Any]) -> Any:
-                whole = {**constants, **values}
-                return whole if order is None else [whole[name] for name in order]
+                if order is None:
+                    return {**constants, **values}
+                return [values[name] if name in values else constants[name] for name in order]
 
             known = self._compiled[dialect.name] = (compiled.string, fill)
         return known
