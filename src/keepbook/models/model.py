@@ -5,7 +5,7 @@ it is given and gives back is a value here; no provider's types pass this line. 
 `ModelFailed` and has changed nothing: the caller decides what happens next.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -146,6 +146,3 @@ class Model(Protocol):
 
     async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
         """Three to five words for a chat."""
-
-
-Tell = Callable[[str], None]
