@@ -252,3 +252,5 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_fact
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
+    # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
+    monkeypatch.setenv("KEEPBOOK_EMBEDDER", "none")

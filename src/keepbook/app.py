@@ -11,10 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from keepbook.book import leases
 from keepbook.book.book import Book
 from keepbook.book.facets import Chat
 from keepbook.book.in_force import Presets
 from keepbook.book.ledger import Origin
+from keepbook.book.owners import everyone
+from keepbook.book.tokens import Tokens
 from keepbook.errors import Invalid
 from keepbook.jobs import Swept, sweep
 from keepbook.presets import load_preset
@@ -58,7 +61,9 @@ class Keepbook:
         if chosen is not None:
             load(chosen)
         self._presets = Presets(load, chosen)
-        self._database = Database(place, clock, busy_seconds=self.settings.busy_seconds)
+        self._database = Database(
+            place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance
+        )
         self._embedder: str = embedder or self.settings.embedder
 
     def book(self, owner: str, *, by: str = "person", door: str = "python") -> Book:
@@ -144,13 +149,33 @@ class Keepbook:
         lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
         return close(self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease)
 
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The keys to the doors: `kb.tokens.create("alice")`."""
+        return Tokens(self._database)
+
+    def sweep_in_turn(self, holder: str, seconds: float) -> Swept | None:
+        """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
+        return self.sweep() if leases.take(self._database, "sweep", holder, seconds) else None
+
     def sweep(self) -> Swept:
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
         return sweep(self._database, partial(self.book, door="jobs"))
 
+    def owners(self) -> list[str]:
+        """Everybody who has a book here."""
+        with self._database.unscoped() as conn:
+            return everyone(conn)
+
     def facts(self) -> dict[str, str]:
         """What is open: engine, place, size, schema."""
         return self._database.backend.facts()
+
+    def copied(self) -> "Keepbook":
+        """Another installation in memory that begins with everything in this one, which is in memory too."""
+        other = Keepbook(":memory:", settings=self.settings, embedder=self._embedder)
+        self._database.copy_into(other._database)
+        return other
 
     def close(self) -> None:
         if (meaning := self.__dict__.get("meaning")) is not None:

@@ -1,4 +1,4 @@
-"""The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire.
+"""The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire, embedding.
 
 Each sweep asks, outside any owner's scope, what is due, and then works owner by owner inside that owner's scope.
 Whether there is really something to do is decided there, so a stale reminder does nothing, two sweeps at once do the
@@ -6,10 +6,11 @@ work once, and one owner's failure does not keep the others waiting.
 """
 
 import logging
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from keepbook.book import due, erase, proposals, threads
+from keepbook.book import due, erase, owners, proposals, threads
 from keepbook.book.book import Book
 from keepbook.book.due import Due
 from keepbook.book.ledger import Origin
@@ -18,6 +19,10 @@ from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.storage.database import Database
 
 log = logging.getLogger(__name__)
+
+EMBED = "embed"
+LOOKED_AFTER, EMBEDDED = 1000, 2000
+"""Of so many owners, others each time where there are more, a sweep looks after the vectors; and so many it makes."""
 
 
 @dataclass(slots=True)
@@ -50,7 +55,29 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
                 swept.failed.append(f"{kind} {item.id}: {code}")
     if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
         database.compact()
+    _embed(database, open_book, swept)
     return swept
+
+
+def _embed(database: Database, open_book: Callable[[str], Book], swept: Swept) -> None:
+    """What programs left that wrote and ended, or a crash. Nobody keeps a list of it: asking an owner costs little."""
+    with database.unscoped() as conn:
+        everyone = owners.everyone(conn)
+    begin = random.randrange(len(everyone)) if len(everyone) > LOOKED_AFTER else 0
+    room = EMBEDDED
+    for owner in (everyone[begin:] + everyone[:begin])[:LOOKED_AFTER]:
+        meaning = open_book(owner).meaning
+        if meaning is None or room <= 0:
+            return
+        try:
+            done = meaning.fill(owner, most=room)
+        except KeepbookError as error:
+            log.warning("sweep %s: %s", EMBED, error.code)
+            swept.failed.append(f"{EMBED}: {error.code}")
+            return  # the next owner would only meet the same
+        room -= done
+        if done:
+            swept.done[EMBED] = swept.done.get(EMBED, 0) + done
 
 
 def _waiting(database: Database, now: str, kind: str) -> Iterator[Due]:

@@ -8,14 +8,26 @@ import getpass
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_core import PydanticCustomError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from keepbook.errors import Invalid
 
 HOME = Path("~/.keepbook")
+
+
+class Allowance(NamedTuple):
+    """How much one owner may keep here; None is as much as they like."""
+
+    memories: int | None = None
+    chats: int | None = None
+    bytes: int | None = None
+
+
+UNLIMITED = Allowance()
 
 
 def _system_user() -> str:
@@ -23,6 +35,21 @@ def _system_user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container without a user database
         return "me"
+
+
+def _whose_chats(given: Any) -> Any:
+    """Chat ids and their owners: `12345=alice,678=bob`, or in the config file also a table."""
+    pairs = list(given.items()) if isinstance(given, dict) else [pair.split("=", 1) for pair in str(given).split(",")]
+    pairs = [] if given == "" else pairs
+    try:
+        chats = {int(chat): str(owner).strip() for chat, owner in pairs}
+    except ValueError:
+        chats = {}
+    if len(chats) != len(pairs) or not all(chats.values()):
+        raise PydanticCustomError(
+            "chats", "write each chat id once, with its owner, as in 12345=alice,678=bob; ids are whole numbers"
+        )
+    return chats
 
 
 class Settings(BaseSettings):
@@ -59,9 +86,31 @@ class Settings(BaseSettings):
     monthly_tokens: int | None = Field(
         None, ge=0, description="Each owner's monthly cap; over it automatic work is done offline."
     )
+    max_memories: int | None = Field(None, ge=0, description="How many memories one owner may have, archive included.")
+    max_chats: int | None = Field(None, ge=0, description="How many chats one owner may have.")
+    max_bytes: int | None = Field(
+        None, ge=0, description="How many characters one owner's memories and chats may have."
+    )
+    rate_per_minute: int = Field(1200, ge=0, description="Requests a token may send in a minute to a worker; 0: any.")
+    max_body_bytes: int = Field(5_000_000, ge=1000, description="The largest request the server reads.")
+    allowed_hosts: tuple[str, ...] = Field((), description="Host names the server answers to, beside the one bound.")
+    host: str = Field("127.0.0.1", description="The address the server listens on.")
+    port: int = Field(8765, ge=0, le=65535, description="Its port; 0 takes a free one.")
+    jobs_every: float = Field(60.0, ge=0, description="Seconds between sweeps of a running server; 0: none.")
     close_after_hours: float = Field(6.0, gt=0, description="A chat silent for so long is closed by the sweep.")
-    embedder: str = Field("none", description="none (words alone), auto, onnx:DIR or openai:MODEL.")
+    embedder: str = Field(
+        "auto", description="auto (the best installed, else words alone), none, onnx:DIR or openai:MODEL."
+    )
     busy_seconds: float = Field(30.0, gt=0, le=600, description="How long a writer waits for its turn.")
+    telegram_token: SecretStr | None = Field(None, description="The token of your bot, from @BotFather.")
+    telegram_chats: Annotated[dict[int, str], NoDecode, BeforeValidator(_whose_chats)] = Field(
+        default_factory=dict, description="Which chats are served, and as whom: 12345=alice,678=bob."
+    )
+    telegram_base_url: str | None = Field(None, description="A Bot API server of your own.")
+
+    @property
+    def allowance(self) -> Allowance:
+        return Allowance(self.max_memories, self.max_chats, self.max_bytes)
 
 
 def load_settings(**given: Any) -> Settings:

@@ -1,13 +1,15 @@
 """The recall bench: it reads any file of LoCoMo's shape, judges rightly, and goes through the product."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keepbook import Invalid, NotFound
-from keepbook.bench import recall, recall_scale
+from keepbook.bench import recall, recall_peers, recall_scale
 
 
 def sample(pet: str) -> dict[str, Any]:
@@ -92,6 +94,23 @@ def test_a_missing_or_strange_file_is_said_plainly(tmp_path: Path) -> None:
 
 def test_the_growth_is_measured_on_a_book_that_finds_its_facts() -> None:
     told = recall_scale.report(recall_scale.measure((50, 200), ()))
-    assert set(told["ms"]) == {"words", "hybrid"}
+    assert set(told["ms"]) == set(told["cpu_ms"]) == {"words", "hybrid", recall_scale.FIRST}
     assert set(told["growth"]) == {"words", "hybrid"}
     assert all(set(sizes) == {50, 200} for sizes in told["ms"].values())
+
+
+def test_a_peer_is_measured_beside_us_and_named_where_it_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    @contextmanager
+    def instant(filled: recall_peers.Filled) -> Iterator[Any]:
+        assert len(filled.texts) == len(filled.rows) == 60
+        assert [len(some) for some in filled.batches()] == [60]
+        yield asked.append
+
+    peers = {"instant": (instant, ("json",)), "absent": (instant, ("no_such_module.here",))}
+    monkeypatch.setattr(recall_scale, "PEERS", peers)
+    told = recall_scale.report(recall_scale.measure((30, 60), (60,)))
+    assert asked
+    assert told["slower_than_a_peer"] == ["words is slower than instant at 60", "hybrid is slower than instant at 60"]
+    assert told["peers_not_installed"] == ["absent"]

@@ -1,6 +1,7 @@
 """Recall: a question in any words finds the memories that answer it, and never one it must not."""
 
 import io
+import random
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keepbook import Invalid
-from keepbook.book import changes
+from keepbook.book import changes, recall
 from keepbook.book.ledger import Origin
 from keepbook.presets import load_preset
 
@@ -193,6 +194,55 @@ def test_the_rarer_word_decides(alice: Any) -> None:
         alice.remember("Likes the harpsichord")
 
     assert found(alice, "Which music for harpsichord?")[0] == "Likes the harpsichord"
+
+
+def test_common_words_are_looked_up_only_where_they_decide_and_that_changes_nothing(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "CANDIDATES", 6)
+    chance = random.Random(5)
+    words = ["tea", "cake", "music", "river", "garden", "winter", "harp", "boat", "chess", "opera"]
+    with alice.transaction():
+        for number in range(120):
+            said = " ".join(chance.choices(words, cum_weights=range(10, 110, 10), k=chance.randint(3, 6)))
+            alice.remember(f"{said} number{number}", importance=chance.choice([0.3, 0.5]), force=True)
+    questions = [" ".join(chance.sample(words, chance.randint(1, 4))) + " number7" for _ in range(25)]
+
+    def answers() -> list[Any]:
+        return [[(hit.id, hit.relevance, hit.reasons) for hit in alice.recall(asked, 4)] for asked in questions]
+
+    quick = answers()
+    monkeypatch.setattr(recall, "leading", lambda scores, *_: list(scores))
+    monkeypatch.setattr(recall, "_foremost", lambda found, _: dict(found))
+    assert answers() == quick
+
+
+def test_memories_of_other_scopes_do_not_crowd_out_the_ones_asked_for(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "CANDIDATES", 8)
+    with alice.transaction():
+        for number in range(40):
+            alice.remember(f"Likes tea of sort {number}", scope="cook", force=True)
+        alice.remember("Likes tea with honey")
+        alice.remember("Sells tea in Bergen", category="profile", scope="cook")
+
+    assert found(alice, "tea") == ["Likes tea with honey"]
+    assert found(alice, "tea", category="profile", scope="cook") == ["Sells tea in Bergen"]
+    assert len(found(alice, "tea", scope="*", limit=100)) >= 8
+
+
+def test_the_time_a_question_names_counts_more_than_a_word(alice: Any, clock: Any) -> None:
+    clock.set("2026-04-10T09:00:00Z")
+    alice.remember("Bought a bicycle, and with it a helmet, a lock, two lights, a bell and a basket for the children")
+    clock.set("2026-09-10T09:00:00Z")
+    alice.remember("Bought a bicycle")
+    clock.set("2026-11-10T09:00:00Z")
+
+    assert "helmet" not in alice.recall("Which bicycle did I buy?")[0].content
+    spring = alice.recall("Which bicycle did I buy last spring?")[0]
+    assert "helmet" in spring.content
+    assert spring.reasons[-1] == "time: last spring"
 
 
 # --- what is never found

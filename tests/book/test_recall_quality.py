@@ -184,3 +184,15 @@ def test_of_equals_the_one_of_the_named_time_comes_first_and_says_so(alice: Any,
     assert hits[0].content.endswith("Alpha")
     assert "time: last spring" in hits[0].reasons
     assert alice.recall("Which bicycle did I buy?")[0].content.endswith("Gamma")
+
+
+def test_a_turn_of_the_time_the_question_names_comes_first_and_says_so(alice: Any, clock: Any) -> None:
+    clock.set("2026-11-10T09:00:00Z")
+    spring, autumn = datetime(2026, 4, 10, tzinfo=UTC), datetime(2026, 9, 10, tzinfo=UTC)
+    say(alice, "one", (None, "We took the ferry to the island and the children were seasick all the way"), at=autumn)
+    say(alice, "two", (None, "We took the ferry to the island"), at=spring)
+
+    assert "seasick" in found(alice, "When did we take the ferry to the island?")[0]
+    hit = alice.recall_chats("When did we take the ferry to the island last spring?")[0]
+    assert hit.text == "We took the ferry to the island"
+    assert hit.reasons[-1] == "time: last spring"

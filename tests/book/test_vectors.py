@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from keepbook import Keepbook, ModelFailed
-from keepbook.book.vectors import BATCH, Meaning, packed, unpacked
+from keepbook.book.nearest import codes_of, directions
+from keepbook.book.vectors import BATCH, Meaning, packed
 from keepbook.storage.tables import vectors
 
 THEMES = (("dog", "pet", "bamse", "puppy"), ("fund", "stock", "invest", "saving"), ("tea", "drink", "coffee"))
@@ -261,5 +262,5 @@ def test_a_byte_a_number_keeps_the_direction() -> None:
     rows = np.random.default_rng(1).standard_normal((50, 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
 
-    again = unpacked(packed(rows))
+    again = directions(codes_of(packed(rows)))
     assert float((rows * again).sum(axis=1).min()) > 0.999

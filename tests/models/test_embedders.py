@@ -61,8 +61,8 @@ def test_weights_that_are_not_the_ones_looked_at_are_not_used(tmp_path: Path) ->
     assert words is not None
     changed = tmp_path / "model.onnx"
     changed.write_bytes(weights.read_bytes()[:-1] + b"x")
-    embedder = local.OnnxEmbedder("x", changed, words, (local.WEIGHTS.sha256, local.WORDS.sha256))
-    with pytest.raises(ModelFailed, match="reinstall"):
+    embedder = local.OnnxEmbedder(changed, words, sums=(local.WEIGHTS.sha256, local.WORDS.sha256))
+    with pytest.raises(ModelFailed, match="install it anew"):
         embedder.ask("tea")
 
 

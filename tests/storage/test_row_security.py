@@ -22,7 +22,7 @@ from keepbook.settings import Settings
 from keepbook.storage import tables
 from keepbook.storage.database import Database
 
-OUTSIDE = {"owners", "due"}
+OUTSIDE = {"owners", "due", "tokens"}
 """Tables that name an owner but hold no personal text, so that work can be found before anyone is served."""
 
 OWNED = [table.name for table in tables.metadata.sorted_tables if "owner" in table.c and table.name not in OUTSIDE]

@@ -140,7 +140,7 @@ def bare_connection(path: Path) -> sqlite3.Connection:
 def block_beside_bare(folder: Path, rounds: int) -> Figure:
     path = folder / "block.db"
     chance = random.Random(7)
-    with Keepbook(path) as kb:
+    with Keepbook(path, embedder="none") as kb:
         book = kb.book("alice")
         fill(book, 1000, chance)
         conn = bare_connection(path)
@@ -155,12 +155,12 @@ def block_beside_bare(folder: Path, rounds: int) -> Figure:
 def remember_beside_bare(folder: Path, rounds: int) -> Figure:
     path, twin = folder / "remember.db", folder / "twin.db"
     chance = random.Random(11)
-    with Keepbook(path) as kb:
+    with Keepbook(path, embedder="none") as kb:
         fill(kb.book("alice"), 1000, chance)
     shutil.copy(path, twin)  # closed: the log is folded into the file
     ours: list[float] = []
     bare: list[float] = []
-    with Keepbook(path) as kb:
+    with Keepbook(path, embedder="none") as kb:
         book = kb.book("alice")
         book.remember(sentence(chance))  # warm
         reader, writer = bare_connection(path), bare_connection(twin)
@@ -227,10 +227,10 @@ def _reading(book: Book, name: str) -> Callable[[], object]:
 def growth_on_sqlite(folder: Path, crowd: int, rounds: int) -> Iterator[Figure]:
     paths = [folder / "few.db", folder / "many.db"]
     for path in paths:
-        with Keepbook(path) as kb:
+        with Keepbook(path, embedder="none") as kb:
             fill(kb.book("alice"), 100, random.Random(3))
     fill_sqlite(paths[1], crowd)
-    with Keepbook(paths[0]) as few, Keepbook(paths[1]) as many:
+    with Keepbook(paths[0], embedder="none") as few, Keepbook(paths[1], embedder="none") as many:
         yield from growth(few.book("alice"), many.book("alice"), crowd, rounds, "SQLite")
 
 
@@ -247,10 +247,10 @@ def growth_on_postgres(admin: str, crowd: int, rounds: int) -> Iterator[Figure]:
         try:
             for address in addresses:
                 upgrade(address)
-                with Keepbook(address) as kb:
+                with Keepbook(address, embedder="none") as kb:
                     fill(kb.book("alice"), 100, random.Random(3))
             fill_postgres(addresses[1], crowd)
-            with Keepbook(addresses[0]) as few, Keepbook(addresses[1]) as many:
+            with Keepbook(addresses[0], embedder="none") as few, Keepbook(addresses[1], embedder="none") as many:
                 yield from growth(few.book("alice"), many.book("alice"), crowd, rounds, "PostgreSQL")
         finally:
             for name in names:

@@ -118,7 +118,7 @@ class Remembering:
         self._embedder = embedder
         self._known: dict[str, Any] = {}
 
-    def embed(self, texts: Sequence[str]) -> Any:
+    def embed(self, texts: Sequence[str], within: float | None = None) -> Any:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known.update(zip(new, self._embedder.embed(new), strict=True) if new else ())
         return [self._known[text] for text in texts]

@@ -19,11 +19,12 @@ from keepbook.book.changes import Moment
 from keepbook.book.chat_recall import ChatHit
 from keepbook.book.choices import Choices
 from keepbook.book.erase import Receipt, due_for_purge, erase, purge
-from keepbook.book.facets import Chat, Chats, Closer, Journal, Review, Spending
+from keepbook.book.facets import Chat, Chats, Closer, Index, Journal, Review, Spending
 from keepbook.book.in_force import Presets
 from keepbook.book.ledger import Origin
 from keepbook.book.limits import clean_line
 from keepbook.book.links import Link
+from keepbook.book.listing import list_page
 from keepbook.book.memories import (
     TRASH_DAYS,
     Memory,
@@ -31,7 +32,6 @@ from keepbook.book.memories import (
     Version,
     Written,
     find_row,
-    list_page,
     resolve,
     shaped,
     to_version,
@@ -239,20 +239,14 @@ class Book:
         state: str = "active",
         limit: int = 100,
         cursor: str | None = None,
+        q: str | None = None,
     ) -> Page[Memory]:
         """Memories in order of creation: unscoped ones, with `scope` also its own, with `scope="*"` all."""
         with self.reading() as (tx, preset, now):
             return list_page(
-                tx,
-                preset,
-                now,
-                category=category,
-                subject=subject,
-                scope=scope,
-                state=state,
-                limit=limit,
-                cursor=cursor,
-            )
+                tx, preset, now, category=category, subject=subject, scope=scope, state=state, limit=limit,
+                cursor=cursor, q=q,
+            )  # fmt: skip
 
     def history(self, ref: str) -> tuple[Version, ...]:
         """Every version of a memory, oldest first."""
@@ -396,6 +390,10 @@ class Book:
     @property
     def spending(self) -> Spending:
         return Spending(self)
+
+    @property
+    def index(self) -> Index:
+        return Index(self, self._database)
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> int:
         """Embed now what waits for the embedder in force; it goes on where it was stopped. Answers how many."""

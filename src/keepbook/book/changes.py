@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, insert, select
 
 from keepbook.book import ledger
+from keepbook.book.allowance import room_for_memory, room_for_text
 from keepbook.book.ledger import Origin
 from keepbook.book.limits import (
     clean_body,
@@ -140,6 +141,7 @@ def remember(
     similar = tuple(shaped(row, at, preset) for row in alike)
     if preset.consent == "ask" and not force:
         refuse_similar(similar)
+    room_for_memory(tx, f"{text.content}{text.body or ''}")
     _make_owner(tx, at)
     return replace(Change(tx, origin, preset, "remember", at, new_id()).to(state, text), similar=similar)
 
@@ -210,6 +212,7 @@ def update(
     )
     if after == state and valid_from is None and says_the_same(row, text):
         return change.unchanged()
+    room_for_text(tx, f"{text.content}{text.body or ''}")
     return change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
 
 

@@ -32,6 +32,11 @@ def marks(text: str, role: str, speaker: str | None, at: str) -> dict[str, float
     return known | {SAYS: float(says)} | ({ASKS: 1.0} if "?" in text else {})
 
 
+def turn_weights(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
+    """All that the index says of a turn."""
+    return term_weights(Said(None, None, text, None, None)) | marks(text, role, speaker, at)
+
+
 # Operations
 
 
@@ -41,7 +46,7 @@ def put_turn(tx: Tx, thread_id: str, turn: int, text: str, incognito: bool) -> N
         return
     key = {"owner": tx.owner, "thread_id": thread_id, "turn": turn}
     row = _SAID.first(tx.conn, key)
-    found = term_weights(Said(None, None, text, None, None)) | marks(text, row.role, row.speaker, row.at)
+    found = turn_weights(text, row.role, row.speaker, row.at)
     _PUT.run_many(tx.conn, [{**key, "term": term, "weight": weight} for term, weight in sorted(found.items())])
 
 

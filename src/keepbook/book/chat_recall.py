@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, func, select, tuple_
 
+from keepbook.book.backlog import TURN
 from keepbook.book.chat_index import ASKS, SAYS, SPEAKER
-from keepbook.book.recall import Wanted, check_query, idf, spelled, vocabulary
-from keepbook.book.timehints import DAY, asked_days
-from keepbook.book.vectors import TURN, Meaning
+from keepbook.book.ledger import present
+from keepbook.book.recall import TIMELY, Wanted, check_query, idf, leading, scored, spelled, vocabulary
+from keepbook.book.timehints import DAY, Stretch, asked_days, asked_stretch
+from keepbook.book.vectors import Meaning
 from keepbook.book.when import parse_stamp
 from keepbook.book.words import query_terms, stem, tokens
 from keepbook.errors import ModelFailed
@@ -141,24 +143,6 @@ def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[T
     return spread
 
 
-def scored(asked: Asked, values: Mapping[str, Mapping[Turn, float]]) -> dict[Turn, float]:
-    """The sum over the words of the question: of each the best reading that a turn has."""
-    scores: dict[Turn, float] = {}
-    groups: dict[str, list[Wanted]] = {}
-    for want in asked.wanted:
-        groups.setdefault(want.asked, []).append(want)
-    for group in groups.values():
-        best: dict[Turn, float] = {}
-        for want in group:
-            worth = want.idf * want.share
-            for key, value in values.get(want.term, {}).items():
-                if value * worth > best.get(key, 0.0):
-                    best[key] = value * worth
-        for key, value in best.items():
-            scores[key] = scores.get(key, 0.0) + value
-    return scores
-
-
 def marked(text: str, wanted: Sequence[str], around: int = 80) -> str:
     """A piece of the text around the first match, with every match marked."""
     spots = [spot.span() for spot in re.finditer(r"\w+", text) if set(map(stem, tokens(spot.group()))) & set(wanted)]
@@ -205,7 +189,7 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     groups: dict[str, set[Turn]] = {}
     for want in asked.wanted:
         groups.setdefault(want.asked, set()).update(own.get(want.term, {}))
-    some = scored(asked, own)
+    some = scored(asked.wanted, own)
     whole = [key for key in some if all(key in having for having in groups.values())] if not common else []
     rows = _rows(tx, whole)
     keys = sorted(rows, key=lambda key: (rows[key].at, key), reverse=True)
@@ -217,7 +201,7 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
             for word in groups
         }
         rows = _rows(tx, keys)
-        some = scored(asked, own)
+        some = scored(asked.wanted, own)
         keys = [key for key in _best(some, len(some)) if key in rows]
         whole = [key for key in keys if all(key in having for having in groups.values())]
         keys = sorted(whole, key=lambda key: (rows[key].at, key), reverse=True) or keys
@@ -234,37 +218,64 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
 def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None = None) -> list[ChatHit]:
     """The turns that answer a question, read in the light of their neighbours."""
     check_query(query, limit)
+    now = present(tx)
     asked = _asked(tx, query)
     trashed = _trashed(tx)
     own, common = _postings(tx, asked.wanted, trashed)
-    finalists = _best(scored(asked, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit))
+    finalists = _best(scored(asked.wanted, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit))
     alike, failure = _alike(tx, meaning, asked, query, finalists, trashed)
-    chosen = [*finalists, *alike]
-    around = {(thread_id, turn + step) for thread_id, turn in chosen for step in range(-2, 3)}
-    own = _joined(own, _at(tx, around, common))
-    marks = _at(tx, around, [SAYS, ASKS, *asked.speakers])
+    chosen = list(dict.fromkeys([*finalists, *alike]))
+    own = _joined(own, _at(tx, {(thread, turn + step) for thread, turn in chosen for step in range(-2, 3)}, common))
+    marks = _at(
+        tx, {(thread, turn - step) for thread, turn in chosen for step in (0, 1)}, [SAYS, ASKS, *asked.speakers]
+    )
     values = {
         term: at if term.startswith(DAY) else in_context(at, marks.get(ASKS, {})) for term, at in own.items()
     }  # fmt: skip
-    scores = scored(asked, values)
+    scores = scored(asked.wanted, values)
     most = max((scores.get(key, 0.0) for key in chosen), default=0.0) if alike else asked.whole
     factor, whole = (SPOKEN_ALIKE, 1.0 + ALIKE) if alike else (SPOKEN, 1.0)
-    ranked = []
-    for key in dict.fromkeys(chosen):
+    ranked: dict[Turn, float] = {}
+    for key in chosen:
         says = marks.get(SAYS, {}).get(key, 0.0)
-        spoken = next((mark[1:] for mark in asked.speakers if key in marks.get(mark, {})), None)
         score = (scores.get(key, 0.0) / most if most else 0.0) + ALIKE * alike.get(key, NOT_ALIKE)[0]
-        score *= says / (says + SUBSTANCE) * (factor if spoken else 1.0) / (factor if asked.speakers else 1.0) / whole
-        ranked.append((key, score, spoken))
-    rows = _rows(tx, [key for key, score, _ in ranked if score > 0])
+        score *= says / (says + SUBSTANCE) * (factor if _speaker(key, asked, marks) else 1.0) / whole
+        if score > 0:
+            ranked[key] = min(1.0, round(score / (factor if asked.speakers else 1.0), 4))
+    found = _foremost(tx, ranked, asked_stretch(query, now), limit)
     hits = []
-    for key, score, spoken in ranked:
-        if key in rows and score > 0:
-            why = _why(key, asked, own, values, spoken)
-            likeness = alike.get(key, NOT_ALIKE)[1]
-            meant = (f"meaning: {likeness:.2f}",) if likeness >= LIKE or (alike and not why) else ()
-            hits.append(_hit(rows[key], min(1.0, round(score, 4)), (*why, *meant, *failure)))
-    return sorted(hits, key=lambda hit: (-hit.relevance, -hit.at.timestamp(), hit.thread_id, hit.turn))[:limit]
+    for row, relevance, timely in found:
+        key = (row.thread_id, row.turn)
+        why = _why(key, asked, own, values, _speaker(key, asked, marks))
+        likeness = alike.get(key, NOT_ALIKE)[1]
+        meant = (f"meaning: {likeness:.2f}",) if likeness >= LIKE or (alike and not why) else ()
+        hits.append(_hit(row, relevance, (*why, *meant, *failure, *timely)))
+    return hits
+
+
+def _speaker(key: Turn, asked: Asked, marks: Mapping[str, Mapping[Turn, float]]) -> str | None:
+    """Who of those that the question names said this, if any."""
+    return next((mark[1:] for mark in asked.speakers if key in marks.get(mark, {})), None)
+
+
+def _foremost(
+    tx: Tx, ranked: Mapping[Turn, float], named: Stretch | None, limit: int
+) -> list[tuple[Any, float, tuple[str, ...]]]:
+    """The best turns as they were said, newer ones first among equals; of the time that the question names, they count
+    more. What is equal to the last is read too, and more only where some are not to be shown."""
+    found: list[tuple[Any, float, tuple[str, ...]]] = []
+    for most in (len(ranked),) if named else (limit, len(ranked)):
+        rows = _rows(tx, leading(ranked, most, 0.0))
+        found = []
+        for key, row in rows.items():
+            timely = named is not None and named.covers(row.at)
+            relevance = min(1.0, round(ranked[key] * TIMELY, 4)) if timely else ranked[key]
+            found.append((row, relevance, (f"time: {named.said}",) if named and timely else ()))
+        if len(found) >= limit:
+            break
+    found.sort(key=lambda one: (one[0].thread_id, one[0].turn))
+    found.sort(key=lambda one: one[0].at, reverse=True)
+    return sorted(found, key=lambda one: -one[1])[:limit]
 
 
 def _alike(
@@ -277,7 +288,7 @@ def _alike(
         alike = meaning.alike(tx, TURN, in_first_person(query, [mark[1:] for mark in asked.speakers]))
     except ModelFailed as error:
         return {}, (f"words alone: {error.message}",)
-    if alike is None or (not found and alike.values.max() < alike.floor):
+    if alike is None or (not found and alike.none):
         return {}, ()
     return alike.near(found, FINALISTS, without=trashed), ()
 

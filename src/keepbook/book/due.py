@@ -32,6 +32,13 @@ def cancel(tx: Tx, work: str, id: str) -> None:
     tx.conn.execute(delete(due).where(due.c.owner == tx.owner, due.c.work == work, due.c.id == id))
 
 
+def reminded_at(tx: Tx, work: str, id: str) -> str | None:
+    """When a reminder falls due."""
+    query = select(due.c.at).where(due.c.owner == tx.owner, due.c.work == work, due.c.id == id)
+    at: str | None = tx.conn.execute(query).scalar()
+    return at
+
+
 def due_by(conn: Connection, now: str, work: str, *, after: Due | None = None, limit: int = 500) -> list[Due]:
     """What is due, the longest waiting first; a job asks without an owner's scope, page by page."""
     query = select(due.c.owner, due.c.work, due.c.id, due.c.at).where(due.c.work == work, due.c.at <= now)

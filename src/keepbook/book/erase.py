@@ -4,7 +4,7 @@ included. Of the latter a receipt is left, and it is not in the book."""
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, update
 
 from keepbook.book import ledger
 from keepbook.book.ledger import Origin
@@ -12,7 +12,7 @@ from keepbook.book.memories import find_row, to_state
 from keepbook.book.when import parse_stamp
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners
+from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +57,5 @@ def erase(tx: Tx, now: str, confirm: str) -> Receipt:
     }
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": now, "event": 0})
     tx.conn.execute(delete(owners).where(owners.c.owner == tx.owner))
+    tx.conn.execute(update(tokens).where(tokens.c.owner == tx.owner).values(owner=None, name=None, revoked_at=now))
     return Receipt(tx.owner, parse_stamp(now), counts, BEYOND_REACH)

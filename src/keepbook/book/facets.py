@@ -12,9 +12,11 @@ from keepbook.book.ledger import present
 from keepbook.book.memories import Written
 from keepbook.book.notes import Note
 from keepbook.book.proposals import Proposal
+from keepbook.book.rebuild import rebuild
 from keepbook.book.threads import Message, Thread
 from keepbook.book.when import instant, stamp
 from keepbook.errors import NotAllowed
+from keepbook.storage.database import Database
 
 if TYPE_CHECKING:
     from keepbook.book.book import Book
@@ -101,6 +103,7 @@ class Chats:
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
+            owners.configure(tx, stamp(tx.clock()))  # who only chats has a book too
             return Chat(self._book, threads.start(tx, stamp(tx.clock()), chosen.name, **told))
 
     def get(self, thread_id: str) -> Chat:
@@ -151,6 +154,27 @@ class Chats:
             return recall_chats(tx, query, limit=limit, meaning=self._book.meaning)
 
 
+class Index:
+    """What recall looks things up in: `book.index`."""
+
+    def __init__(self, book: "Book", database: Database) -> None:
+        self._book, self._database = book, database
+
+    def left(self, most: int = 1_000_000) -> int:
+        """How many memories and turns wait for their vector, counted no further than `most`."""
+        meaning = self._book.meaning
+        return 0 if meaning is None else meaning.left(self._book.owner, most)
+
+    def catch_up(self) -> int:
+        """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
+        meaning = self._book.meaning
+        return 0 if meaning is None else meaning.catch_up(self._book.owner)
+
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
+        """Analyse every memory and turn anew, and put right what an older program indexed differently."""
+        return rebuild(self._database, self._book.owner, progress)
+
+
 class Journal:
     """The notes of a book: `book.notes`."""
 
@@ -180,6 +204,11 @@ class Journal:
     def delete(self, id: str) -> Note:
         with self._book.writing() as (tx, _):
             return notes.remove(tx, id)
+
+    def put_back(self, note: Note) -> Note:
+        """Undo a deletion: the note as `delete` answered it, under a new id."""
+        with self._book.writing() as (tx, _):
+            return notes.put_back(tx, note)
 
 
 class Review:

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
 
 from keepbook.book.block import effective_score
 from keepbook.book.index import Said
-from keepbook.book.limits import clean_count, sought
+from keepbook.book.limits import sought
 from keepbook.book.when import parse_stamp
 from keepbook.book.words import fold
 from keepbook.errors import Ambiguous, Invalid, NotFound
@@ -387,42 +387,6 @@ def resolve(tx: Tx, ref: object) -> str:
         more = f"; and {len(matches) - 8} more" if len(matches) > 8 else ""
         raise Ambiguous(f"{piece!r} fits {len(matches)} memories; name one by its id: {shown}{more}", matches)
     return str(matches[0][0])
-
-
-def list_page(
-    tx: Tx,
-    preset: Preset,
-    now: str,
-    *,
-    category: str | None,
-    subject: str | None,
-    scope: str | None,
-    state: str,
-    limit: int,
-    cursor: str | None,
-) -> Page[Memory]:
-    """Memories in order of creation."""
-    if state not in IN_STATE:
-        raise Invalid(f"state is one of {', '.join(IN_STATE)}, not {state!r}", field="state")
-    clean_count(limit, "limit", 1000)
-    wanted = [memories.c.owner == tx.owner, IN_STATE[state], in_scope(scope)]
-    if category is not None:
-        wanted.append(memories.c.category == sought(category))
-    if subject is not None:
-        wanted.append(memories.c.subject_key == sought(fold(subject)))
-    total = tx.conn.execute(select(func.count()).select_from(memories).where(*wanted)).scalar() or 0
-    query = WHOLE.where(*wanted).order_by(memories.c.created_at, memories.c.id).limit(limit + 1)
-    if cursor is not None:
-        created_at, _, id_ = sought(cursor).partition("~")
-        query = query.where(
-            or_(
-                memories.c.created_at > created_at,
-                and_(memories.c.created_at == created_at, memories.c.id > id_),
-            )
-        )
-    rows = tx.conn.execute(query, {"owner": tx.owner}).all()
-    following = f"{rows[limit - 1].created_at}~{rows[limit - 1].id}" if len(rows) > limit else None
-    return Page([shaped(row, now, preset) for row in rows[:limit]], total, following)
 
 
 def version_rows(tx: Tx, id: str) -> Sequence[Any]:

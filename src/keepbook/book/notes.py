@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select, update
 
 from keepbook.book.limits import clean_text
 from keepbook.book.threads import MESSAGE_LIMIT
-from keepbook.book.when import parse_stamp
+from keepbook.book.when import parse_stamp, stamp
 from keepbook.book.words import fold
 from keepbook.book.writing import new_id
 from keepbook.errors import Invalid, NotFound
@@ -64,6 +64,21 @@ def remove(tx: Tx, id: str) -> Note:
     note = get(tx, id)
     tx.conn.execute(delete(notes).where(notes.c.owner == tx.owner, notes.c.id == id))
     return note
+
+
+def put_back(tx: Tx, note: Note) -> Note:
+    """A note that was removed, as it was; the way back to its turn only where that still is."""
+    said = select(messages.c.turn).where(
+        messages.c.owner == tx.owner, messages.c.thread_id == note.thread_id, messages.c.turn == note.turn
+    )
+    there = note.turn is not None and tx.conn.execute(said).first() is not None
+    row = {
+        "owner": tx.owner, "id": new_id(), "text": _clean(note.text),
+        "thread_id": note.thread_id if there else None, "turn": note.turn if there else None,
+        "created_at": stamp(note.created_at), "updated_at": stamp(note.updated_at),
+    }  # fmt: skip
+    tx.conn.execute(insert(notes), row)
+    return get(tx, str(row["id"]))
 
 
 def _clean(text: object) -> str:

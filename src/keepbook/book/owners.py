@@ -4,12 +4,12 @@ import re
 import unicodedata
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import and_, bindparam, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, insert, select, union, update
 
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.tables import memories, owners, versions
+from keepbook.storage.tables import due, memories, owners, versions
 
 
 def clean_owner(name: object) -> str:
@@ -26,6 +26,11 @@ def clean_owner(name: object) -> str:
             field="owner",
         )
     return name
+
+
+def everyone(conn: Connection) -> list[str]:
+    """Everybody who has a book here, asked without an owner's scope. Who only ever chatted is known by what is due."""
+    return list(conn.execute(union(select(owners.c.owner), select(due.c.owner)).order_by("owner")).scalars())
 
 
 def preset_name(tx: Tx) -> str | None:

@@ -1,38 +1,65 @@
 """Recall: from a question to the memories that answer it, best first, each with its reasons.
 
-The rarest words of the question choose the candidates, under a cap; common words only help to order them. So
-the cost follows the question, not the size of the book. A word nobody wrote is tried as a misspelling of one
+The rarest words of the question choose the candidates, under a cap; common words only help to order them, and are
+looked up only where they could still decide. So the cost follows the question, not the size of the book, and what
+makes a hit (its row, its reasons) is made for the hits alone. A word nobody wrote is tried as a misspelling of one
 somebody did. For a past instant the same rules read the book as it was.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Table, bindparam, func, select
+from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select
 
+from keepbook.book import ledger
 from keepbook.book.asof import past_of
+from keepbook.book.backlog import MEMORY
 from keepbook.book.index import counts_up_to, term_weights
 from keepbook.book.limits import clean_count, sought
-from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, in_scope, said_by, shaped, to_memory
+from keepbook.book.memories import (
+    EVERY_SCOPE,
+    IS_ACTIVE,
+    WHOLE,
+    Memory,
+    covers,
+    in_scope,
+    said_by,
+    shaped,
+    to_memory,
+)
+from keepbook.book.nearest import Alike
 from keepbook.book.timehints import Stretch, asked_stretch
-from keepbook.book.vectors import MEMORY, Alike, Meaning
-from keepbook.book.when import stamp
+from keepbook.book.vectors import Meaning
 from keepbook.book.words import close_terms, query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared import Among, Prepared
 from keepbook.storage.tables import memories, terms
 
 COUNTED = 2000
 """Terms and books are counted no further than this; beyond it a word is simply common."""
 CANDIDATES = 400
-ALIKE = 1.0
-"""What the likeness of meaning counts against the words, both from 0 to 1."""
+ALIKE, ALIKE_FROM = 1.0, 2 / 3
+"""What the likeness of meaning counts against the words, both from 0 to 1; and from which part of the embedder's floor
+on it counts: a question is less like its answer than two texts are that say the same."""
+SAYS_MUCH = 0.75
+"""A memory that has this share of the question has all the words can say; one that has less and is the best of a poor
+lot does not outdo what means the same."""
 TYPO_SHARE = 0.7
 """What a word counts when it is only close to the one that was asked for."""
+TIMELY = 1.25
+"""How much more a memory counts that is of the time the question names; so many times the hits are looked at then."""
+LOOKED_AT = 5
+TOTALS = 1000
+"""Of so many owners the size of their book is kept in mind."""
+SAME = 0.0001
+"""Relevances that differ by less are the same, and other things order them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +80,19 @@ class Wanted(NamedTuple):
     typo: bool = False
 
 
-Key = TypeVar("Key")
+class Placed(NamedTuple):
+    """What orders a hit, and what it is made of."""
+
+    id: str
+    relevance: float
+    timely: bool
+    current: bool
+    importance: float
+    recorded_at: str
+    held: Any
+
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 # Rules
@@ -69,56 +108,74 @@ def check_query(query: object, limit: object) -> None:
     clean_count(limit, "limit", 200)
 
 
-def rank(
-    found: Mapping[Key, Mapping[str, float]], wanted: Sequence[Wanted]
-) -> list[tuple[Key, float, tuple[str, ...]]]:
-    """(id, relevance, reasons) for each candidate, given the weight of every term it has."""
-    whole = sum(want.idf for want in wanted if not want.typo) or sum(want.idf for want in wanted)
-    ranked = []
-    for id, weights in found.items():
-        best: dict[str, tuple[float, Wanted]] = {}
-        for want in wanted:
-            if want.term in weights:
-                value = weights[want.term] * want.idf * want.share
-                if value > best.get(want.asked, (0.0, want))[0]:
-                    best[want.asked] = (value, want)
-        if not best:
+def spelled(
+    asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Callable[[str], Iterable[str]]
+) -> list[Wanted]:
+    """Each word as asked; one that stands nowhere as the close words that do."""
+    wanted = []
+    for term in asked:
+        if counts.get(term, 0):
+            wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
             continue
-        score = sum(value for value, _ in best.values())
-        ranked.append((id, min(1.0, round(score / whole, 4)) if whole else 0.0, _reasons(best)))
-    return ranked
+        wanted.extend(
+            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
+            for close in close_terms(term, vocabulary(term))[:3]
+        )
+    return wanted
 
 
-def fused(
-    ranked: Iterable[tuple[str, float, tuple[str, ...]]], near: Mapping[str, tuple[float, float]], floor: float
-) -> list[tuple[str, float, tuple[str, ...]]]:
-    """Words, scaled by the best of them, and meaning, scaled over the whole book, in one order."""
-    by_words = {id: (relevance, reasons) for id, relevance, reasons in ranked}
-    most = max((relevance for relevance, _ in by_words.values()), default=0.0)
-    found = []
-    for id in {**by_words, **near}:
-        relevance, reasons = by_words.get(id, (0.0, ()))
-        share, likeness = near.get(id, (0.0, 0.0))
-        if likeness >= floor:
-            reasons = (*reasons, f"meaning: {likeness:.2f}")
-        words = relevance / most if most else 0.0
-        if reasons:
-            found.append((id, round((words + ALIKE * share) / (1 + ALIKE), 4), reasons))
-    return found
+def scored(wanted: Iterable[Wanted], values: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
+    """The sum over the words of a question: of each the best reading that a memory or turn has."""
+    groups: dict[str, list[Wanted]] = {}
+    for want in wanted:
+        groups.setdefault(want.asked, []).append(want)
+    scores: dict[Key, float] = {}
+    for group in groups.values():
+        if len(group) == 1:
+            worth = group[0].idf * group[0].share
+            for key, value in values.get(group[0].term, {}).items():
+                scores[key] = scores.get(key, 0.0) + value * worth
+            continue
+        best: dict[Key, float] = {}
+        for want in group:
+            worth = want.idf * want.share
+            for key, value in values.get(want.term, {}).items():
+                if value * worth > best.get(key, 0.0):
+                    best[key] = value * worth
+        for key, value in best.items():
+            scores[key] = scores.get(key, 0.0) + value
+    return scores
 
 
-def _reasons(best: Mapping[str, tuple[float, Wanted]]) -> tuple[str, ...]:
+def whole(wanted: Sequence[Wanted]) -> float:
+    """What a memory would score that says every word of the question, and nothing else."""
+    return sum(want.idf for want in wanted if not want.typo) or sum(want.idf for want in wanted) or 1.0
+
+
+def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
+    """The best, and what is less than `slack` behind the last of them."""
+    if len(scores) <= most:
+        return list(scores)
+    least = nlargest(most, scores.values())[-1] - slack
+    return [key for key, score in scores.items() if score >= least]
+
+
+def words_said(id: str, wanted: Iterable[Wanted], values: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
+    """The words of a question that a memory has, as reasons for finding it."""
+    best: dict[str, tuple[float, Wanted]] = {}
+    for want in wanted:
+        value = values.get(want.term, {}).get(id, 0.0) * want.idf * want.share
+        if value > best.get(want.asked, (0.0, want))[0]:
+            best[want.asked] = (value, want)
     exact = [want.term for _, want in best.values() if not want.typo]
     typos = [f"“{want.asked}” read as “{want.term}”" for _, want in best.values() if want.typo]
     return (*([f"words: {', '.join(exact)}"] if exact else []), *typos)
 
 
-def foremost(
-    ranked: Iterable[tuple[Key, float, tuple[str, ...]]], limit: int
-) -> list[tuple[Key, float, tuple[str, ...]]]:
-    """The best `limit`, with all that are as good as the last of them: what orders equals is looked at later."""
-    ordered = sorted(ranked, key=lambda hit: -hit[1])
-    return [hit for hit in ordered if hit[1] >= ordered[min(limit, len(ordered)) - 1][1]]
+def best_first(placed: Iterable[Placed]) -> list[Placed]:
+    """By relevance; among equals what is of the time the question names, what is true now, the weightier, the newer."""
+    newest = sorted(sorted(placed, key=lambda one: one.id), key=lambda one: one.recorded_at, reverse=True)
+    return sorted(newest, key=lambda one: (-one.relevance, not one.timely, not one.current, -one.importance))
 
 
 # Operations
@@ -137,20 +194,33 @@ def recall(
 ) -> list[Hit]:
     """The active memories that answer a question, as the book stands now."""
     check_query(query, limit)
-    wanted = _wanted(tx, query_terms(query))
-    candidates = _found(tx, wanted, category, scope)
-    ranked = rank(candidates, wanted)
+    asked, named = query_terms(query), asked_stretch(query, now)
     alike, failure = _alike(tx, meaning, query)
-    if alike is not None:
-        near = alike.near(candidates, CANDIDATES)
-        allowed = _allowed(tx, near.keys() - set(candidates), category, scope).union(candidates)
-        ranked = fused(ranked, {id: value for id, value in near.items() if id in allowed}, alike.floor)
-    if failure:
-        ranked = [(id, relevance, (*reasons, failure)) for id, relevance, reasons in ranked]
-    ranked = foremost(ranked, limit)
-    rows = _rows(tx, [id for id, _, _ in ranked])
-    hits = [_hit(shaped(rows[id], now, preset), relevance, reasons) for id, relevance, reasons in ranked if id in rows]
-    return best_first(hits, asked_stretch(query, now))[:limit]
+    most = limit if named is None else limit * LOOKED_AT
+    category, scope = category if category is None else sought(category), scope if scope is None else sought(scope)
+    here = _having(category, scope)
+    rows: dict[str, Any] = {}
+    # Few books have scopes: first as if there were none, and once more among those asked for if there are.
+    for having in (_ANYWHERE, here) if category is None else (here,):
+        words = Words(tx, asked, having)
+        ranked = _ranked(words, alike, most if having is _ANYWHERE or alike is None else max(most, CANDIDATES))
+        rows = _rows(tx, list(ranked), category, scope)
+        if len(rows) == len(ranked):
+            break
+    placed = best_first(_placed(row, ranked[id][0], now, named) for id, row in rows.items())[:limit]
+    floor = alike.floor * ALIKE_FROM if alike else math.inf
+    hits = []
+    for one in placed:
+        likeness = ranked[one.id][1]
+        reasons = (
+            *words_said(one.id, words.wanted, words.values),
+            *((f"meaning: {likeness:.2f}",) if likeness >= floor else ()),
+            *((failure,) if failure else ()),
+            *(() if one.current else ("not true now",)),
+            *((f"time: {named.said}",) if named and one.timely else ()),
+        )
+        hits.append(_hit(shaped(one.held, now, preset), one.relevance, reasons))
+    return hits
 
 
 def recall_past(
@@ -166,76 +236,68 @@ def recall_past(
 ) -> list[Hit]:
     """The same for a past instant: rare, so it reads everything that was known then."""
     check_query(query, limit)
-    past = [
-        item for item in past_of(tx, known, valid)
+    past = {
+        item.id: item for item in past_of(tx, known, valid)
         if item.state.name == "active" and (category is None or item.state.category == category)
         and (item.state.scope is None or scope in (EVERY_SCOPE, item.state.scope))
-    ]  # fmt: skip
-    weights = {item.id: term_weights(said_by(item.state, item.version)) for item in past}
-    counts: dict[str, int] = {}
-    for held in weights.values():
-        for term in held:
-            counts[term] = counts.get(term, 0) + 1
-    wanted = spelled(query_terms(query), counts, len(past), lambda _: counts)
-    by_id = {item.id: item for item in past}
+    }  # fmt: skip
+    values: dict[str, dict[str, float]] = {}
+    for id, item in past.items():
+        for term, weight in term_weights(said_by(item.state, item.version)).items():
+            values.setdefault(term, {})[id] = weight
+    counts = {term: len(at) for term, at in values.items()}
+    wanted = spelled(query_terms(query), counts, len(past), lambda _: values)
+    placed = []
+    for id, score in scored(wanted, values).items():
+        state, version = past[id].state, past[id].version
+        current = covers(version.valid_from, version.valid_until, valid)
+        relevance = min(1.0, round(score / whole(wanted), 4))
+        placed.append(Placed(id, relevance, False, current, state.importance, version.recorded_at, past[id]))
     hits = []
-    for id, relevance, reasons in rank(weights, wanted):
-        item = by_id[id]
+    for one in best_first(placed)[:limit]:
+        item = one.held
         memory = to_memory(
-            item.state,
-            item.version,
-            item.references,
-            id=id,
-            updated_at=item.changed_at,
-            now=valid,
-            preset=preset,
+            item.state, item.version, item.references, id=one.id, updated_at=item.changed_at, now=valid, preset=preset
         )
-        hits.append(_hit(memory, relevance, reasons))
-    return best_first(hits)[:limit]
+        reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
+        hits.append(_hit(memory, one.relevance, reasons))
+    return hits
 
 
-def best_first(hits: Iterable[Hit], named: Stretch | None = None) -> list[Hit]:
-    """By relevance; among equals what is of the time the question names, the weightier and newer first, what is not
-    true now last."""
-    if named is not None:
-        hits = [
-            replace(hit, reasons=(*hit.reasons, f"time: {named.said}"))
-            if named.covers(stamp(hit.recorded_at), stamp(hit.valid_from))
-            else hit
-            for hit in hits
-        ]
-    return sorted(
-        hits,
-        key=lambda hit: (
-            -hit.relevance,
-            named is not None and not hit.reasons[-1].startswith("time: "),
-            not hit.current,
-            -hit.importance,
-            -hit.recorded_at.timestamp(),
-            hit.id,
-        ),
-    )
+def _ranked(words: "Words", alike: Alike | None, most: int) -> dict[str, tuple[float, float]]:
+    """The best, with all that are as good as the last of them: each one's relevance and likeness of meaning."""
+    if alike is None:
+        full = whole(words.wanted)
+        words.settle(leading(words.scores, most, words.slack + SAME * full))
+        best = leading(words.scores, most, SAME * full)
+        return _foremost({id: (min(1.0, round(words.scores[id] / full, 4)), 0.0) for id in best}, most)
+    words.settle(leading(words.scores, 1, words.slack))
+    scale = max(words.full * SAYS_MUCH, *words.scores.values(), SAME)
+    said = {id: score / scale for id, score in words.scores.items()}
+    near = alike.blended(said, ALIKE, alike.floor * ALIKE_FROM, most, words.slack / scale + SAME)
+    words.settle([id for id in near if id in said])
+    found = {}
+    for id, (score, likeness) in near.items():
+        exact = score + (words.scores[id] / scale - said[id] if id in said else 0.0)
+        found[id] = (round(exact / (1 + ALIKE), 4), likeness)
+    return _foremost(found, most)
+
+
+def _foremost(found: Mapping[str, tuple[float, float]], most: int) -> dict[str, tuple[float, float]]:
+    kept = set(leading({id: relevance for id, (relevance, _) in found.items()}, most, 0.0))
+    return {id: value for id, value in found.items() if id in kept}
+
+
+def _placed(row: Any, relevance: float, now: str, named: Stretch | None) -> Placed:
+    timely = named is not None and named.covers(row.recorded_at, row.valid_from)
+    relevance = min(1.0, round(relevance * TIMELY, 4)) if timely else relevance
+    current = covers(row.valid_from, row.valid_until, now)
+    return Placed(row.id, relevance, timely, current, row.importance, row.recorded_at, row)
 
 
 def _hit(memory: Memory, relevance: float, reasons: tuple[str, ...]) -> Hit:
     values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
-    if not memory.current:
-        reasons = (*reasons, "not true now")
     return Hit(**values, relevance=relevance, reasons=reasons)
-
-
-def spelled(asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Any) -> list[Wanted]:
-    """Each word as asked; one that stands nowhere as the close words that do."""
-    wanted = []
-    for term in asked:
-        if counts.get(term, 0):
-            wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
-            continue
-        wanted.extend(
-            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
-            for close in close_terms(term, vocabulary(term))[:3]
-        )
-    return wanted
 
 
 def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Alike | None, str | None]:
@@ -251,11 +313,54 @@ def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Alike | None, s
 # Queries
 
 
-def _wanted(tx: Tx, asked: Sequence[str]) -> list[Wanted]:
-    counts = counts_up_to(tx, asked, COUNTED)
-    some = select(memories.c.id).where(memories.c.owner == tx.owner, IS_ACTIVE).limit(COUNTED).subquery()
-    total = tx.conn.execute(select(func.count()).select_from(some)).scalar() or 0
-    return spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term))
+class Words:
+    """What the words of a question say for each memory: `scores` is how much at least, `slack` how much more at most,
+    `full` what a memory would have that says them all, those included that nobody wrote.
+
+    What has a rare term is a candidate; a commoner term is asked only while there is room, and then of these alone.
+    `values` holds the weight of each term at each memory.
+    """
+
+    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared) -> None:
+        self._tx = tx
+        self._settled: set[str] = set()
+        read = {term: self._read(having, term) for term in asked}
+        full = [term for term, rows in read.items() if having is not _ANYWHERE or len(rows) == CANDIDATES]
+        counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
+        total = _total(tx)
+        self.wanted = spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term))
+        self.full = sum(idf(counts[term], total) for term in asked)
+        self.values: dict[str, dict[str, float]] = {}
+        found: set[str] = set()
+        common: dict[str, float] = {}
+        self._common: list[str] = []
+        for want in sorted(self.wanted, key=lambda want: (-want.idf * want.share, want.term)):
+            rows = read[want.term] if want.term in read else self._read(having, want.term)
+            room = len(found) < CANDIDATES
+            self.values[want.term] = {id: weight for id, weight in rows if room or id in found}
+            if room:
+                found.update(self.values[want.term])
+            if len(rows) == CANDIDATES:
+                self._common.append(want.term)
+                common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
+        self.slack = sum(common.values())
+        self.scores = scored(self.wanted, self.values)
+
+    def settle(self, ids: Iterable[str]) -> None:
+        """Look up the common terms at these."""
+        new = [id for id in ids if id not in self._settled] if self._common else []
+        if not new:
+            return
+        self._settled.update(new)
+        for term in self._common:
+            held = self.values[term]
+            open_ = [id for id in new if id not in held]
+            held.update(_WEIGHT.tuples(self._tx.conn, open_, {"owner": self._tx.owner, "term": term}))
+        some = {term: {id: held[id] for id in new if id in held} for term, held in self.values.items()}
+        self.scores |= scored(self.wanted, some)
+
+    def _read(self, having: Prepared, term: str) -> list[tuple[str, float]]:
+        return having.tuples(self._tx.conn, {"owner": self._tx.owner, "term": term, "most": CANDIDATES})
 
 
 def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
@@ -272,61 +377,54 @@ def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
     return list(tx.conn.execute(select(known.c.term).where(known.c.term.isnot(None))).scalars())
 
 
-def _found(tx: Tx, wanted: Sequence[Wanted], category: str | None, scope: str | None) -> dict[str, dict[str, float]]:
-    """What has the rarest terms, with the weight of every term it has; a commoner term is asked only while there is
-    room, and then of these alone."""
-    query = _HAVING if category is None and scope is None else _having(category, scope)
-    found: dict[str, dict[str, float]] = {}
-    common = []
-    for want in sorted(wanted, key=lambda want: (-want.idf * want.share, want.term)):
-        room = len(found) < CANDIDATES
-        rows = query.rows(tx.conn, {"owner": tx.owner, "term": want.term, "most": CANDIDATES}) if room else []
-        for row in rows:
-            found.setdefault(row.memory_id, {})[want.term] = row.weight
-        if not room or len(rows) == CANDIDATES:
-            common.append(want.term)
-    for id, weights in (_weights(tx, list(found), common) if common else {}).items():
-        found[id] |= weights
-    return found
+_totals: OrderedDict[tuple[str, str], int] = OrderedDict()
 
 
+def _total(tx: Tx) -> int:
+    """How many memories are active, counted no further than `COUNTED`. It holds for as long as nothing is written, so
+    it is kept by the hash of the owner's last entry, which no other state of any book has."""
+    key = (tx.owner, ledger.head(tx).hash)
+    total = _totals.get(key)
+    if total is None:
+        total = _totals[key] = int(_ACTIVE.first(tx.conn, {"owner": tx.owner, "most": COUNTED}).count)
+        if len(_totals) > TOTALS:
+            _totals.popitem(last=False)
+    return total
+
+
+def _rows(tx: Tx, ids: Sequence[str], category: str | None, scope: str | None) -> dict[str, Any]:
+    """Of these memories the active ones, in the category and scope that are asked for."""
+    return {row.id: row for row in _whole(category, scope).rows(tx.conn, ids, {"owner": tx.owner})}
+
+
+@lru_cache(maxsize=64)
+def _whole(category: str | None, scope: str | None) -> Among:
+    here = _here(category, scope)
+    return Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), here))
+
+
+@lru_cache(maxsize=64)
 def _having(category: str | None, scope: str | None) -> Prepared:
-    query = (
-        select(terms.c.memory_id, terms.c.weight)
-        .join(memories, (memories.c.owner == terms.c.owner) & (memories.c.id == terms.c.memory_id))
-        .where(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"), IS_ACTIVE, in_scope(scope))
-        .order_by(terms.c.memory_id)
+    """The entries of a term that are in the category and scope that are asked for."""
+    mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, _here(category, scope))
+    return Prepared(_ENTRIES.join(memories, mine).limit(bindparam("most")))
+
+
+def _here(category: str | None, scope: str | None) -> ColumnElement[bool]:
+    here = and_(IS_ACTIVE, in_scope(scope))
+    return here if category is None else and_(here, memories.c.category == category)
+
+
+_of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
+_ENTRIES = select(terms.c.memory_id, terms.c.weight).where(_of_term).order_by(terms.c.memory_id)
+_ANYWHERE = Prepared(_ENTRIES.limit(bindparam("most")))
+"""The entries of a term as the index has them: of active memories only, whatever their scope."""
+_WEIGHT = Among(lambda ids: select(terms.c.memory_id, terms.c.weight).where(_of_term, terms.c.memory_id.in_(ids)))
+_ACTIVE = Prepared(
+    select(func.count().label("count")).select_from(
+        select(memories.c.id)
+        .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
         .limit(bindparam("most"))
+        .subquery()
     )
-    return Prepared(query if category is None else query.where(memories.c.category == sought(category)))
-
-
-_HAVING = _having(None, None)
-
-
-def _allowed(tx: Tx, ids: Iterable[str], category: str | None, scope: str | None) -> set[str]:
-    """Of these the active ones, in the category and scope that are asked for."""
-    query = select(memories.c.id).where(
-        memories.c.owner == tx.owner, memories.c.id.in_(sorted(ids)), IS_ACTIVE, in_scope(scope)
-    )
-    if category is not None:
-        query = query.where(memories.c.category == sought(category))
-    return set(tx.conn.execute(query).scalars())
-
-
-def _weights(tx: Tx, ids: Sequence[str], wanted: Sequence[str]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for start in range(0, len(ids), 500):
-        query = select(terms.c.memory_id, terms.c.term, terms.c.weight).where(
-            terms.c.owner == tx.owner,
-            terms.c.term.in_(wanted),
-            terms.c.memory_id.in_(ids[start : start + 500]),
-        )
-        for id, term, weight in tx.conn.execute(query):
-            found.setdefault(id, {})[term] = weight
-    return found
-
-
-def _rows(tx: Tx, ids: Sequence[str]) -> dict[str, Any]:
-    query = WHOLE.where(memories.c.id.in_(ids), IS_ACTIVE)
-    return {row.id: row for row in tx.conn.execute(query, {"owner": tx.owner})}
+)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
 
 from keepbook.book import due
+from keepbook.book.allowance import room_for_chat, room_for_text
 from keepbook.book.chat_index import put_turn, take_turns
 from keepbook.book.choices import chosen
 from keepbook.book.limits import clean_line, clean_optional, clean_text
@@ -128,6 +129,7 @@ def start(
         ).first()
         if found is not None:
             return _as_private(to_thread(found), incognito)
+    room_for_chat(tx)
     row = {
         "owner": tx.owner, "id": new_id(), "session": session, "agent": clean_optional(agent, "agent", 200),
         "preset": preset, "state": "active", "incognito": int(incognito), "tier": chosen(tx).tier, "mode": mode,
@@ -166,6 +168,7 @@ def add(
     thread = get(tx, thread_id)
     if thread.deleted_at is not None:
         raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
+    room_for_text(tx, text)
     row = {
         "owner": tx.owner, "thread_id": thread_id, "turn": thread.turns + 1, "role": role,
         "speaker": clean_optional(speaker, "speaker", 200), "text": text, "at": at, "tokens": estimate(text),

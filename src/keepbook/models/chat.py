@@ -54,6 +54,7 @@ class Talk:
         if not text.strip():
             raise Invalid("say something: the message is empty", field="text")
         await self._wait_for_closing()
+        hidden = hidden or await asyncio.to_thread(self._left_to_know)
         spoken = await asyncio.to_thread(self.chat.add, "user", text, hidden=hidden)
         async for event in self._answer(spoken):
             yield event
@@ -84,6 +85,11 @@ class Talk:
             if any(spent):
                 await self._count("chat", self._models.chat.name, Usage(*spent))
             raise
+
+    def _left_to_know(self) -> str | None:
+        """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
+        last = self.chat.messages()[-1:]
+        return last[0].hidden if last and last[0].role == "assistant" else None
 
     def _set_table(self, spoken: Message) -> tuple[Thread, Toolbox | None, str]:
         """What the whole chat is given: its tools, and a system prompt that stays the same."""

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+from keepbook.settings import UNLIMITED, Allowance
 
 Clock = Callable[[], datetime]
 
@@ -32,6 +33,7 @@ class Tx:
     head: Any = None
     compact: bool = False
     """Something was removed for good: the files are rewritten once this is kept."""
+    allowance: Allowance = UNLIMITED
 
 
 class Backend(Protocol):
@@ -49,7 +51,7 @@ class Backend(Protocol):
     def writing(self, owner: str) -> AbstractContextManager[Connection]:
         """A durable transaction that holds the owner's turn to write."""
 
-    def unscoped(self) -> AbstractContextManager[Connection]:
+    def unscoped(self, *, writes: bool) -> AbstractContextManager[Connection]:
         """A transaction that serves no owner: it sees only tables without personal text."""
 
     def compact(self) -> list[str]:
@@ -67,8 +69,11 @@ class Backend(Protocol):
 class Database:
     """An open book file or server."""
 
-    def __init__(self, address: str, clock: Clock, *, busy_seconds: float = 30.0) -> None:
+    def __init__(
+        self, address: str, clock: Clock, *, busy_seconds: float = 30.0, allowance: Allowance = UNLIMITED
+    ) -> None:
         self.clock = clock
+        self.allowance = allowance
         self.backend = open_backend(address, busy_seconds)
         self._open = threading.local()
         try:
@@ -94,7 +99,7 @@ class Database:
             yield outer
             return
         with self._translated(), self.backend.writing(owner) as conn:
-            tx = self._open.tx = Tx(conn, owner, self.clock, writes=True)
+            tx = self._open.tx = Tx(conn, owner, self.clock, writes=True, allowance=self.allowance)
             try:
                 yield tx
             finally:
@@ -103,13 +108,20 @@ class Database:
             self.compact()
 
     @contextmanager
-    def unscoped(self) -> Iterator[Connection]:
-        with self._translated(), self.backend.unscoped() as conn:
+    def unscoped(self, *, writes: bool = False) -> Iterator[Connection]:
+        """For tables without personal text: what is due, tokens, leases."""
+        with self._translated(), self.backend.unscoped(writes=writes) as conn:
             yield conn
 
     def compact(self) -> list[str]:
         with self._translated():
             return self.backend.compact()
+
+    def copy_into(self, other: "Database") -> None:
+        """Make another book the same as this one, where the engine can: both in memory."""
+        if not hasattr(self.backend, "copy_into"):
+            raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
+        self.backend.copy_into(other.backend)
 
     def close(self) -> None:
         self.backend.close()

@@ -61,7 +61,7 @@ class Postgres:
         self._readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def prepare(self) -> None:
-        with self.unscoped() as conn:
+        with self.unscoped(writes=False) as conn:
             found = schema.revision(conn)
             way_around = conn.execute(_WAYS_AROUND, {"tables": sorted(SCOPED)}).scalars().all()
         schema.refuse_newer(found)
@@ -86,8 +86,8 @@ class Postgres:
             yield conn
 
     @contextmanager
-    def unscoped(self) -> Iterator[Connection]:
-        with self._engine.connect() as conn, conn.begin():
+    def unscoped(self, *, writes: bool) -> Iterator[Connection]:
+        with (self._engine if writes else self._readers).connect() as conn, conn.begin():
             yield conn
 
     def compact(self) -> list[str]:
@@ -107,7 +107,7 @@ class Postgres:
         return _unreachable(driver, self.address)
 
     def facts(self) -> dict[str, str]:
-        with self.unscoped() as conn:
+        with self.unscoped(writes=False) as conn:
             server = conn.execute(text("SHOW server_version")).scalar()
             size = conn.execute(text("SELECT pg_size_pretty(pg_database_size(current_database()))")).scalar()
         return {

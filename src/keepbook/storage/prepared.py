@@ -6,10 +6,10 @@ a durable write of ours costs half of what it does when every statement goes thr
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Executable
+from sqlalchemy import BindParameter, Connection, Dialect, Executable, String, bindparam
 from sqlalchemy.sql import ClauseElement
 
 
@@ -22,7 +22,7 @@ class Prepared:
         self._compiled: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {}
         names = getattr(statement, "exported_columns", None)
         keys = list(names.keys()) if names is not None and columns is None else []
-        self._row: Any = namedtuple("Row", keys) if keys else None
+        self._row: Any = _row(keys) if keys else None
 
     def run(self, conn: Connection, values: Mapping[str, Any]) -> None:
         sql, fill = self._for(conn.dialect)
@@ -35,10 +35,14 @@ class Prepared:
 
     def rows(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
         """Every row, its columns by name."""
+        return list(map(self._row._make, self.tuples(conn, values)))
+
+    def tuples(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
+        """Every row as the driver gives it, where there are many and the order of the columns is plain."""
         sql, fill = self._for(conn.dialect)
         cursor = conn.connection.cursor()
         cursor.execute(sql, fill(values))
-        return list(map(self._row._make, cursor.fetchall()))
+        return list(cursor.fetchall())
 
     def first(self, conn: Connection, values: Mapping[str, Any]) -> Any:
         found = self.rows(conn, values)
@@ -61,3 +65,39 @@ class Prepared:
 
             known = self._compiled[dialect.name] = (compiled.string, fill)
         return known
+
+
+class Among:
+    """A prepared question about some of many ids, in a few sizes, so that each is compiled once.
+
+    `among(list)` gives the statement for a list of parameters; a list that is too short is filled up with its last id,
+    one that is too long is asked in pieces.
+    """
+
+    SIZES = (16, 64, 256)
+
+    def __init__(self, among: Callable[[Sequence[BindParameter[str]]], Executable]) -> None:
+        self._names = [f"id_{nth}" for nth in range(self.SIZES[-1])]
+        self._of = {
+            size: Prepared(among([bindparam(name, type_=String) for name in self._names[:size]])) for size in self.SIZES
+        }
+
+    def rows(self, conn: Connection, ids: Sequence[str], values: Mapping[str, Any]) -> list[Any]:
+        return [row for asked, given in self._asked(ids) for row in asked.rows(conn, {**values, **given})]
+
+    def tuples(self, conn: Connection, ids: Sequence[str], values: Mapping[str, Any]) -> list[Any]:
+        return [row for asked, given in self._asked(ids) for row in asked.tuples(conn, {**values, **given})]
+
+    def _asked(self, ids: Sequence[str]) -> Iterator[tuple[Prepared, dict[str, str]]]:
+        most = self.SIZES[-1]
+        for start in range(0, len(ids), most):
+            some = list(ids[start : start + most])
+            size = next(size for size in self.SIZES if size >= len(some))
+            yield self._of[size], dict(zip(self._names, some + some[-1:] * (size - len(some)), strict=False))
+
+
+def _row(keys: Sequence[str]) -> Any:
+    """Like a row of Core: its columns by name, and `_mapping`."""
+    made = namedtuple("Row", keys)  # type: ignore[misc]
+    made._mapping = property(lambda row: row._asdict())  # type: ignore[attr-defined]
+    return made

@@ -69,8 +69,8 @@ class Sqlite:
             yield conn
 
     @contextmanager
-    def unscoped(self) -> Iterator[Connection]:
-        with self._begin("IMMEDIATE") as conn:
+    def unscoped(self, *, writes: bool) -> Iterator[Connection]:
+        with self._begin("IMMEDIATE" if writes else "DEFERRED") as conn:
             yield conn
 
     def compact(self) -> list[str]:
@@ -93,6 +93,14 @@ class Sqlite:
         finally:
             conn.close()
         return left
+
+    def copy_into(self, other: Any) -> None:
+        """Make another book in memory the same as this one in memory, page by page."""
+        if not (self._in_memory and isinstance(other, Sqlite) and other._in_memory):
+            raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
+        with self._turn, other._turn:
+            here: Any = self._engine.raw_connection().driver_connection
+            here.backup(other._engine.raw_connection().driver_connection)
 
     def refusal(self, error: Exception) -> KeepbookError | None:
         driver = getattr(error, "orig", error)

@@ -400,8 +400,50 @@ vector_spaces = _table(
     PrimaryKeyConstraint("owner", "space"),
 )
 
+# Keys to the doors; only a token's hash is kept. A service token names its owner with each request and has none of
+# its own; one whose owner was erased keeps no name, but still says that this installation asks for tokens.
+tokens = _table(
+    "tokens",
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("owner", Word, CheckConstraint("owner <> ''")),
+    Column("hash", Word, nullable=False, unique=True),
+    Column("kind", Word, _one_of("kind", "person", "agent", "service"), nullable=False),
+    Column("scopes", Word, nullable=False),
+    Column("name", Word),
+    Column("created_at", Word, nullable=False),
+    Column("expires_at", Word),
+    Column("revoked_at", Word),
+    Column("last_used_at", Word),
+    PrimaryKeyConstraint("id"),
+    CheckConstraint("owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL", name="opens_one_book"),
+)
+Index("tokens_by_owner", tokens.c.owner, tokens.c.created_at)
+
+# Who may do what only one worker at a time should do, and until when.
+leases = _table(
+    "leases",
+    Column("name", Word, nullable=False),
+    Column("holder", Word, nullable=False),
+    Column("until", Word, nullable=False),
+    PrimaryKeyConstraint("name"),
+)
+
+# What a write with an idempotency key was answered, so that it can be sent again: kept in the transaction of the write
+# itself, for a day. An erasure takes all of an owner's, since an answer quotes what was written.
+answers = _table(
+    "answers",
+    _owner(),
+    Column("key", Word, nullable=False),
+    Column("request", Word, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("body", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "key"),
+)
+
 # What belongs to one owner, children first: the order in which it can be erased.
 OWNED = (
+    answers,
     vectors,
     vector_spaces,
     turn_terms,

@@ -20,14 +20,19 @@ from keepbook.doors.cli import (
     audit,
     chats,
     chatting,
+    demo,
     desk,
     doctor,
     extracting,
     health,
+    indexing,
     jobs,
+    mcp,
     moving,
     quickstart,
     reading,
+    serving,
+    telegram,
     writing,
 )
 from keepbook.doors.cli.paper import visible
@@ -41,7 +46,24 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 desk.global_options(app, root=True)
-for part in (quickstart, doctor, writing, reading, chatting, chats, extracting, moving, audit, health, jobs):
+for part in (
+    quickstart,
+    demo,
+    doctor,
+    mcp,
+    writing,
+    reading,
+    chatting,
+    chats,
+    extracting,
+    moving,
+    audit,
+    health,
+    indexing,
+    jobs,
+    serving,
+    telegram,
+):
     part.register(app)
 
 # What typer raises for a line it cannot read: it names only the leaves of that tree in public.

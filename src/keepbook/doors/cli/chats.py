@@ -9,6 +9,7 @@ import typer
 
 from keepbook.doors.cli import chat_sheets, sheets
 from keepbook.doors.cli.desk import Desk, command, group
+from keepbook.doors.cli.indexing import asking
 from keepbook.doors.cli.moving import working
 from keepbook.errors import Invalid
 
@@ -137,7 +138,8 @@ def recall_chats(
     limit: Most = 10,
 ) -> None:
     """Find the turns of earlier chats that answer a question, best first."""
-    desk.answer(desk.book.recall_chats(query, limit), chat_sheets.turns)
+    with asking(desk):
+        desk.answer(desk.book.recall_chats(query, limit), chat_sheets.turns)
 
 
 # Notes

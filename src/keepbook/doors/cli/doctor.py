@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from keepbook.doors.cli.desk import BEGIN, Desk, command, home, version
+from keepbook.doors.cli.indexing import in_force, told
 from keepbook.doors.cli.moving import working
 from keepbook.doors.cli.paper import AMBER, META, Paper, count, grid, ink
 from keepbook.errors import KeepbookError, ModelFailed
@@ -152,10 +153,27 @@ def _book(desk: Desk) -> Iterator[Check]:
     yield Check(
         "memories", f"{totals['active']:,} active, {totals['archived']:,} archived, {totals['trash']:,} in the trash"
     )
+    yield from _embedder(desk)
     result = book.verify()
     holds = f"holds, {count(result.entries, 'entry', 'entries')}"
     broken = f"broken at entry {result.broken}: {result.why}"
     yield Check("ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup")
+
+
+def _embedder(desk: Desk) -> Iterator[Check]:
+    found = dict(told(in_force(desk)))
+    meaning = desk.keepbook.meaning
+    failure = None
+    if meaning is not None:
+        try:
+            meaning.embedder.ask("hello")
+        except ModelFailed as error:
+            failure = error.message
+    tried = "" if meaning is None else "; works" if failure is None else f"; {failure}"
+    advice = None if failure is None else "correct that, or set embedder to none; words alone answer until then"
+    yield Check("embedder", found.pop("embedder") + tried, failure is None, advice)
+    for name, value in found.items():
+        yield Check(name, value)
 
 
 # The model

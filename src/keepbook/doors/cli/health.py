@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
     command(bench, "memory", bench_memory)
     command(bench, "extraction", bench_extraction)
     command(bench, "recall", bench_recall)
+    command(bench, "http", bench_http)
 
 
 def verify(desk: Desk) -> None:
@@ -184,3 +185,14 @@ def _checked(paper: Paper, answer: dict[str, Any]) -> None:
     for line in answer["damage"]:
         paper.put(ink(f"  {line}", AMBER))
     paper.put(ink("The file is damaged. Restore a backup, or save what can be read: "), paper.hint("export", "FILE"))
+
+
+def bench_http(
+    desk: Desk,
+    rounds: Annotated[int, typer.Option("--rounds", min=10, help="How often each request is sent.")] = 200,
+) -> None:
+    """Requests a second for block, list, remember, recall and each page, beside an empty route."""
+    # See bench_memory.
+    from keepbook.bench.http import main as run
+
+    run(desk.as_json, rounds)

@@ -135,6 +135,7 @@ _DONE = {
     "purge": ("removed from the trash", "memory", "memories"),
     "purge_chat": ("removed from the trash", "chat", "chats"),
     "expire": ("let expire", "proposal", "proposals"),
+    "embed": ("embedded", "memory or turn", "memories and turns"),
 }
 
 

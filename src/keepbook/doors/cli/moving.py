@@ -232,9 +232,13 @@ class _Telling:
         self._progress, self._what = progress, what
         self._task = None if progress is None else progress.add_task(what, total=None)
 
+    def say(self, how_far: str) -> None:
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, description=f"{self._what}, {how_far}")
+
     def lines(self, number: int) -> None:
-        if self._progress is not None and self._task is not None and number % _EVERY == 0:
-            self._progress.update(self._task, description=f"{self._what}, {count(number, 'line')}")
+        if number % _EVERY == 0:
+            self.say(count(number, "line"))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import typer
 from keepbook.book.when import parse_stamp
 from keepbook.doors.cli import sheets, timeline
 from keepbook.doors.cli.desk import LOOK_BACK, READ, Desk, command
+from keepbook.doors.cli.indexing import asking
 from keepbook.doors.cli.paper import Paper
 
 EVERY_SCOPE = "*"
@@ -74,11 +75,13 @@ def recall(
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 10,
 ) -> None:
     """Find the memories that answer a question, best first."""
-    found = desk.book.recall(
-        query, limit=limit, category=category, scope=scope or EVERY_SCOPE,
-        known=desk.moment(known, "known"), valid=desk.moment(valid, "valid"),
-    )  # fmt: skip
-    desk.answer(found, sheets.hits)
+    if known is not None or valid is not None:
+        past = desk.moment(known, "known"), desk.moment(valid, "valid")
+        found = desk.book.recall(query, limit, category, scope or EVERY_SCOPE, *past)
+        desk.answer(found, sheets.hits)
+        return
+    with asking(desk):
+        desk.answer(desk.book.recall(query, limit, category, scope or EVERY_SCOPE), sheets.hits)
 
 
 def block(

@@ -1,15 +1,24 @@
 """Which embedder the settings name. Nothing is loaded before the first text, and none is not an error.
 
-`auto` is the best that is installed and needs no network, `none` is words alone, `onnx:DIR` a sentence model in a
-folder (`model.onnx`, `tokenizer.json`), `openai:MODEL` any endpoint that speaks OpenAI's embeddings.
+`auto` is the best that is installed and needs no network: what `keepbook embedder install` has put in place, else what
+came with the package. `none` is words alone, `onnx:DIR` a sentence model in a folder (`model.onnx`, `tokenizer.json`),
+`openai:MODEL` any endpoint that speaks OpenAI's embeddings.
 """
 
 from pathlib import Path
 
 from keepbook.book.vectors import Embedder
 from keepbook.errors import Invalid
+from keepbook.models.embedders.install import installed
 from keepbook.models.embedders.local import OnnxEmbedder, bundled
 from keepbook.models.embedders.remote import RemoteEmbedder
+
+
+def where(embedder: Embedder) -> str:
+    """The folder or the address behind it."""
+    if isinstance(embedder, OnnxEmbedder):
+        return str(embedder.weights.parent)
+    return embedder.url if isinstance(embedder, RemoteEmbedder) else type(embedder).__name__
 
 
 def choose_embedder(name: str, *, base_url: str | None = None, key: str | None = None) -> Embedder | None:
@@ -18,7 +27,7 @@ def choose_embedder(name: str, *, base_url: str | None = None, key: str | None =
     if name == "none":
         return None
     if name == "auto":
-        return bundled()
+        return installed() or bundled()
     if kind == "onnx" and rest:
         return OnnxEmbedder.in_folder(Path(rest).expanduser())
     if kind == "openai" and rest:

@@ -1,8 +1,9 @@
 """A sentence model on this machine: ONNX weights, no torch, no network.
 
 The weights that come with `keepbook[embed]` are a stranger's upload of a known model (MiniLM-L6, int8), so they are
-taken by size and checksum only, each time they are loaded; a folder of one's own is trusted, and its checksum becomes
-part of the space's name, so that other weights in the same folder are another space.
+taken by size and checksum only, each time they are loaded; so are those that `keepbook embedder install` has put aside.
+A folder of one's own is trusted. The checksum of the weights names the space, so that other weights in the same folder
+are another space.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from keepbook.errors import Invalid, ModelFailed
 if TYPE_CHECKING:
     from keepbook.book.vectors import Floats
 
+WEIGHTS_FILE, WORDS_FILE = "model.onnx", "tokenizer.json"
 LONGEST = 256
 """Tokens of a text that are read: what these models were trained on."""
 TOGETHER = 16
@@ -56,25 +58,30 @@ class OnnxEmbedder:
 
     floor = 0.3
 
-    def __init__(self, space: str, weights: Path, words: Path, sums: tuple[str, str] | None = None) -> None:
-        self.space = space
-        self._weights, self._words, self._sums = weights, words, sums
+    def __init__(
+        self, weights: Path, words: Path, *, sums: tuple[str, str] | None = None, space: str | None = None
+    ) -> None:
+        self.weights, self.words = weights, words
+        self._sums, self._space = sums, space
         self._loading = threading.Lock()
 
     @classmethod
-    def in_folder(cls, folder: Path) -> "OnnxEmbedder":
-        weights, words = folder / "model.onnx", folder / "tokenizer.json"
+    def in_folder(cls, folder: Path, sums: tuple[str, str] | None = None) -> "OnnxEmbedder":
+        weights, words = folder / WEIGHTS_FILE, folder / WORDS_FILE
         for path in (weights, words):
             if not path.is_file():
                 raise Invalid(
-                    f"{path} is missing; an embedder's folder has model.onnx and tokenizer.json", field="embedder"
+                    f"{path} is missing; an embedder's folder has {WEIGHTS_FILE} and {WORDS_FILE}", field="embedder"
                 )
-        missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-        if missing:
-            raise Invalid(f"onnx needs {', '.join(missing)}; pip install 'keepbook[embed]'", field="embedder")
-        return cls(f"onnx-{_sha256(weights)[:16]}", weights, words)
+        check_needed()
+        return cls(weights, words, sums=sums)
 
-    def embed(self, texts: Sequence[str]) -> "Floats":
+    @cached_property
+    def space(self) -> str:
+        return self._space or f"onnx-{(self._sums[0] if self._sums else sha256_of(self.weights))[:16]}"
+
+    def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
+        """`within` is for those who have to wait for others: this takes what the machine takes."""
         import numpy as np  # loaded with the first text, like the model
 
         session, tokenizer = self._model
@@ -106,17 +113,21 @@ class OnnxEmbedder:
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
-        for path, expected in zip((self._weights, self._words), self._sums or (), strict=False):
-            if _sha256(path) != expected:
-                raise ModelFailed(f"{path} is not the file it should be; reinstall keepbook[embed]", code="weights")
+        for path, expected in zip((self.weights, self.words), self._sums or (), strict=False):
+            if sha256_of(path) != expected:
+                raise ModelFailed(f"{path} is not the file it should be; install it anew", code="weights")
         # Loaded with the first text: a program that never recalls does not pay for it.
         import onnxruntime  # type: ignore[import-untyped,unused-ignore]
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(2, os.cpu_count() or 1)
-        session = onnxruntime.InferenceSession(str(self._weights), options, providers=["CPUExecutionProvider"])
-        tokenizer = Tokenizer.from_file(str(self._words))
+        options.log_severity_level = 4  # what it has to say comes as an exception
+        try:
+            session = onnxruntime.InferenceSession(str(self.weights), options, providers=["CPUExecutionProvider"])
+            tokenizer = Tokenizer.from_file(str(self.words))
+        except Exception as error:  # both raise what they like
+            raise ModelFailed(f"{self.weights.parent} holds no model that can be read", code="weights") from error
         tokenizer.enable_truncation(LONGEST)
         tokenizer.no_padding()
         return session, tokenizer
@@ -124,14 +135,22 @@ class OnnxEmbedder:
 
 def bundled() -> OnnxEmbedder | None:
     """The model that comes with `keepbook[embed]`, where that is installed."""
-    if any(importlib.util.find_spec(name) is None for name in NEEDED):
-        return None
     weights, words = WEIGHTS.path(), WORDS.path()
-    if weights is None or words is None:
+    if missing() or weights is None or words is None:
         return None
-    return OnnxEmbedder("minilm-l6-int8", weights, words, (WEIGHTS.sha256, WORDS.sha256))
+    return OnnxEmbedder(weights, words, sums=(WEIGHTS.sha256, WORDS.sha256), space="minilm-l6-int8")
 
 
-def _sha256(path: Path) -> str:
+def missing() -> list[str]:
+    """What would have to be installed before any model of this kind could run."""
+    return [name for name in NEEDED if importlib.util.find_spec(name) is None]
+
+
+def check_needed() -> None:
+    if lacking := missing():
+        raise Invalid(f"onnx needs {', '.join(lacking)}; pip install 'keepbook[embed]'", field="embedder")
+
+
+def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

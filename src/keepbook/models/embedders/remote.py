@@ -1,16 +1,18 @@
 """An embedding endpoint of OpenAI's shape: the real one, or one of the many that speak like it.
 
 A question waits a second and no more, all in all, whatever the endpoint does; recall then answers by words alone and
-says so. Filling the backlog may take longer.
+says so, and for a few seconds no further question waits for it in vain. Filling the backlog may take longer.
 """
 
 import json
-import urllib.error
+import threading
+import time
 import urllib.request
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooLate
+from http.client import HTTPException
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
+from urllib.error import HTTPError
 
 from keepbook.errors import Invalid, ModelFailed
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 ANSWER_WITHIN = 1.0
 FILL_WITHIN = 60.0
+LEFT_ALONE = 5.0
+"""So long an endpoint that failed a question is not asked again."""
 
 
 class RemoteEmbedder:
@@ -30,18 +34,37 @@ class RemoteEmbedder:
         if not base_url.startswith(("http://", "https://")):
             raise Invalid(f"the endpoint starts with http:// or https://, not like {base_url[:30]!r}", field="embedder")
         self.space = f"openai-{model}"
-        self._model, self._url, self._key = model, base_url.rstrip("/") + "/embeddings", key
-        # A thread of its own for questions, since a socket's timeout starts anew with every byte that trickles in.
-        self._asking = ThreadPoolExecutor(max_workers=4, thread_name_prefix="keepbook embeds")
+        self._model, self.url, self._key = model, base_url.rstrip("/") + "/embeddings", key
+        self._alone_until = 0.0
 
-    def embed(self, texts: Sequence[str]) -> "Floats":
-        return self._fetch(list(texts), FILL_WITHIN)
+    def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
+        return self._fetch(list(texts), FILL_WITHIN) if within is None else self._soon(list(texts), within)
 
     def ask(self, text: str) -> "Floats":
+        return self._soon([text], ANSWER_WITHIN)[0]  # type: ignore[no-any-return]
+
+    def _soon(self, texts: list[str], seconds: float) -> "Floats":
+        """In a thread of its own, since a socket's timeout starts anew with every byte that trickles in; a thread that
+        nobody waits for at the end either."""
+        if time.monotonic() < self._alone_until:
+            raise ModelFailed("the embedder has just failed", code="embedder")
+        answered: SimpleQueue[Floats | ModelFailed] = SimpleQueue()
+
+        def fetch() -> None:
+            try:
+                answered.put(self._fetch(texts, seconds))
+            except ModelFailed as error:
+                answered.put(error)
+
+        threading.Thread(target=fetch, name="keepbook embeds", daemon=True).start()
         try:
-            return self._asking.submit(self._fetch, [text], ANSWER_WITHIN).result(ANSWER_WITHIN)[0]  # type: ignore[no-any-return]
-        except TooLate:
-            raise ModelFailed("the embedder took too long", code="embedder") from None
+            found = answered.get(timeout=seconds)
+        except Empty:
+            found = ModelFailed("the embedder took too long", code="embedder")
+        if isinstance(found, ModelFailed):
+            self._alone_until = time.monotonic() + LEFT_ALONE
+            raise found
+        return found
 
     def _fetch(self, texts: list[str], seconds: float) -> "Floats":
         import numpy as np  # comes with the extra; without it there is nothing to do with vectors
@@ -50,12 +73,15 @@ class RemoteEmbedder:
             return np.zeros((0, 1), dtype=np.float32)
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
         body = json.dumps({"model": self._model, "input": texts, "encoding_format": "float"}).encode()
-        request = urllib.request.Request(self._url, body, headers)
+        request = urllib.request.Request(self.url, body, headers)
         try:
             with urllib.request.urlopen(request, timeout=seconds) as answer:
                 data = json.load(answer)["data"]
             rows = np.asarray([item["embedding"] for item in sorted(data, key=lambda item: item["index"])], np.float32)
-        except (OSError, ValueError, KeyError, TypeError, urllib.error.URLError) as error:
+        except HTTPError as error:
+            error.close()  # it holds the connection
+            raise ModelFailed(f"the embedder did not answer (HTTP {error.code})", code="embedder") from error
+        except (OSError, ValueError, KeyError, TypeError, HTTPException) as error:
             raise ModelFailed(f"the embedder did not answer ({type(error).__name__})", code="embedder") from error
         if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
             raise ModelFailed("the embedder gave another number of vectors than it was asked for", code="embedder")

@@ -253,6 +253,7 @@ BEGIN
         OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
         OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
     DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+    DELETE FROM answers WHERE owner = NEW.owner;
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
     DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
@@ -262,6 +263,7 @@ BEGIN
     UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
       WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
   ELSE
+    DELETE FROM answers WHERE owner = NEW.owner;
     DELETE FROM vectors WHERE owner = NEW.owner;
     DELETE FROM vector_spaces WHERE owner = NEW.owner;
     DELETE FROM turn_terms WHERE owner = NEW.owner;
@@ -304,7 +306,7 @@ DECLARE a_table text;
 BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
-    'vectors', 'vector_spaces'] LOOP
+    'vectors', 'vector_spaces', 'answers'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -320,8 +322,9 @@ GRANT SELECT, INSERT ON injections TO keepbook_app;
 GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
 
 -- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
 -- and a guard would look at that one.

@@ -231,6 +231,7 @@ BEGIN
       OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
       OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
   DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
   DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
@@ -244,6 +245,7 @@ END;
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
+  DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM vectors WHERE owner = NEW.owner;
   DELETE FROM vector_spaces WHERE owner = NEW.owner;
   DELETE FROM turn_terms WHERE owner = NEW.owner;

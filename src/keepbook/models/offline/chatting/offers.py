@@ -30,6 +30,15 @@ _ONLY_WISH = re.compile(
 _DROP = re.compile(
     r"\W*(?:please )?(?:delete|remove|forget|erase|drop)(?: (?:it|this|that|this one|the memory))?\W*", re.IGNORECASE
 )
+_DICTATED = re.compile(
+    r"\W*(?:(?:please|change|update|correct|edit|make|set)\W+)*(?:it|that|this)"
+    r"(?:'s|(?: (?:is|should|must|to|be|now|say|says|read|reads|instead))*)\s*:\s*(?P<content>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+""" "It should say: …": what follows is the new wording itself."""
+_LEFT = re.compile(
+    r"(?:.*\b)?(?:leave|keep) (?:it|that|this)(?: (?:as|how|the way) (?:it )?(?:is|was))?\W*", re.IGNORECASE
+)
 _BOTH = re.compile(r"\b(?:both|as well|separate(?:ly)?|ambos|los dos|beide[sn]?|begge)\b", re.IGNORECASE)
 _REPLACE = re.compile(
     r"\b(?:update|replace|change|overwrite|instead|new one|actualiza\w*|cambia\w*|änder\w*|aktualisier\w*|oppdater\w*|"
@@ -250,6 +259,10 @@ def _edit(talk: Talk) -> str | None:
 def _change_to(talk: Talk, held: Held) -> str | None:
     if _DROP.fullmatch(talk.text):
         return keeping.forget_these(talk, [held])
+    if _LEFT.fullmatch(talk.text):
+        return talk.say("left", line=held.content)
+    if dictated := _DICTATED.fullmatch(talk.text):
+        return keeping.change(talk, held, dictated["content"].strip(' \n"“”'))
     intent = read(talk.text, talk.tongue)[0]
     match intent.kind:
         case "no" | "cancel" | "decline" | "ack" | "thanks":

@@ -1,0 +1,10 @@
+"""Keepbook inside other people's frameworks: each adapter is one file and needs only the framework it serves.
+
+Adapters translate and decide nothing: what they keep are memories and chats of the book like any other, with versions,
+a ledger entry for every write, and undo. A framework that is not installed is named, with the line that installs it.
+"""
+
+
+def missing(framework: str, extra: str) -> ImportError:
+    """What to raise where a framework cannot be imported."""
+    return ImportError(f"this adapter needs {framework}; install it with: pip install 'keepbook[{extra}]'")

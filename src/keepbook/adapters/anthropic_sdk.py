@@ -1,0 +1,69 @@
+"""The memory tool as the runners of Anthropic's SDK call it; `MemoryFiles` does the work.
+
+A refusal is raised as the SDK's own error, so that the result goes to the model marked as one.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from keepbook.adapters import missing
+
+try:
+    from anthropic import BaseModel
+    from anthropic.lib.tools import BetaFunctionToolResultType
+    from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+except ImportError as error:
+    raise missing("Anthropic's SDK", "anthropic") from error
+
+from keepbook.adapters.anthropic_memory import MemoryFiles, Refused
+
+if TYPE_CHECKING:
+    from anthropic.types.beta import BetaCacheControlEphemeralParam
+
+
+def _done(files: MemoryFiles, command: object) -> str:
+    # The whole input, as the model gave it: the SDK's own reading of it trips over an argument that is missing.
+    given = command.to_dict(mode="json") if isinstance(command, BaseModel) else command
+    try:
+        return files.do(cast(Mapping[str, Any], given))
+    except Refused as refusal:
+        raise ToolError(str(refusal)) from refusal
+
+
+class MemoryTool(BetaAbstractMemoryTool):
+    """For `Anthropic().beta.messages.tool_runner`."""
+
+    def __init__(self, files: MemoryFiles, *, cache_control: "BetaCacheControlEphemeralParam | None" = None) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = files
+
+    def call(self, input: object) -> BetaFunctionToolResultType:
+        return _done(self._files, input)
+
+    def _do(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return _done(self._files, command)
+
+    view = create = str_replace = insert = delete = rename = _do
+
+    def clear_all_memory(self) -> BetaFunctionToolResultType:
+        return self._files.clear()
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """For `AsyncAnthropic().beta.messages.tool_runner`."""
+
+    def __init__(self, files: MemoryFiles, *, cache_control: "BetaCacheControlEphemeralParam | None" = None) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = files
+
+    async def call(self, input: object) -> BetaFunctionToolResultType:
+        return await asyncio.to_thread(_done, self._files, input)
+
+    async def _do(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return await asyncio.to_thread(_done, self._files, command)
+
+    view = create = str_replace = insert = delete = rename = _do
+
+    async def clear_all_memory(self) -> BetaFunctionToolResultType:
+        return await asyncio.to_thread(self._files.clear)

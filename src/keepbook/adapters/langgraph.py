@@ -1,0 +1,282 @@
+"""A book as the long-term store of LangGraph.
+
+    store = KeepbookStore(kb)                      # ("alice", "memories"): the first label is the owner
+    store = KeepbookStore(kb, owner_at=1)          # ("memories", "alice")
+    store = KeepbookStore(kb, owner="alice")       # every namespace is alice's
+
+An item is one memory: the namespace is its scope, the key its subject, the whole value stands in the body, and one line
+of it is the content. Putting a key again is a new version, deleting it puts the memory into the trash, and what a
+person takes back or rewrites in the book is what the graph reads next. Every operation names one owner, never all.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from keepbook.adapters import missing, named
+from keepbook.app import Keepbook
+from keepbook.book.book import Book
+from keepbook.book.memories import EVERY_SCOPE, Memory
+from keepbook.errors import Invalid
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        InvalidNamespaceError,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+    )
+except ImportError as error:
+    raise missing("LangGraph", "langgraph") from error
+
+ROOT = "langgraph"
+"""The scope of everything a graph keeps; the labels of a namespace follow, parted by dots."""
+MOST_HITS = 200
+TEXT_FIELDS = ("text", "content", "memory", "fact", "data")
+"""Where a value is looked through for what it says."""
+_UNKEEPABLE = re.compile("[\x7f-\x9f\ud800-\udfff]")
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
+}  # fmt: skip
+
+Namespace = tuple[str, ...]
+
+
+class KeepbookStore(BaseStore):
+    """Items of a graph as memories of their owner. Items do not expire: `ttl` is refused."""
+
+    def __init__(
+        self, kb: Keepbook, *, owner: str | None = None, owner_at: int = 0, category: str | None = None
+    ) -> None:
+        if owner_at < 0:
+            raise Invalid("owner_at is the place of the owner's label in a namespace, counted from 0", field="owner_at")
+        self._kb = kb
+        self._owner = owner
+        self._owner_at = owner_at
+        self._category = category
+
+    # The store's contract
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Reads see the book as it was before the batch; then the puts of each owner are kept together or not at all.
+        Of several puts to one key the last one counts."""
+        results: list[Result] = []
+        puts: dict[str, dict[tuple[Namespace, str], PutOp]] = {}
+        for op in ops:
+            match op:
+                case GetOp():
+                    results.append(self._get(op))
+                case SearchOp():
+                    results.append(self._search(op))
+                case ListNamespacesOp():
+                    results.append(self._namespaces(op))
+                case PutOp():
+                    puts.setdefault(self._owner_of(op.namespace), {})[tuple(op.namespace), op.key] = op
+                    results.append(None)
+                case _:
+                    raise Invalid(f"a store cannot do {type(op).__name__}", field="ops")
+        for owner, wanted in puts.items():
+            book = self._book(owner)
+            with book.transaction():
+                for put in wanted.values():
+                    self._put(book, put)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    # Operations
+
+    def _get(self, op: GetOp) -> Item | None:
+        book = self._book(self._owner_of(op.namespace))
+        memory = named.find(book, self._scope(op.namespace), op.key)
+        return None if memory is None else Item(**self._item(book, memory))
+
+    def _put(self, book: Book, op: PutOp) -> None:
+        if op.ttl is not None:
+            raise NotImplementedError("a book does not let items expire: leave ttl out, or delete the item")
+        scope, key = self._scope(op.namespace), named.exact(op.key, "key")
+        if op.value is None:
+            for memory in named.all_named(book, scope, key):
+                book.delete(memory.id)
+            return
+        value = _plain(op.value)
+        known = named.find(book, scope, key)
+        if known is not None and (_value(known), _indexed(known)) == (value, op.index is not False):
+            return
+        said = _at(value, path) if (path := _text_path(value)) else json.dumps(value, ensure_ascii=False)
+        named.heed(book, json.dumps(value, ensure_ascii=False))
+        line = named.line_for(book, scope, key, said, known=known, category=self._category)
+        body = _dumped({"value": value, "line": line} | ({"index": False} if op.index is False else {}))
+        if known is not None:
+            book.update(known.id, line, body=body)
+        else:
+            book.remember(line, category=self._category, subject=key, scope=scope, body=body, force=True)
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        book = self._book(self._owner_of(op.namespace_prefix))
+        scope = self._scope(op.namespace_prefix)
+        found: Iterable[tuple[Memory, float | None]]
+        if op.query and op.query.strip():
+            hits = book.recall(op.query, MOST_HITS, scope=EVERY_SCOPE)
+            ours = (hit for hit in hits if hit.subject and f"{hit.scope}.".startswith(f"{scope}."))
+            found = ((hit, hit.relevance) for hit in ours if _indexed(hit))
+        else:
+            found = ((memory, None) for memory in named.within(book, scope))
+        items = [SearchItem(**self._item(book, memory), score=score) for memory, score in found]
+        fitting = [item for item in items if _fits(item.value, op.filter or {})]
+        return fitting[op.offset : op.offset + op.limit]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        conditions = op.match_conditions or ()
+        begins = (each.path for each in conditions if each.match_type == "prefix" and len(each.path) > self._owner_at)
+        owner = self._owner or next((path[self._owner_at] for path in begins if path[self._owner_at] != "*"), None)
+        if owner is None:
+            raise Invalid(
+                "whose namespaces? A store never lists all owners: give a prefix that names one", field="prefix"
+            )
+        book = self._book(owner)
+        every = (self._namespace(book, scope) for scope in named.scopes_within(book, ROOT))
+        found = (each for each in every if all(_matches(condition, each) for condition in conditions))
+        return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]
+
+    # Namespaces and scopes
+
+    def _book(self, owner: str) -> Book:
+        return self._kb.book(owner, by="agent", door="langgraph")
+
+    def _owner_of(self, namespace: Sequence[str]) -> str:
+        if self._owner is not None:
+            return self._owner
+        if len(namespace) <= self._owner_at:
+            raise Invalid(
+                f"whose is {tuple(namespace)}? Label {self._owner_at} of a namespace names the owner; it is missing",
+                field="namespace",
+            )
+        return namespace[self._owner_at]
+
+    def _scope(self, namespace: Sequence[Any]) -> str:
+        for label in namespace:
+            if not isinstance(label, str) or not label or "." in label:
+                raise InvalidNamespaceError(f"a label of a namespace is text without a dot, not {label!r}")
+        labels = list(namespace)
+        if self._owner is None:
+            del labels[self._owner_at]
+        return named.exact(".".join([ROOT, *labels]), "namespace")
+
+    def _namespace(self, book: Book, scope: str) -> Namespace:
+        labels = scope.split(".")[1:]
+        if self._owner is None:
+            labels.insert(self._owner_at, book.owner)
+        return tuple(labels)
+
+    def _item(self, book: Book, memory: Memory) -> dict[str, Any]:
+        return {
+            "namespace": self._namespace(book, memory.scope or ROOT),
+            "key": memory.subject or "",
+            "value": _value(memory),
+            "created_at": memory.created_at,
+            "updated_at": memory.recorded_at,
+        }
+
+
+# Values
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The value as JSON keeps it, and so as it is read again."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(value)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"a value is a mapping that JSON can hold: {error}", field="value") from None
+    return plain
+
+
+def _dumped(kept: Mapping[str, Any]) -> str:
+    text = json.dumps(kept, ensure_ascii=False)
+    # Readable and searchable where the book can hold it, else escaped.
+    return json.dumps(kept) if _UNKEEPABLE.search(text) else text
+
+
+def _kept(memory: Memory) -> dict[str, Any]:
+    with suppress(ValueError):
+        kept = json.loads(memory.body or "")
+        if isinstance(kept, dict) and isinstance(kept.get("value"), dict):
+            return kept
+    return {"value": {"text": memory.content}, "line": memory.content}  # put into this scope through another door
+
+
+def _indexed(memory: Memory) -> bool:
+    return _kept(memory).get("index") is not False
+
+
+def _value(memory: Memory) -> dict[str, Any]:
+    """The value as it was put; where its line said all of its text and was rewritten in the book, with the new text."""
+    kept = _kept(memory)
+    value: dict[str, Any] = kept["value"]
+    line, path = str(kept.get("line")), _text_path(value)
+    if line == memory.content or not path or not line.startswith(named.one_line(_at(value, path))):
+        return value
+    return _with(value, path, memory.content.removesuffix(f" [{memory.subject}]"))
+
+
+def _text_path(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """The way to what a value says, through values inside it if need be; empty if it says nothing in words."""
+    for name in TEXT_FIELDS:
+        inner = value.get(name)
+        if isinstance(inner, str) and inner.strip():
+            return (name,)
+        if isinstance(inner, Mapping) and (rest := _text_path(inner)):
+            return (name, *rest)
+    return ()
+
+
+def _at(value: Any, path: Sequence[str]) -> str:
+    for name in path:
+        value = value[name]
+    return str(value)
+
+
+def _with(value: Mapping[str, Any], path: Sequence[str], text: str) -> dict[str, Any]:
+    first, *rest = path
+    return {**value, first: _with(value[first], rest, text) if rest else text}
+
+
+# Conditions
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a value has what a filter names: equal, or as its comparisons say."""
+    if not isinstance(wanted, Mapping):
+        return bool(value == wanted)
+    if any(str(name).startswith("$") for name in wanted):
+        return all(_compares(value, name, other) for name, other in wanted.items())
+    return isinstance(value, Mapping) and all(_fits(value.get(name), other) for name, other in wanted.items())
+
+
+def _compares(value: Any, name: str, other: Any) -> bool:
+    if name not in _COMPARISONS:
+        raise Invalid(f"a filter compares with {', '.join(_COMPARISONS)}, not {name!r}", field="filter")
+    try:
+        return bool(_COMPARISONS[name](value, other))
+    except TypeError:  # a text is neither more nor less than a number, nor is what is missing
+        return False
+
+
+def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
+    path = condition.path
+    if len(path) > len(namespace):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))

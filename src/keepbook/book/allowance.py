@@ -1,0 +1,47 @@
+"""How much one owner may keep: limits that an installation sets, and the words when one is reached.
+
+Asked before something is added, in its transaction. An installation that sets no limit pays nothing for them.
+"""
+
+from sqlalchemy import ColumnElement, FromClause, func, select, true
+
+from keepbook.errors import LimitReached
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import memories, messages, threads, versions
+
+
+def room_for_memory(tx: Tx, text: str) -> None:
+    if (most := tx.allowance.memories) is not None:
+        _refuse_over("limit_memories", "memories", most, tx, memories, memories.c.purged_at.is_(None))
+    room_for_text(tx, text)
+
+
+def room_for_chat(tx: Tx) -> None:
+    if (most := tx.allowance.chats) is not None:
+        _refuse_over("limit_chats", "chats", most, tx, threads, true())
+
+
+def room_for_text(tx: Tx, text: str) -> None:
+    """All versions of all memories and all that was said in chats, counted in characters."""
+    if (most := tx.allowance.bytes) is None:
+        return
+    kept = func.sum(func.length(versions.c.content) + func.length(func.coalesce(versions.c.body, "")))
+    said = func.sum(func.length(messages.c.text))
+    used = sum(
+        tx.conn.execute(select(total).where(table.c.owner == tx.owner)).scalar() or 0
+        for total, table in ((kept, versions), (said, messages))
+    )
+    if used + len(text) > most:
+        raise LimitReached(
+            f"this book may hold {most:,} characters and has {used:,}; delete for good what you can do without",
+            code="limit_bytes",
+        )
+
+
+def _refuse_over(code: str, what: str, most: int, tx: Tx, table: FromClause, counted: ColumnElement[bool]) -> None:
+    count = select(func.count()).select_from(table).where(table.c.owner == tx.owner, counted)
+    if (tx.conn.execute(count).scalar() or 0) >= most:
+        raise LimitReached(
+            f"this book may hold {most:,} {what} and has them; delete for good what you can do without",
+            code=code,
+        )

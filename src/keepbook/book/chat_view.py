@@ -1,0 +1,42 @@
+"""What a page shows of a chat beside its messages: the block it was given, and when its closing is tried again."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from keepbook.book import due, injections
+from keepbook.book.threads import Thread, estimate
+from keepbook.book.when import parse_stamp
+
+if TYPE_CHECKING:
+    from keepbook.book.book import Book
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A block with the moment it was rendered at; it stays the same for as long as its chat lasts."""
+
+    at: datetime
+    text: str
+
+    @property
+    def tokens(self) -> int:
+        return estimate(self.text)
+
+
+# Queries
+
+
+def given(book: "Book", thread: Thread) -> Given | None:
+    """The block a chat was given, if it was given one that was not erased since."""
+    space, session = (injections.CHAT, thread.id) if thread.session is None else (injections.OUTSIDE, thread.session)
+    with book.reading() as (tx, _, _):
+        kept = injections.stored(tx, session, space)
+    return None if kept is None or not kept.block else Given(parse_stamp(kept.at), kept.block)
+
+
+def tried_again_at(book: "Book", thread: Thread) -> datetime | None:
+    """When a sweep looks at an open chat again."""
+    with book.reading() as (tx, _, _):
+        at = due.reminded_at(tx, due.CLOSE, thread.id)
+    return None if at is None else parse_stamp(at)

@@ -1,0 +1,74 @@
+"""Work that follows the writers: one thread, one owner after the other, and nobody waits for it.
+
+It begins when an owner has been quiet for a moment. So a burst of writes is done in one go and undisturbed, and a
+program that writes and ends is gone before anything was loaded for its sake; what it leaves is found by the next one.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from keepbook.errors import KeepbookError
+
+_log = logging.getLogger("keepbook")
+
+QUIET, LATEST = 0.5, 5.0
+"""An owner's turn comes after so many seconds without a write, or so many after the first one."""
+ENDS_WITHIN = 30.0
+
+
+class Filler:
+    """Calls `work` with each owner that was nudged."""
+
+    def __init__(self, work: Callable[[str], object]) -> None:
+        self._work = work
+        self._waiting: dict[str, tuple[float, float]] = {}
+        self._awake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def nudge(self, owner: str) -> None:
+        """There may be something to do for this owner."""
+        now = time.monotonic()
+        with self._awake:
+            if self._closed:
+                return
+            first, _ = self._waiting.get(owner, (now, now))
+            self._waiting[owner] = first, now
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="keepbook vectors", daemon=True)
+                self._thread.start()
+            self._awake.notify()
+
+    def close(self) -> None:
+        """No new work; what is under way is waited for, since it may be writing."""
+        with self._awake:
+            self._closed = True
+            self._awake.notify()
+        if self._thread is not None:
+            self._thread.join(timeout=ENDS_WITHIN)
+
+    def _run(self) -> None:
+        while (owner := self._next()) is not None:
+            try:
+                self._work(owner)
+            except KeepbookError as error:  # a backlog is all that is left; the next nudge tries again
+                _log.warning("vectors wait: %s", error.code)
+            except Exception as error:  # noqa: BLE001  one owner's trouble must not end the work for all others
+                _log.warning("vectors wait: %s", type(error).__name__)
+
+    def _next(self) -> str | None:
+        """Who waits longest, once it is their turn; nobody when it is time to go."""
+        with self._awake:
+            while not self._closed:
+                if not self._waiting:
+                    self._awake.wait()
+                    continue
+                owner, (first, last) = next(iter(self._waiting.items()))
+                left = min(last + QUIET, first + LATEST) - time.monotonic()
+                if left <= 0:
+                    del self._waiting[owner]
+                    return owner
+                self._awake.wait(left)
+        return None

@@ -1,0 +1,280 @@
+"""One owner's vectors in memory, and how like a question what they stand for is.
+
+They are held as they are kept, a byte a number. A book of usual size is compared number by number, exactly. Past
+`EXACT` vectors a sketch of each goes first, of every number its sign alone: that is read in a tenth of the time, and
+what is close by its sketch is then compared exactly. Everything found depends on the vectors alone, not on the order
+in which they came, so two processes and both engines agree.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Codes = NDArray[np.int8]
+    Rows = NDArray[np.intp]
+
+EXACT = 10_000
+"""Measured: from here on the sketch pays, and it leaves recall where it was."""
+CLOSE, FAR = 1000, 50
+"""So many are compared exactly after the sketch: the closest, and a few of the farthest, which set the scale."""
+
+Part = tuple[str, int]
+"""A memory and its version, or a chat and its turn."""
+
+
+class Loaded:
+    """One owner's vectors; never changed, so a search may go on while the next one is made of it."""
+
+    def __init__(self, added: int, removed: int, parts: list[Part], codes: "Codes") -> None:
+        self.added = added
+        self.removed = removed
+        self.parts = parts
+        self.codes = codes
+
+    def grown(self, added: int, parts: Sequence[Part], codes: "Codes") -> "Loaded":
+        """The same with more behind it; what was worked out for the old ones is not worked out again."""
+        # numpy comes with the extra, here and below: whoever has vectors has an embedder and so has it.
+        import numpy as np
+
+        if not parts:
+            whole = Loaded(added, self.removed, self.parts, self.codes)
+            whole.__dict__ |= {**self.__dict__, "added": added}
+            return whole
+        more = Loaded(added, self.removed, list(parts), codes)
+        whole = Loaded(added, self.removed, self.parts + more.parts, np.concatenate([self.codes, codes]))
+        known, small = self.__dict__, len(whole.parts) <= EXACT
+        if "directions" in known and small:
+            whole.__dict__["directions"] = np.concatenate([self.directions, more.directions])
+        if "lengths" in known:
+            whole.__dict__["lengths"] = np.concatenate([self.lengths, more.lengths])
+        if "signs" in known:
+            whole.__dict__["signs"] = np.concatenate([self.signs, more.signs], axis=1)
+        if "row_of_item" in known:
+            behind = len(self.parts)
+            whole.__dict__["row_of_item"] = self.row_of_item | {
+                item: behind + row for item, row in more.row_of_item.items()
+            }
+        return whole
+
+    @cached_property
+    def directions(self) -> "Floats":
+        return directions(self.codes)
+
+    @cached_property
+    def lengths(self) -> "Floats":
+        # See grown().
+        import numpy as np
+
+        squares = np.einsum("ij,ij->i", self.codes, self.codes, dtype=np.float32)
+        return np.sqrt(np.maximum(squares, 1e-24))  # type: ignore[no-any-return]
+
+    @cached_property
+    def signs(self) -> "NDArray[np.uint64]":
+        return signs(self.codes)
+
+    @cached_property
+    def beside(self) -> tuple[Any, Any]:
+        return neighbours(self.parts)
+
+    @cached_property
+    def row_of(self) -> dict[Part, int]:
+        return {part: row for row, part in enumerate(self.parts)}
+
+    @cached_property
+    def row_of_item(self) -> dict[str, int]:
+        return {item: row for row, (item, _) in enumerate(self.parts)}
+
+
+# Rules
+
+
+def codes_of(held: Sequence[bytes]) -> "Codes":
+    # See Loaded.grown().
+    import numpy as np
+
+    return np.frombuffer(b"".join(held), dtype=np.int8).reshape(len(held), -1)
+
+
+def directions(codes: "Codes") -> "Floats":
+    # See Loaded.grown().
+    import numpy as np
+
+    rows = codes.astype(np.float32)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return rows
+
+
+def signs(rows: "NDArray[Any]") -> "NDArray[np.uint64]":
+    """A bit a number, packed; one vector is a column, so that the words of all stand in line to be compared."""
+    # See Loaded.grown().
+    import numpy as np
+
+    bits = np.packbits(rows > 0, axis=1)
+    bits = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+    return np.ascontiguousarray(bits.view(np.uint64).T)
+
+
+def differing(held: "NDArray[np.uint64]", asked: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
+    """In how many signs each vector differs from the question."""
+    # See Loaded.grown().
+    import numpy as np
+
+    total = np.zeros(held.shape[1], dtype=np.uint16)
+    for line, word in zip(held, asked[:, 0], strict=True):
+        total += np.bitwise_count(line ^ word)
+    return total
+
+
+def closest_and_farthest(differ: "NDArray[np.uint16]", close: int, far: int) -> "NDArray[np.bool_]":
+    """Which differ least and which most; all that tie with the last are in, so that no order plays a part."""
+    # See Loaded.grown().
+    import numpy as np
+
+    so_far = np.bincount(differ).cumsum()
+    least, most = np.searchsorted(so_far, [close, len(differ) - far])
+    found: NDArray[np.bool_] = (differ <= least) | (differ >= most)
+    return found
+
+
+def neighbours(parts: Sequence[Part]) -> tuple[Any, Any]:
+    """For each row the rows said just before and just after it in the same chat, -1 where there is none."""
+    # See Loaded.grown().
+    import numpy as np
+
+    order = sorted(range(len(parts)), key=parts.__getitem__)
+    before, after = np.full(len(parts), -1), np.full(len(parts), -1)
+    for one, other in pairwise(order):
+        if parts[one][0] == parts[other][0]:
+            before[other], after[one] = one, other
+    return before, after
+
+
+def among_neighbours(values: "Floats", beside: tuple[Any, Any]) -> "Floats":
+    """Half of what a turn means is its own, half what it means together with those beside it."""
+    # See Loaded.grown().
+    import numpy as np
+
+    total, count = values.copy(), np.ones_like(values)
+    for rows in beside:
+        total += np.where(rows >= 0, values[rows], 0.0)
+        count += rows >= 0
+    # The length of a sum of directions that have a quarter in common, as turns of one chat do.
+    return (0.5 * values + 0.5 * total / np.sqrt(count + 0.25 * count * (count - 1))).astype(np.float32)
+
+
+def scaled(values: "Floats") -> "Floats":
+    """From 0 for the least alike, or for nothing in common where all have something, to 1 for the most alike."""
+    low, high = min(0.0, float(values.min())), float(values.max())
+    return (values - low) / (high - low) if high > low else values * 0.0
+
+
+# Queries
+
+
+class Alike:
+    """How like a question everything is that has a vector; below `floor` that says nothing."""
+
+    def __init__(self, loaded: Loaded, asked: "Floats", floor: float) -> None:
+        self.floor = floor
+        self._loaded = loaded
+        self._asked = asked
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing at all is like the question."""
+        return float(self._values(self._looked_at([])).max()) < self.floor
+
+    def blended(
+        self, words: Mapping[str, float], weight: float, floor: float, most: int, slack: float
+    ) -> dict[str, tuple[float, float]]:
+        """The best memories by their words plus `weight` times their likeness, scaled over all from 0 to 1, and that
+        likeness as it is. One without any of the words needs a likeness of `floor`; what is less than `slack` behind
+        the last one comes along."""
+        # See Loaded.grown().
+        import numpy as np
+
+        row_of, parts = self._loaded.row_of_item, self._loaded.parts
+        at = np.array([row_of.get(id, -1) for id in words], dtype=np.intp)
+        said = np.fromiter(words.values(), dtype=np.float32, count=len(words))
+        bare = [id for id, row in zip(words, at, strict=True) if row < 0] if (at < 0).any() else []
+        at, said = at[at >= 0], said[at >= 0]
+        rows = self._looked_at(at)
+        values = self._values(rows)
+        scores = weight * scaled(values)
+        speaks = values >= floor
+        place = at if rows is None else np.searchsorted(rows, at)
+        scores[place] += said
+        speaks[place] = True
+        kept = np.flatnonzero(speaks)
+        if len(kept) > most:
+            least = np.partition(scores[kept], len(kept) - most)[len(kept) - most]
+            kept = kept[scores[kept] >= least - slack]
+        found = {
+            parts[row][0]: (float(scores[here]), float(values[here]))
+            for here, row in zip(kept, kept if rows is None else rows[kept], strict=True)
+        }
+        return found | {id: (words[id], 0.0) for id in bare}
+
+    def near(
+        self, turns: Collection[Part], most: int, without: Collection[str] = ()
+    ) -> dict[Part, tuple[float, float]]:
+        """Of these turns and of the most alike, each read together with those beside it: the likeness scaled over all,
+        from 0 to 1, and as it is."""
+        # See Loaded.grown().
+        import numpy as np
+
+        loaded, parts = self._loaded, self._loaded.parts
+        asked = np.fromiter((loaded.row_of[turn] for turn in turns if turn in loaded.row_of), dtype=np.intp)
+        rows = self._looked_at(asked)
+        if rows is None:
+            values = self._values(None)
+        else:
+            rows = self._with_neighbours(rows)
+            values = np.zeros(len(parts), dtype=np.float32)
+            around = self._with_neighbours(rows)
+            values[around] = self._values(around)
+        together = among_neighbours(values, loaded.beside)
+        rows = np.arange(len(parts)) if rows is None else rows
+        shares = scaled(together[rows])
+        least = np.partition(shares, len(rows) - most)[len(rows) - most] if len(rows) > most else 0.0
+        kept = np.union1d(np.searchsorted(rows, asked), np.flatnonzero(shares >= least))
+        return {
+            parts[row]: (float(shares[here]), float(values[row]))
+            for here, row in zip(kept, rows[kept], strict=True)
+            if parts[row][0] not in without
+        }
+
+    def _looked_at(self, rows: "Rows | Sequence[int]") -> "Rows | None":
+        """Which vectors are compared exactly: these, and what the sketch says is close; in a small book all (None)."""
+        # See Loaded.grown().
+        import numpy as np
+
+        if len(self._loaded.parts) <= EXACT:
+            return None
+        looked_at = closest_and_farthest(differing(self._loaded.signs, signs(self._asked[None, :])), CLOSE, FAR)
+        looked_at[rows] = True
+        return np.flatnonzero(looked_at)
+
+    def _values(self, rows: "Rows | None") -> "Floats":
+        # See Loaded.grown().
+        import numpy as np
+
+        # Row by row in this thread: the same row gives the same number wherever it stands, and where the cores are busy
+        # the threads of a product of matrices wait for each other.
+        if rows is None:
+            return np.vecdot(self._loaded.directions, self._asked)  # type: ignore[no-any-return]
+        compared = np.vecdot(self._loaded.codes[rows].astype(np.float32), self._asked)
+        return compared / self._loaded.lengths[rows]  # type: ignore[no-any-return]
+
+    def _with_neighbours(self, rows: "Rows") -> "Rows":
+        # See Loaded.grown().
+        import numpy as np
+
+        found = np.unique(np.concatenate([rows, *(beside[rows] for beside in self._loaded.beside)]))
+        return found[found >= 0]

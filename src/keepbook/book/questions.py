@@ -1,0 +1,80 @@
+"""Are these right: everything that waits for the person to say yes or no.
+
+Three kinds: what closing found against the person's own word, what a preset proposes instead of saving, and what
+software read between the lines and nobody has confirmed. An answer is an ordinary write (`promote`, `forget`,
+`proposals.accept`, `proposals.decline`); a declined or accepted proposal can be asked anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select, update
+
+from keepbook.book import due, proposals
+from keepbook.book.memories import IS_ACTIVE, WHOLE, Memory, shaped
+from keepbook.book.proposals import Proposal
+from keepbook.book.threads import later
+from keepbook.book.when import stamp
+from keepbook.errors import Conflict
+from keepbook.storage.tables import memories
+from keepbook.storage.tables import proposals as rows
+
+if TYPE_CHECKING:
+    from keepbook.book.book import Book
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing to answer: a proposal (with the memory it is about, if any), or a memory nobody has confirmed."""
+
+    memory: Memory | None
+    proposal: Proposal | None = None
+
+    @property
+    def id(self) -> str:
+        asked = self.proposal or self.memory
+        return asked.id if asked else ""
+
+
+# Operations
+
+
+def reopen(book: "Book", proposal_id: str) -> Proposal:
+    """Ask again what was answered: it waits as if nothing had been said."""
+    with book.writing() as (tx, _):
+        found = proposals.get(tx, proposal_id)
+        if found.status not in ("accepted", "declined"):
+            raise Conflict(f"proposal {proposal_id} is {found.status}; there is no answer to take back", code="decided")
+        waiting = update(rows).where(rows.c.owner == tx.owner, rows.c.id == proposal_id)
+        tx.conn.execute(waiting.values(status="waiting", decided_at=None))
+        due.remind(tx, due.EXPIRE, proposal_id, later(stamp(tx.clock()), days=proposals.WAITING_DAYS))
+        return proposals.get(tx, proposal_id)
+
+
+# Queries
+
+_UNCONFIRMED = (IS_ACTIVE, memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None))
+
+
+def waiting(book: "Book") -> int:
+    """How many wait."""
+    with book.reading() as (tx, _, _):
+        unsaid = select(func.count()).select_from(memories).where(memories.c.owner == tx.owner, *_UNCONFIRMED)
+        asked = select(func.count()).select_from(rows).where(rows.c.owner == tx.owner, rows.c.status == "waiting")
+        return (tx.conn.execute(unsaid).scalar() or 0) + (tx.conn.execute(asked).scalar() or 0)
+
+
+def first(book: "Book", most: int) -> Sequence[Question]:
+    """The first to answer: conflicts with the person's word, then proposals, then what was read, newest first."""
+    with book.reading() as (tx, preset, now):
+        asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")[:most]
+        about = [one.memory_id for one in asked if one.memory_id is not None]
+        newest = WHOLE.where(*_UNCONFIRMED).order_by(memories.c.created_at.desc(), memories.c.id)
+        unsaid = tx.conn.execute(newest.limit(most - len(asked)), {"owner": tx.owner}).all()
+        named = WHOLE.where(memories.c.id.in_(about), memories.c.purged_at.is_(None))
+        known = {row.id: shaped(row, now, preset) for row in tx.conn.execute(named, {"owner": tx.owner})}
+        return [
+            *(Question(known.get(one.memory_id or ""), one) for one in asked),
+            *(Question(shaped(row, now, preset)) for row in unsaid),
+        ]

@@ -1,0 +1,142 @@
+"""How the story is lived: on a clock that obeys, through the same operations that a real day uses.
+
+The agent's replies are written down beforehand; everything around them is real. The block is injected, tools write,
+a long chat is compressed, and a chat that closes is read under its lease, by the script or the offline extractor.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from keepbook.app import Keepbook
+from keepbook.book.book import Book
+from keepbook.book.facets import Chat
+from keepbook.book.threads import estimate
+from keepbook.demo.plays import Calendar, Exchange, Play
+from keepbook.errors import ModelFailed
+from keepbook.models.chat import Talk
+from keepbook.models.choose import Models
+from keepbook.models.compress import Budget
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, ToolCall, Usage
+from keepbook.models.offline.model import OfflineModel
+from keepbook.models.offline.values import Candidate, Turn
+
+AGENT = "demo:advisor"
+"""Who made what the story has written down: so that nobody takes it for a model's own words."""
+OFFLINE = OfflineModel()
+
+
+@dataclass(slots=True)
+class Clock:
+    """It shows what it is told to."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def turn(self, to: datetime) -> None:
+        self.now = max(self.now, to.astimezone(UTC))
+
+    def wait(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+class AtOnce(ThreadPoolExecutor):
+    """Does work where it stands: nobody else waits in a story, and a chat on one thread is one transaction."""
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> "Future[Any]":
+        done: Future[Any] = Future()
+        try:
+            done.set_result(work(*args, **named))
+        except BaseException as error:  # noqa: BLE001  whoever waits for it raises it
+            done.set_exception(error)
+        return done
+
+
+@dataclass(slots=True)
+class Script:
+    """A model that says what stands in a play."""
+
+    play: Play
+    clock: Clock
+    pace: random.Random
+    name: str = AGENT
+    next: int = 0
+
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+        exchange = self.play.exchanges[self.next]
+        self.next += 1
+        self.clock.wait(4 + self.pace.random() * 5)
+        calls = tuple(self._call(tools, *call) for call in exchange.calls) if tools is not None else ()
+        sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
+        yield Replied(exchange.reply, calls, Usage(sent, estimate(exchange.reply)))
+
+    def _call(self, tools: Toolbox, name: str, arguments: dict[str, str]) -> ToolCall:
+        answer = tools.call(name, arguments)
+        if answer.error:
+            raise ModelFailed(f"{self.play.title}: {name} {arguments}: {answer.text}")
+        return ToolCall(f"call_{self.next}_{name}", name, dict(arguments), answer.text, answer.memory_event)
+
+    async def extract(self, reading: Reading) -> Extraction:
+        if self.play.reader == OFFLINE.name:
+            return await OFFLINE.extract(reading)
+        found = tuple(
+            Candidate("add", None, one.category, None, one.content, one.score, (2 * nth - 1,))
+            for nth, exchange in enumerate(self.play.exchanges, 1)
+            for one in exchange.findings
+        )
+        summary, _ = await OFFLINE.summarise(reading.summary, reading.turns)
+        return Extraction(found, summary, self.name)
+
+    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        return self.play.summary.strip(), Usage(sum(estimate(turn.text) for turn in turns), estimate(self.play.summary))
+
+    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        return self.play.title or "", Usage(estimate(turns[0].text), 8)
+
+
+@dataclass(slots=True)
+class Life:
+    """The person, their book, and the present moment of the story."""
+
+    kb: Keepbook
+    owner: str
+    clock: Clock
+    calendar: Calendar
+    pace: random.Random
+    chats: dict[str, Chat] = field(default_factory=dict)
+    """By title."""
+
+    @property
+    def book(self) -> Book:
+        """As the person, on the pages."""
+        return self.kb.book(self.owner, door="web")
+
+    def perform(self, play: Play) -> Chat:
+        """Live through one chat, from its first word to its closing."""
+        chat = self.book.threads.start(preset=play.preset, incognito=play.incognito)
+        script = Script(play, self.clock, self.pace)
+        self.kb.models = models = Models(script, script, OFFLINE)
+        talk = Talk(self.book, chat, models, budget=Budget(play.window), monthly_tokens=None)
+        with asyncio.Runner() as runner, self.book.transaction():
+            runner.get_loop().set_default_executor(AtOnce())
+            runner.run(self._say(talk, play.exchanges))
+        for nth, exchange in enumerate(play.exchanges, 1):
+            if exchange.bookmarked:
+                self.book.notes.bookmark(chat.id, 2 * nth)
+        if play.closes:
+            self.clock.wait(30)
+            chat.close()
+        self.chats[play.title or "incognito"] = chat
+        return chat
+
+    async def _say(self, talk: Talk, exchanges: Sequence[Exchange]) -> None:
+        for exchange in exchanges:
+            async for _ in talk.say(exchange.said):
+                pass
+            self.clock.wait(15 + self.pace.random() * 60)

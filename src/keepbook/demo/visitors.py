@@ -1,0 +1,172 @@
+"""A book in memory for each visitor, gone with the visit.
+
+The story is told once and copied for whoever comes; told anew from time to time, so that it always ends about now.
+A visitor is known by a cookie that we chose. Whoever has not been seen for half an hour has left, and so has the one
+longest away when all places are taken; a visitor with a request under way is never thrown out.
+"""
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from keepbook.app import Keepbook
+from keepbook.demo.story import tell
+from keepbook.errors import LimitReached
+
+COOKIE = "keepbook_visit"
+HEADER = b"x-keepbook-visit"
+"""How the turnstile tells the gate who came; whatever a client sends under this name is dropped."""
+IDLE_SECONDS = 30 * 60
+MOST = 100
+FRESH_SECONDS = 60 * 60
+"""How old the end of the story may be."""
+FULL = "The demo is full at the moment. Try again in a few minutes, or run your own: keepbook demo\n"
+
+
+@dataclass(slots=True)
+class Visitor:
+    key: str
+    kb: Keepbook
+    seen: float
+    requests: int = 0
+    """Under way at this moment."""
+
+
+class Visitors:
+    """Everybody who is looking at the demo. `clock` counts seconds; `tells` makes the book that is copied."""
+
+    def __init__(
+        self,
+        *,
+        most: int = MOST,
+        idle_seconds: float = IDLE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        tells: Callable[[datetime], Keepbook] = tell,
+    ) -> None:
+        self._most = most
+        self._idle_seconds = idle_seconds
+        self._clock = clock
+        self._tells = tells
+        self._visitors: dict[str, Visitor] = {}
+        self._lock = threading.Lock()
+        self.story = self._newest = tells(datetime.now(UTC))
+        self._told_at = clock()
+
+    def __len__(self) -> int:
+        return len(self._visitors)
+
+    def enter(self, key: str | None) -> Visitor:
+        """The visitor behind a key; with none, or one that has gone, a new one. `leave` ends the request."""
+        with self._lock:
+            self._drop_idle()
+            visitor = self._visitors.get(key or "") or self._welcome()
+            visitor.requests += 1
+            visitor.seen = self._clock()
+            return visitor
+
+    def leave(self, visitor: Visitor) -> None:
+        with self._lock:
+            visitor.requests -= 1
+            visitor.seen = self._clock()
+
+    def opens(self, headers: Headers) -> Keepbook:
+        """The installation that a request is for: the visitor's own, or for what is nobody's the story itself."""
+        visitor = self._visitors.get(headers.get(HEADER.decode(), ""))
+        return visitor.kb if visitor is not None else self.story
+
+    def close(self) -> None:
+        with self._lock:
+            for visitor in self._visitors.values():
+                visitor.kb.close()
+            self._visitors.clear()
+            self._newest.close()
+            self.story.close()
+
+    def _welcome(self) -> Visitor:
+        if len(self._visitors) >= self._most:
+            idle = [visitor for visitor in self._visitors.values() if not visitor.requests]
+            if not idle:
+                raise LimitReached("the demo is full; try again in a few minutes")
+            self._drop(min(idle, key=lambda visitor: visitor.seen))
+        visitor = Visitor(secrets.token_urlsafe(16), self._fresh().copied(), self._clock())
+        self._visitors[visitor.key] = visitor
+        return visitor
+
+    def _fresh(self) -> Keepbook:
+        """The story, told anew when its last chapter is no longer of this hour."""
+        if self._clock() - self._told_at > FRESH_SECONDS:
+            if self._newest is not self.story:
+                self._newest.close()
+            self._newest, self._told_at = self._tells(datetime.now(UTC)), self._clock()
+        return self._newest
+
+    def _drop_idle(self) -> None:
+        before = self._clock() - self._idle_seconds
+        for visitor in list(self._visitors.values()):
+            if not visitor.requests and visitor.seen < before:
+                self._drop(visitor)
+
+    def _drop(self, visitor: Visitor) -> None:
+        del self._visitors[visitor.key]
+        visitor.kb.close()
+
+
+class Turnstile:
+    """Plain ASGI around the application: lets a visitor in, hands a new one the cookie, sees them out."""
+
+    def __init__(self, app: ASGIApp, visitors: Visitors) -> None:
+        self._app = app
+        self._visitors = visitors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] == "/health" or scope["path"].startswith("/static/"):
+            await self._app(scope, receive, send)
+            return
+        known = _key(Headers(scope=scope))
+        try:
+            visitor = await asyncio.to_thread(self._visitors.enter, known)
+        except LimitReached:
+            await PlainTextResponse(FULL, 503, {"Retry-After": "120"})(scope, receive, send)
+            return
+        try:
+            new = None if visitor.key == known else visitor.key
+            await self._app(_announced(scope, visitor.key), receive, _with_cookie(send, new, scope["scheme"]))
+        finally:
+            self._visitors.leave(visitor)
+
+
+def _key(headers: Headers) -> str | None:
+    try:
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return cookie.value if cookie else None
+
+
+def _announced(scope: Scope, key: str) -> Scope:
+    """The request with the visitor's key in it. Wherever it comes from, in this book the visitor is at home."""
+    headers = [(name, value) for name, value in scope["headers"] if name != HEADER]
+    return {**scope, "client": None, "headers": [*headers, (HEADER, key.encode())]}
+
+
+def _with_cookie(send: Send, key: str | None, scheme: str) -> Send:
+    if key is None:
+        return send
+    secure = "; Secure" if scheme == "https" else ""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            cookie = f"{COOKIE}={key}; Path=/; HttpOnly; SameSite=Lax{secure}"  # for as long as the browser is open
+            MutableHeaders(scope=message).append("Set-Cookie", cookie)
+        await send(message)
+
+    return sending

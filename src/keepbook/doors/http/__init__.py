@@ -1,0 +1,1 @@
+"""The HTTP door: the API, MCP and the web pages, in one process."""

@@ -1,0 +1,264 @@
+"""`/api/chat` and `/api/journal`: chats that end in memory, and the notes kept from them.
+
+A message with a reply is a stream of server-sent events, or one JSON answer for who asks for JSON: `text` (a piece of
+the reply), `tool` (a call and what it wrote), `notice`, `kept` (the stored reply, always last), `problem`.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query
+from fastapi.responses import Response, StreamingResponse
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.chat_recall import Snippet
+from keepbook.book.notes import Note
+from keepbook.book.threads import Message, Thread
+from keepbook.doors.http.api.memory import Sent
+from keepbook.doors.http.desk import Reading, Writing, answer
+from keepbook.doors.http.problems import document, documented
+from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, event
+from keepbook.errors import KeepbookError
+from keepbook.models.chat import Kept, Notice, Talk
+from keepbook.models.closing import Closed
+from keepbook.models.model import Called, TextDelta
+
+router = APIRouter(prefix="/api", tags=["chat"])
+
+Id = Annotated[str, Path(description="A chat's id.", max_length=200)]
+NoteId = Annotated[str, Path(description="A note's id.", max_length=200)]
+
+
+class NewThread(Sent):
+    session: str | None = Field(None, description="An outside agent's id of it; begun once, then found again.")
+    agent: str | None = None
+    incognito: bool = False
+    mode: str | None = Field(None, description="authoring, coach or ops")
+    focus: str | None = Field(None, description="What was open on the screen.")
+    preset: str | None = None
+
+
+class ChangedThread(Sent):
+    title: str | None = None
+    archived: bool | None = None
+
+
+class NewMessage(Sent):
+    text: str
+    reply: bool = Field(True, description="false: only record it.")
+    role: str = Field("user", description="With reply=false: user, assistant, tool or system.")
+    speaker: str | None = None
+    at: str | None = Field(None, description="With reply=false: when it was said.")
+    hidden: str | None = Field(None, description="Sent to the model with it, shown nowhere.")
+
+
+class NewNote(Sent):
+    text: str | None = None
+    thread_id: str | None = None
+    turn: int | None = Field(None, ge=1, le=2**31 - 1)
+
+
+class ChangedNote(Sent):
+    text: str
+
+
+@dataclass(frozen=True)
+class Threads:
+    threads: list[Thread]
+
+
+@dataclass(frozen=True)
+class Shown:
+    thread: Thread
+    messages: list[Message]
+
+
+@dataclass(frozen=True)
+class Found:
+    turns: list[Snippet]
+
+
+@dataclass(frozen=True)
+class Notes:
+    notes: list[Note]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A whole reply for who does not stream: the stored message, and what the tools wrote."""
+
+    message: Message
+    memory_events: list[dict[str, Any]]
+    notices: list[str]
+    title: str | None
+
+
+# Chats
+
+
+@router.get("/chat/threads", response_model=Threads)
+def list_threads(
+    desk: Reading,
+    state: Annotated[str | None, Query(description="active, idle or archived")] = None,
+    trash: bool = False,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """The last touched first."""
+    return answer(Threads(list(desk.book.threads.list(state=state, trash=trash, limit=limit))))
+
+
+@router.post("/chat/threads", status_code=201, response_model=Thread)
+def start(desk: Writing, new: NewThread) -> Response:
+    def do(book: Any) -> Thread:
+        if new.session is not None:
+            chat = book.threads.of_session(new.session, incognito=new.incognito)
+        else:
+            chat = book.threads.start(
+                agent=new.agent, incognito=new.incognito, mode=new.mode, focus=new.focus, preset=new.preset
+            )
+        thread: Thread = chat.thread
+        return thread
+
+    return desk.write(do, 201)
+
+
+@router.get("/chat/threads/search", response_model=Found)
+def search(
+    desk: Reading,
+    q: Annotated[str, Query(min_length=1, max_length=500)],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> Response:
+    """What was said, with the words marked between ⟦ and ⟧."""
+    return answer(Found(list(desk.book.threads.search(q, limit))))
+
+
+@router.get("/chat/threads/{id}", response_model=Shown)
+def show(desk: Reading, id: Id) -> Response:
+    chat = desk.book.threads.get(id)
+    return answer(Shown(chat.thread, list(chat.messages())))
+
+
+@router.patch("/chat/threads/{id}", response_model=Thread)
+def change(desk: Writing, id: Id, changed: ChangedThread) -> Response:
+    def do(book: Any) -> Thread:
+        thread: Thread = book.threads.get(id).thread
+        if changed.title is not None:
+            thread = book.threads.rename(id, changed.title)
+        if changed.archived:
+            thread = book.threads.archive(id)
+        return thread
+
+    return desk.write(do)
+
+
+@router.delete("/chat/threads/{id}", response_model=Thread, responses={204: {"description": "Gone for good"}})
+def delete(desk: Writing, id: Id, memories: bool = False, forever: bool = False) -> Response:
+    """Into the trash for 30 days, with the memories learned from it if wanted."""
+    return desk.write(lambda book: book.threads.delete(id, memories=memories, forever=forever), 204 if forever else 200)
+
+
+@router.post("/chat/threads/{id}/restore", response_model=Thread)
+def restore(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.threads.restore(id))
+
+
+@router.post("/chat/threads/{id}/close", response_model=Closed, responses=documented(502))
+def close(desk: Writing, id: Id) -> Response:
+    """Read what is new for memories, once. `status`: closed, nothing, busy, open or failed."""
+    return answer(desk.book.threads.get(id).close())
+
+
+@router.get("/chat/threads/{id}/messages", response_model=Shown)
+def messages(desk: Reading, id: Id) -> Response:
+    return show(desk, id)
+
+
+@router.post(
+    "/chat/threads/{id}/messages",
+    status_code=201,
+    response_model=Message | Reply,
+    responses={
+        200: {
+            "description": "The reply: a stream of events, or JSON for who asks for it.",
+            "content": DESCRIBED,
+        },
+        **documented(502),
+    },
+)
+async def say(desk: Writing, id: Id, new: NewMessage, accept: Annotated[str | None, Header()] = None) -> Response:
+    """Say something. With `reply=false` it is only recorded."""
+    if not new.reply:
+        return await run_in_threadpool(desk.write, lambda book: _record(book, id, new), 201)
+    chat = await run_in_threadpool(lambda: desk.book.threads.get(id))
+    talk = desk.kb.talk(chat)
+    if "application/json" in (accept or ""):
+        return answer(await _whole(talk, new), 201)
+    return StreamingResponse(_streamed(talk, new), media_type=MEDIA_TYPE)
+
+
+def _record(book: Any, id: str, new: NewMessage) -> Message:
+    added: Message = book.threads.get(id).add(new.role, new.text, new.at, new.speaker, hidden=new.hidden)
+    return added
+
+
+async def _streamed(talk: Talk, new: NewMessage) -> AsyncIterator[bytes]:
+    try:
+        async for told in talk.say(new.text, hidden=new.hidden):
+            match told:
+                case TextDelta(text):
+                    yield event("text", {"text": text})
+                case Called(call):
+                    yield event("tool", {"name": call.name, "answer": call.answer, "memory_event": call.memory_event})
+                case Notice(text):
+                    yield event("notice", {"text": text})
+                case Kept(message, titled):
+                    yield event("kept", {"message": message, "title": titled})
+    except KeepbookError as error:
+        yield event("problem", document(error))
+
+
+async def _whole(talk: Talk, new: NewMessage) -> Reply:
+    events, notices = [], []
+    async for told in talk.say(new.text, hidden=new.hidden):
+        match told:
+            case Called(call) if call.memory_event:
+                events.append(call.memory_event)
+            case Notice(text):
+                notices.append(text)
+            case Kept(message, titled):
+                return Reply(message, events, notices, titled)
+    raise KeepbookError("the model's reply did not end")
+
+
+# Notes
+
+
+@router.get("/journal", response_model=Notes)
+def list_notes(desk: Reading, q: Annotated[str | None, Query(max_length=500)] = None) -> Response:
+    return answer(Notes(list(desk.book.notes.list(q))))
+
+
+@router.post("/journal", status_code=201, response_model=Note)
+def write_note(desk: Writing, new: NewNote) -> Response:
+    """A note of your own (`text`), or a bookmarked reply (`thread_id` and `turn`)."""
+    if new.thread_id is not None and new.turn is not None:
+        where, turn = new.thread_id, new.turn
+        return desk.write(lambda book: book.notes.bookmark(where, turn), 201)
+    return desk.write(lambda book: book.notes.write(new.text or ""), 201)
+
+
+@router.get("/journal/{id}", response_model=Note)
+def show_note(desk: Reading, id: NoteId) -> Response:
+    return answer(desk.book.notes.get(id))
+
+
+@router.put("/journal/{id}", response_model=Note)
+def edit_note(desk: Writing, id: NoteId, changed: ChangedNote) -> Response:
+    return desk.write(lambda book: book.notes.edit(id, changed.text))
+
+
+@router.delete("/journal/{id}", response_model=Note)
+def delete_note(desk: Writing, id: NoteId) -> Response:
+    return desk.write(lambda book: book.notes.delete(id))

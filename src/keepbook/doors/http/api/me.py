@@ -1,0 +1,161 @@
+"""The caller and their whole book: `/api/me`, `/api/tokens`, `/api/export`, `/api/import`, `/api/erase`."""
+
+import io
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.erase import Receipt
+from keepbook.book.meter import Spent
+from keepbook.book.tokens import USUAL_SCOPES, NewToken, Token
+from keepbook.book.transfer import Imported
+from keepbook.doors.http.api.memory import Sent
+from keepbook.doors.http.desk import Desk, Governing, Reading, Writing, answer
+from keepbook.errors import Invalid, NotAllowed
+
+router = APIRouter(prefix="/api", tags=["me"])
+
+LINES = "application/jsonl"
+TEXT = {"schema": {"type": "string"}}
+
+
+class Chosen(Sent):
+    zone: str | None = Field(None, description="IANA, like Europe/Oslo")
+    preset: str | None = None
+    tier: str | None = Field(None, description="beginner, intermediate or advanced")
+    memory: bool | None = Field(None, description="false: nothing is remembered or shown to models.")
+    never: list[str] | None = Field(None, description="Topics never to be remembered.")
+
+
+class WantedToken(Sent):
+    kind: str = Field("person", description="person or agent; a service token is made on the command line.")
+    scopes: list[str] = Field(list(USUAL_SCOPES), description="Of read, write, admin.")
+    name: str | None = None
+    expires: str | None = None
+
+
+class Confirmed(Sent):
+    confirm: str = Field(description="The owner's name: everything of theirs goes, for good.")
+
+
+@dataclass(frozen=True)
+class Me:
+    owner: str
+    kind: str
+    scopes: list[str]
+    zone: str
+    preset: str
+    tier: str | None
+    memory: bool
+    never: tuple[str, ...]
+    model: str
+    monthly_tokens: int | None
+    spent_this_month: int
+    spent: list[Spent]
+
+
+@dataclass(frozen=True)
+class MadeToken:
+    """The secret is shown this once."""
+
+    id: str
+    token: str
+    owner: str | None
+    kind: str
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TokenList:
+    tokens: list[Token]
+
+
+@router.get("/me", response_model=Me)
+def me(desk: Reading) -> Response:
+    return answer(_me(desk))
+
+
+@router.patch("/me", response_model=Me)
+def choose(desk: Writing, chosen: Chosen) -> Response:
+    if desk.caller.kind == "agent":
+        raise NotAllowed("only the person chooses how their book is kept", code="person_only")
+    given = chosen.model_dump(exclude_none=True)
+
+    def do(book: Any) -> Me:
+        with book.transaction():
+            book.configure(zone=given.pop("zone", None), preset=given.pop("preset", None))
+            book.choose(**given)
+        return _me(desk)
+
+    return desk.write(do)
+
+
+def _me(desk: Desk) -> Me:
+    book, settings = desk.book, desk.kb.settings
+    choices, caller = book.choices, desk.caller
+    return Me(
+        owner=book.owner, kind=caller.kind, scopes=sorted(caller.scopes), zone=book.zone, preset=book.preset().name,
+        tier=choices.tier, memory=choices.memory, never=choices.never, model=settings.model,
+        monthly_tokens=settings.monthly_tokens, spent_this_month=book.spending.this_month(),
+        spent=list(book.spending.list()),
+    )  # fmt: skip
+
+
+@router.get("/tokens", response_model=TokenList)
+def list_tokens(desk: Governing) -> Response:
+    return answer(TokenList(list(desk.kb.tokens.list(desk.caller.owner))))
+
+
+@router.post("/tokens", status_code=201, response_model=MadeToken)
+def make_token(desk: Governing, wanted: WantedToken) -> Response:
+    """For the caller's own book, and never with more than the caller may."""
+    if wanted.kind == "service":
+        raise NotAllowed("a service token opens every book; make it with keepbook token create", code="service_token")
+    for scope in wanted.scopes:
+        if scope in ("read", "write", "admin"):
+            desk.caller.needs(scope)
+    made: NewToken = desk.kb.tokens.create(desk.caller.owner, **wanted.model_dump())
+    known = made.known
+    return answer(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
+
+
+@router.delete("/tokens/{id}", response_model=Token)
+def revoke_token(desk: Governing, id: Annotated[str, Path(max_length=200)]) -> Response:
+    return answer(desk.kb.tokens.revoke(id, owner=desk.caller.owner))
+
+
+@router.get(
+    "/export",
+    response_class=Response,
+    responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
+)
+def export(desk: Reading) -> Response:
+    lines = io.StringIO()
+    desk.book.export(lines)
+    headers = {"Content-Disposition": 'attachment; filename="keepbook.jsonl"'}
+    return Response(lines.getvalue().encode(), media_type=LINES, headers=headers)
+
+
+@router.post(
+    "/import",
+    response_model=Imported,
+    openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(("text/plain", LINES), TEXT)}},
+)
+async def import_(desk: Writing, request: Request, merge: Annotated[bool, Query()] = False) -> Response:
+    """Restore an export into an empty book, or with `merge` take over the memories of any file."""
+    sent = await request.body()
+    try:
+        lines = sent.decode().splitlines()
+    except UnicodeDecodeError:
+        raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
+    return await run_in_threadpool(desk.write, lambda book: book.import_(lines, merge=merge))
+
+
+@router.post("/erase", response_model=Receipt)
+def erase(desk: Governing, confirmed: Confirmed) -> Response:
+    """Everything of this owner, ledger and tokens included; nothing undoes it."""
+    return answer(desk.book.erase(confirmed.confirm))

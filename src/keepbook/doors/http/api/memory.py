@@ -1,0 +1,334 @@
+"""`/api/memory`: the memories of the caller's book."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Header, Path, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from keepbook.book.audit import Audit
+from keepbook.book.book import Book, Detailed
+from keepbook.book.chat_recall import ChatHit
+from keepbook.book.ledger import Entry
+from keepbook.book.links import Link
+from keepbook.book.memories import REASONS, Memory, Written
+from keepbook.book.proposals import Proposal
+from keepbook.book.recall import Hit
+from keepbook.book.verify import Verification
+from keepbook.book.when import stamp
+from keepbook.doors.http.desk import Reading, Writing, answer
+from keepbook.doors.http.problems import documented
+from keepbook.errors import Conflict
+
+router = APIRouter(prefix="/api/memory", tags=["memory"])
+
+Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
+Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+Asked = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
+IfMatch = Annotated[str | None, Header(description="The ETag the change is based on.", max_length=200)]
+
+
+class Sent(BaseModel):
+    """A request's body: what is not known is refused by name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewMemory(Sent):
+    content: str
+    category: str | None = None
+    subject: str | None = None
+    summary: str | None = None
+    body: str | None = None
+    confidence: str | None = Field(None, description="asserted or inferred")
+    importance: float | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    scope: str | None = None
+    thread_id: str | None = None
+    turn_ids: list[str] = []
+    force: bool = Field(False, description="Keep it although something like it is there.")
+
+
+class ChangedMemory(Sent):
+    content: str
+    summary: str | None = None
+    body: str | None = None
+    category: str | None = None
+    subject: str | None = None
+    confidence: str | None = None
+    importance: float | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    correction: bool = Field(False, description="As it should have been from the start.")
+    expect_version: int | None = None
+    thread_id: str | None = None
+    turn_ids: list[str] = []
+
+
+class Forgotten(Sent):
+    reason: str = Field("user_deleted", description=", ".join(REASONS[:-1]))
+
+
+class Session(Sent):
+    session: str
+    preset: str | None = None
+    scope: str | None = None
+
+
+class NewLink(Sent):
+    from_id: str
+    to_id: str
+    relation: str
+
+
+@dataclass(frozen=True)
+class MemoryPage:
+    memories: list[Memory]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """The text for a system prompt, and the preset it was made by."""
+
+    block: str
+    preset: str
+
+
+@dataclass(frozen=True)
+class Hits:
+    memories: list[Hit]
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
+class ChatHits:
+    turns: list[ChatHit]
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
+class Entries:
+    entries: list[Entry]
+
+
+@dataclass(frozen=True)
+class Memories:
+    memories: list[Memory]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    proposals: list[Proposal]
+
+
+# Reading. Fixed paths stand before /{id}.
+
+
+@router.get("/", response_model=MemoryPage)
+def list_memories(
+    desk: Reading,
+    category: str | None = None,
+    subject: str | None = None,
+    scope: Annotated[str | None, Query(description="Also this agent's own; * for all.")] = None,
+    state: Annotated[str, Query(description="active, archived, trash or all")] = "active",
+    q: Annotated[str | None, Query(description="Only what says this.", max_length=500)] = None,
+    limit: Limit = 100,
+    cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
+) -> Response:
+    return answer(desk.book.list(category, subject, scope, state, limit, cursor, q))
+
+
+@router.get("/recall", response_model=Hits)
+def recall(
+    desk: Reading,
+    q: Asked,
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    category: str | None = None,
+    scope: str | None = None,
+    known: Moment = None,
+    valid: Moment = None,
+) -> Response:
+    hits = desk.book.recall(q, limit, category, scope, known, valid)
+    return answer(Hits(list(hits), getattr(hits, "notice", None)))
+
+
+@router.get("/recall-chats", response_model=ChatHits)
+def recall_chats(desk: Reading, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
+    hits = desk.book.recall_chats(q, limit)
+    return answer(ChatHits(list(hits), getattr(hits, "notice", None)))
+
+
+@router.get("/block", response_model=Block)
+def block(
+    desk: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
+) -> Response:
+    """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
+    text = desk.book.block(preset=preset, scope=scope, known=known, valid=valid)
+    return answer(Block(text, desk.book.preset(preset).name))
+
+
+@router.get("/as-of", response_model=Memories)
+def as_of(desk: Reading, known: Moment = None, valid: Moment = None) -> Response:
+    """What was known at one instant about another."""
+    return answer(Memories(list(desk.book.as_of(known, valid))))
+
+
+@router.get("/ledger", response_model=Entries)
+def ledger(
+    desk: Reading,
+    memory: str | None = None,
+    thread: str | None = None,
+    actor: str | None = None,
+    before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """What was written, newest first; `before` is the last event of the page before."""
+    return answer(
+        Entries(list(desk.book.ledger(memory=memory, thread=thread, actor=actor, before=before, limit=limit)))
+    )
+
+
+@router.get("/verify", response_model=Verification)
+def verify(desk: Reading) -> Response:
+    return answer(desk.book.verify())
+
+
+@router.get("/audit", response_model=Audit)
+def audit(desk: Reading) -> Response:
+    return answer(desk.book.audit())
+
+
+@router.get("/proposals", response_model=Proposals)
+def proposals(desk: Reading, status: str = "waiting") -> Response:
+    """What waits for the person's word."""
+    return answer(Proposals(list(desk.book.proposals.list(status))))
+
+
+@router.get("/{id}", response_model=Detailed)
+def get(desk: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
+    memory = desk.book.get(id)
+    if if_none_match is not None and _tag(memory) in if_none_match:
+        return Response(status_code=304, headers=_tagged(memory))
+    return answer(memory, headers=_tagged(memory))
+
+
+# Writing
+
+
+@router.post("/", status_code=201, response_model=Written)
+def remember(desk: Writing, new: NewMemory) -> Response:
+    """Something like it exists in a preset that asks first, and no `force`: 409 with `similar`."""
+    given = new.model_dump()
+    return desk.write(lambda book: book.remember(given.pop("content"), **given), 201, _tagged)
+
+
+@router.put("/{id}", response_model=Written, responses=documented(412))
+def update(desk: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
+    given = changed.model_dump()
+    content = given.pop("content")
+
+    def do(book: Book) -> Written:
+        with book.transaction():
+            _refuse_miss(book, id, if_match)
+            return book.update(id, content, **given)
+
+    return desk.write(do, headers=_tagged)
+
+
+@router.delete("/{id}", response_model=Written, responses={204: {"description": "Gone for good"}, **documented(412)})
+def delete(desk: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
+    def do(book: Book) -> Written | None:
+        with book.transaction():
+            _refuse_miss(book, id, if_match)
+            return book.delete(book.get(id).id, forever)
+
+    return desk.write(do, 204 if forever else 200)
+
+
+@router.post("/{id}/forget", response_model=Written)
+def forget(desk: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
+    return desk.write(lambda book: book.forget(id, (told or Forgotten()).reason))
+
+
+@router.post("/{id}/restore", response_model=Written)
+def restore(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.restore(id))
+
+
+@router.post("/{id}/confirm", response_model=Written)
+def confirm(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.confirm(id))
+
+
+@router.post("/{id}/promote", response_model=Written)
+def promote(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.promote(id))
+
+
+@router.post("/{id}/demote", response_model=Written)
+def demote(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.demote(id))
+
+
+@router.post("/inject", response_model=Block)
+def inject(desk: Writing, session: Session) -> Response:
+    """The block of a session: rendered at the first call, then the same bytes."""
+
+    def do(book: Book) -> Block:
+        text = book.inject(session.session, preset=session.preset, scope=session.scope)
+        return Block(text, book.preset(session.preset).name)
+
+    return desk.write(do)
+
+
+@router.post("/links", status_code=201, response_model=Link)
+def link(desk: Writing, new: NewLink) -> Response:
+    return desk.write(lambda book: book.link(new.from_id, new.to_id, new.relation), 201)
+
+
+@router.delete("/links/{id}", response_model=Link)
+def unlink(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.unlink(id))
+
+
+@router.post("/undo/{event}", response_model=Written | Link)
+def undo(desk: Writing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
+    """Take back exactly that write; a conflict where something newer touched it."""
+    return desk.write(lambda book: book.undo(event))
+
+
+@router.post("/proposals/{id}/accept", response_model=Written)
+def accept(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.proposals.accept(id))
+
+
+@router.post("/proposals/{id}/decline", response_model=Proposal)
+def decline(desk: Writing, id: Id) -> Response:
+    return desk.write(lambda book: book.proposals.decline(id))
+
+
+def _tag(memory: Memory) -> str:
+    return f'"{memory.version}-{stamp(memory.updated_at)}"'
+
+
+def _tagged(memory: Any) -> dict[str, str]:
+    return {"ETag": _tag(memory)}
+
+
+def _refuse_miss(book: Book, id: str, if_match: str | None) -> None:
+    """`If-Match` names the state a change is based on."""
+    if if_match is None or if_match.strip() == "*":
+        return
+    now = book.get(id)
+    if _tag(now) not in if_match:
+        raise Conflict(
+            f"memory {id} has changed meanwhile: it is at version {now.version}; read it again",
+            code="precondition",
+            version=now.version,
+            content=now.content,
+        )

@@ -1,0 +1,40 @@
+"""`/api/tools`: the preset's tools for any agent, as schemas and to call."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Path, Query
+from fastapi.responses import Response
+
+from keepbook.doors.http.desk import Calling, Desk, Reading, answer
+from keepbook.tools.catalogue import ToolSet, build
+from keepbook.tools.definition import Answer
+
+router = APIRouter(prefix="/api/tools", tags=["tools"])
+
+Preset = Annotated[str | None, Query(description="Another preset's tools than the owner's.", max_length=100)]
+
+
+@router.get("", response_model=list[dict[str, Any]])
+def list_tools(
+    desk: Reading, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None
+) -> Response:
+    return answer(_tools(desk, preset).schemas(format))
+
+
+@router.post("/{name}", response_model=Answer)
+def call_tool(
+    desk: Calling,
+    name: Annotated[str, Path(max_length=200)],
+    arguments: Annotated[dict[str, Any] | None, Body()] = None,
+    preset: Preset = None,
+) -> Response:
+    """What the model asked for. What it got wrong is answered in words too, with `error` set."""
+    tools = _tools(desk, preset)
+    if not tools[name].annotations.read_only:
+        desk.caller.needs("write")
+    return desk.write(lambda _: tools.call(name, arguments))
+
+
+def _tools(desk: Desk, preset: str | None) -> ToolSet:
+    """An agent's tools always act on the agent's word."""
+    return build(preset, desk.kb.book(desk.caller.owner, by="agent", door="http"), outside=True)

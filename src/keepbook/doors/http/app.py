@@ -1,0 +1,146 @@
+"""The web application: routers, errors, the gate, and what runs while it runs.
+
+`create_app(kb)` serves one installation. Jobs run in the same process under a lease, so that of several workers one
+does them. `state.stopping` is set when the server is asked to leave: endless streams end then.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from types import FrameType
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.datastructures import Headers
+from starlette.routing import Route
+
+from keepbook.app import Keepbook
+from keepbook.doors.http import problems
+from keepbook.doors.http.api import chat, feed, me, memory, ops, tools
+from keepbook.doors.http.gate import LOOPBACK, Gate
+from keepbook.doors.http.web import pages
+from keepbook.doors.mcp import asgi as mcp
+from keepbook.errors import KeepbookError
+
+log = logging.getLogger(__name__)
+
+ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem documents with a stable `code`."
+
+
+def create_app(
+    kb: Keepbook,
+    *,
+    hosts: Sequence[str] = (),
+    local: bool = True,
+    opens: Callable[[Headers], Keepbook] | None = None,
+) -> FastAPI:
+    """The application over an installation. `hosts` are the names it answers to, beside loopback's; `local` says that
+    only this machine can reach it; `opens` gives another installation for some requests (a demo's visitors)."""
+    app = FastAPI(
+        title="Keepbook",
+        version="1",
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan,
+        responses=problems.USUAL,
+        redirect_slashes=False,
+    )
+    app.state.kb = kb
+    app.state.metrics = ops.Metrics()
+    app.state.stopping = asyncio.Event()
+    problems.install(app)
+    for part in (memory, chat, tools, me, feed, ops):
+        app.include_router(part.router)
+    pages.install(app)
+    settings = kb.settings
+    if opens is None:
+        # The gate has checked host and origin, and knows who asks.
+        endpoint, app.state.mcp = mcp.mount(
+            kb, lambda request: request.state.caller, allowed_hosts=None, body_bytes=settings.max_body_bytes
+        )
+        app.router.routes.append(Route("/mcp", endpoint))
+    app.add_middleware(ops.Counted, owner=app)
+    app.add_middleware(
+        Gate,
+        opens=opens or (lambda _: kb),
+        hosts=(*LOOPBACK, *settings.allowed_hosts, *hosts),
+        local=local,
+        max_body=settings.max_body_bytes,
+        per_minute=settings.rate_per_minute,
+    )
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        app.state.stopping.clear()
+        if (serving := getattr(app.state, "mcp", None)) is not None:
+            await stack.enter_async_context(serving())
+        sweeping = asyncio.create_task(_sweep_for_ever(app.state.kb, app.state.stopping))
+        stack.push_async_callback(_ended, sweeping)
+        stack.callback(app.state.stopping.set)
+        stack.enter_context(_told_to_leave(app.state.stopping))
+        yield
+
+
+@contextmanager
+def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
+    """Hear the signal that the server hears: it waits for every answer to end, and a stream of changes has no end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # served inside another program, which has the signals
+        return
+    heard = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        stopping.set()
+        before = heard[signal.Signals(number)]
+        if callable(before):
+            before(number, frame)
+
+    for each in heard:
+        signal.signal(each, leave)
+    try:
+        yield
+    finally:
+        for each, before in heard.items():
+            signal.signal(each, before)
+
+
+async def _ended(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+async def _sweep_for_ever(kb: Keepbook, stopping: asyncio.Event) -> None:
+    every = kb.settings.jobs_every
+    holder = f"{os.getpid()}-{secrets.token_hex(4)}"
+    while every and not stopping.is_set():
+        try:
+            await asyncio.to_thread(kb.sweep_in_turn, holder, 2 * every + 60)
+        except KeepbookError as error:
+            log.warning("sweep: %s", error.code)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), every)
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with the token that every path but /health takes."""
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        parts = made.setdefault("components", {})
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        parts.setdefault("schemas", {})["Problem"] = problems.Problem.model_json_schema()
+        made["security"] = [{"token": []}, {}]
+        app.openapi_schema = made
+    return app.openapi_schema

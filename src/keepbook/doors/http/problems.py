@@ -1,0 +1,139 @@
+"""Errors as problem documents (RFC 9457): the one place where an error becomes an HTTP answer."""
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from keepbook.book.shape import to_json
+from keepbook.errors import (
+    Ambiguous,
+    Conflict,
+    Invalid,
+    KeepbookError,
+    LimitReached,
+    ModelFailed,
+    NotAllowed,
+    NotFound,
+)
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+_BY_CODE = {"unauthenticated": 401, "precondition": 412, "too_large": 413, "wrong_host": 421, "unavailable": 503}
+_BY_KIND: tuple[tuple[type[KeepbookError], int], ...] = (
+    (Invalid, 422),
+    (NotFound, 404),
+    (Ambiguous, 409),
+    (Conflict, 409),
+    (NotAllowed, 403),
+    (LimitReached, 429),
+    (ModelFailed, 502),
+)
+
+
+class Problem(BaseModel):
+    """What went wrong: `code` for programs, `detail` for people, `field` where one is to blame."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    field: str | None = Field(None, description="The argument that is wrong.")
+
+
+def status_of(error: KeepbookError) -> int:
+    known = _BY_CODE.get(error.code)
+    return known or next((status for kind, status in _BY_KIND if isinstance(error, kind)), 500)
+
+
+def document(error: KeepbookError) -> dict[str, Any]:
+    status = status_of(error)
+    details: dict[str, Any] = to_json(error.details)
+    if isinstance(error, Conflict) and error.similar:
+        details["similar"] = to_json(error.similar)
+    return details | {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": error.message,
+        "code": error.code,
+        "field": error.field,
+    }
+
+
+def response(error: KeepbookError) -> Response:
+    body = document(error)
+    headers = {}
+    if body["status"] == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if error.code in ("busy", "unavailable", "rate"):
+        headers["Retry-After"] = str(error.details.get("retry_after", 1))
+    return JSONResponse(body, body["status"], headers, MEDIA_TYPE)
+
+
+def from_status(status: int, detail: str) -> KeepbookError:
+    """An error of the web framework's own, in our words."""
+    if status == 404:
+        return NotFound("there is nothing at this address; the API is described at /docs", code="no_such_path")
+    if status == 405:
+        return Invalid("this address does not take that method; the API is described at /docs", code="method")
+    return Invalid(detail, code="invalid")
+
+
+def install(app: FastAPI) -> None:
+    @app.exception_handler(KeepbookError)
+    def refused(_: Request, error: KeepbookError) -> Response:
+        return response(error)
+
+    @app.exception_handler(RequestValidationError)
+    def unreadable(_: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            return response(Invalid("the body is not JSON", field="body"))
+        where = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
+        field = ".".join(where) or "body"
+        return response(Invalid(f"{field}: {first['msg']}", field=field))
+
+    @app.exception_handler(HTTPException)
+    def framework(_: Request, error: HTTPException) -> Response:
+        made = from_status(error.status_code, str(error.detail))
+        body = document(made) | {"status": error.status_code, "title": HTTPStatus(error.status_code).phrase}
+        return JSONResponse(body, error.status_code, error.headers, MEDIA_TYPE)
+
+    @app.exception_handler(Exception)
+    def broken(request: Request, error: Exception) -> Response:
+        log.error("%s %s: %s", request.method, request.scope.get("path"), type(error).__name__, exc_info=error)
+        return response(KeepbookError("something broke here; it is in the server's log", code="error"))
+
+
+_WORDS = {
+    401: "No token, or one that opens nothing",
+    403: "Not allowed",
+    404: "Not found",
+    409: "The book has moved on, or several memories fit",
+    412: "If-Match does not fit",
+    413: "Too large",
+    422: "The input breaks a rule",
+    429: "A limit is reached",
+    502: "A language model failed",
+    503: "The database cannot be reached",
+}
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For the OpenAPI document: these answers are problem documents."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": _WORDS[status], "content": content} for status in statuses}
+
+
+USUAL = documented(401, 403, 404, 409, 413, 422, 429, 503)

@@ -1,0 +1,111 @@
+"""`keepbook serve`: the application on an address, until it is asked to leave.
+
+Another address than loopback is refused as long as there is no token: whoever can reach it could read the book. Asked
+to stop, the server finishes what it has begun; what was acknowledged was durable before that.
+"""
+
+import asyncio
+import ipaddress
+import os
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from keepbook.app import Keepbook
+from keepbook.doors.http.app import create_app
+from keepbook.doors.http.gate import ANY_ADDRESS
+from keepbook.errors import Conflict, Invalid, NotAllowed
+from keepbook.settings import Settings, load_settings
+
+FINISH_SECONDS = 30
+EVERYWHERE = ("0.0.0.0", "::", "")
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def names_of(host: str) -> tuple[str, ...]:
+    """The names a server bound to an address is called by; an attacker's own name is none of them."""
+    if host not in EVERYWHERE:
+        return (host.strip("[]"),)
+    return (ANY_ADDRESS, socket.gethostname(), socket.getfqdn())
+
+
+def refuse_open_door(kb: Keepbook, host: str) -> None:
+    if not is_local(host) and not kb.tokens.asked_for():
+        raise NotAllowed(
+            f"anyone who can reach {host or 'this machine'} could read this book; make a token first: "
+            "keepbook token create",
+            code="open_door",
+        )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The listening socket, so that a port in use is one clear line, and port 0 can be told."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host.strip("[]"), port))
+        listening.listen(2048)  # from here on who knocks waits, also before the first worker is up
+    except OSError as error:
+        listening.close()
+        why = error.strerror or str(error)
+        raise Conflict(f"cannot listen on {host}:{port}: {why}; choose another --port", code="port") from None
+    except OverflowError:
+        listening.close()
+        raise Invalid("port is a number from 0 to 65535", field="port") from None
+    return listening
+
+
+def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve until a signal; `ready` is told once it answers."""
+    server = uvicorn.Server(_config(app))
+
+    async def announce() -> None:
+        while not server.started:
+            await asyncio.sleep(0.01)
+        ready()
+
+    async def serve() -> None:
+        announcing = asyncio.create_task(announce())
+        await server.serve([listening])
+        announcing.cancel()
+
+    asyncio.run(serve())
+
+
+def run_workers(settings: Settings, listening: socket.socket, workers: int) -> None:
+    """Several processes on one socket; one that dies is started again."""
+    for name in ("db", "owner", "preset", "host"):
+        value = getattr(settings, name)
+        if value is not None:
+            os.environ[f"KEEPBOOK_{name.upper()}"] = str(value)
+    config = _config("keepbook.doors.http.server:worker", workers)
+    Multiprocess(config, [listening]).run()
+
+
+def worker() -> FastAPI:
+    """The application of one of several workers, with its own connections; what it serves stands in its settings."""
+    settings = load_settings()
+    return create_app(Keepbook(settings=settings), hosts=names_of(settings.host), local=is_local(settings.host))
+
+
+def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
+        workers=workers,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=FINISH_SECONDS,
+        server_header=False,
+        proxy_headers=False,
+    )

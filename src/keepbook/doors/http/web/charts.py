@@ -1,0 +1,230 @@
+"""The geometry of the pictures: numbers and dates in, places in a drawing out.
+
+Pure and without markup; `parts/charts.html` draws what stands here. Across, a place is a share of the width in percent,
+so that a picture fills its column without a script; down, it is pixels, so that type and strokes keep their size.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta, tzinfo
+from math import ceil, sqrt
+from typing import NamedTuple
+
+
+class Tick(NamedTuple):
+    """A mark on the time axis. `wide` ones are left out where there is little room; `anchor` is how its text hangs."""
+
+    x: float
+    label: str
+    wide: bool = False
+    anchor: str = "middle"
+
+
+class Spell(NamedTuple):
+    """A version on both clocks: when it is true in the world, and when the book kept it. No end means still."""
+
+    name: str
+    said: str
+    true_from: datetime
+    true_until: datetime | None
+    kept_from: datetime
+    kept_until: datetime | None
+
+
+class Lane(NamedTuple):
+    """How one version lies on the picture; `lag` is the run from being true to being told, if there is one."""
+
+    name: str
+    said: str
+    y: int
+    x: float
+    width: float
+    opens: bool  # began before the picture does
+    goes_on: bool  # no end, or one after the picture
+    kept_x: float
+    kept_width: float
+    still: bool
+    lag: float | None
+    place: str  # of the text: within the bar, before or after it
+
+
+class Clocks(NamedTuple):
+    height: int
+    now: float
+    ticks: Sequence[Tick]
+    lanes: Sequence[Lane]
+
+
+class Bar(NamedTuple):
+    x: float
+    y: float
+    past: bool
+
+
+class Strip(NamedTuple):
+    """Bars over a time axis; `per_bar` days fall into each."""
+
+    bars: Sequence[Bar]
+    ticks: Sequence[Tick]
+    per_bar: int
+
+
+class Curve(NamedTuple):
+    """A line through points: `path` in a box of 100 × 100 (y grows downwards), `dots` in percent of either side."""
+
+    path: str
+    dots: Sequence[tuple[float, float]]
+    low: float
+    high: float
+
+
+class Axis:
+    """A stretch of time laid over the width."""
+
+    def __init__(self, first: datetime, last: datetime) -> None:
+        self.first, self.last = first, last
+        self._length = max((last - first).total_seconds(), 1.0)
+
+    def at(self, moment: datetime) -> float:
+        """The place of a moment, in percent; what lies outside is put at the edge."""
+        share = (moment - self.first).total_seconds() / self._length
+        return round(100 * min(max(share, 0.0), 1.0), 2)
+
+
+LANE, TOP = 60, 26
+_DAY = timedelta(days=1)
+_LEAST = 14 * _DAY
+"""No picture spans less: what was written a minute ago would fill it."""
+_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000)
+MOST_TICKS = 7
+MOST_BARS = 180
+
+
+# Two clocks
+
+
+def clocks(spells: Sequence[Spell], now: datetime, zone: tzinfo) -> Clocks:
+    """The lanes of all versions. Of a fact that is far older than the book knows it, only the near end is drawn."""
+    axis = _axis(spells, now)
+    lanes = [_lane(spell, axis, number, now) for number, spell in enumerate(spells)]
+    height = TOP + LANE * len(spells) + 4
+    return Clocks(height, axis.at(now), ticks(axis, zone), lanes)
+
+
+def _axis(spells: Sequence[Spell], now: datetime) -> Axis:
+    told = min(spell.kept_from for spell in spells)
+    known = max(now - told, _LEAST)
+    first = max(min(spell.true_from for spell in spells), told - 3 * known)
+    ends = [spell.true_until for spell in spells if spell.true_until] + [spell.true_from for spell in spells]
+    last = min(max(now, *ends), now + 3 * known)
+    first, last = min(first, told), max(last, now)
+    room = max(last - first, _LEAST) / 12
+    return Axis(first - room, last + room)
+
+
+def _lane(spell: Spell, axis: Axis, number: int, now: datetime) -> Lane:
+    start = axis.at(spell.true_from)
+    goes_on = spell.true_until is None or spell.true_until > axis.last
+    end = 100.0 if spell.true_until is None else axis.at(spell.true_until)
+    told, dropped = axis.at(spell.kept_from), axis.at(spell.kept_until or now)
+    width = round(max(end - start, 0.6), 2)
+    place = "within" if width >= 24 else "before" if start > 50 else "after"
+    room = {"within": width, "before": start, "after": 100 - start - width}[place]
+    return Lane(
+        name=spell.name,
+        said=_cut(spell.said, room),
+        y=TOP + LANE * number,
+        x=start,
+        width=width,
+        opens=spell.true_from < axis.first,
+        goes_on=goes_on,
+        kept_x=told,
+        kept_width=round(max(dropped - told, 0.6), 2),
+        still=spell.kept_until is None,
+        lag=start if spell.true_from < spell.kept_from and told - start > 0.6 else None,
+        place=place,
+    )
+
+
+def _cut(text: str, room: float) -> str:
+    """As much as is likely to fit: in a column of the usual width about four letters go into five percent."""
+    most = max(int(room * 0.8), 6)
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def ticks(axis: Axis, zone: tzinfo) -> list[Tick]:
+    """Days, months or years, whatever gives a handful; every second one only where there is room."""
+    span = axis.last - axis.first
+    if span < 75 * _DAY:
+        step = next(days for days in (1, 2, 3, 7, 14) if span / _DAY / days <= MOST_TICKS or days == 14)
+        found = _by_days(axis, zone, step)
+    else:
+        months = span / _DAY / 30.4
+        step = next(each for each in _MONTHS if months / each <= MOST_TICKS or each == _MONTHS[-1])
+        found = _by_months(axis, zone, step)
+    return [Tick(axis.at(moment), label, number % 2 == 1) for number, (moment, label) in enumerate(found)]
+
+
+def _midnight(day: date, zone: tzinfo) -> datetime:
+    return datetime.combine(day, time.min, zone)
+
+
+def _by_days(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
+    found, day = [], axis.first.astimezone(zone).date() + _DAY
+    while (moment := _midnight(day, zone)) <= axis.last:
+        found.append((moment, f"{day.day} {day:%b}"))
+        day += timedelta(days=step)
+    return found
+
+
+def _by_months(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
+    """On the first of a month; January (or the first tick of a year) names its year."""
+    found: list[tuple[datetime, str]] = []
+    begins = axis.first.astimezone(zone)
+    number = ceil((begins.year * 12 + begins.month) / step) * step
+    year = begins.year
+    while number // 12 < 9999:
+        day = date(number // 12, number % 12 + 1, 1)
+        if (moment := _midnight(day, zone)) > axis.last:
+            break
+        if moment >= axis.first:
+            turned = day.year != year
+            found.append((moment, f"{day.year}" if step >= 12 else f"{day:%b %y}" if turned else f"{day:%b}"))
+            year = day.year
+        number += step
+    return found
+
+
+# The ledger strip
+
+
+def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime) -> Strip:
+    """Entries per day; of a long time several days make one bar. Bars up to `until` lie in the past of that instant.
+    A bar grows with the root of its count, so that a day of importing does not flatten all others."""
+    begins, ends = axis.first.astimezone(zone).date(), axis.last.astimezone(zone).date()
+    per_bar = ceil(((ends - begins).days + 1) / MOST_BARS)
+    heaps: dict[int, int] = {}
+    for day, count in counts.items():
+        heap = (day - begins).days // per_bar
+        heaps[heap] = heaps.get(heap, 0) + count
+    most = max(heaps.values(), default=1)
+    bars = []
+    for heap, count in sorted(heaps.items()):
+        start = _midnight(begins + timedelta(days=heap * per_bar), zone)
+        middle = min(start + timedelta(days=per_bar) / 2, axis.last)
+        bars.append(Bar(axis.at(middle), round(46 - 4 - 32 * sqrt(count / most), 1), start <= until))
+    inner = [tick for tick in ticks(axis, zone) if 9 < tick.x < 91]
+    edges = Tick(0.0, f"{begins.day} {begins:%b}", anchor="start"), Tick(100.0, "today", anchor="end")
+    return Strip(bars, [edges[0], *inner, edges[1]], per_bar)
+
+
+# Lines
+
+
+def curve(values: Sequence[float], *, low: float | None = None, high: float | None = None) -> Curve:
+    """A line through values at equal distances, between the given levels or its own extremes."""
+    floor = min(values) if low is None else low
+    top = max(values) if high is None else high
+    height, steps = (top - floor) or 1.0, max(len(values) - 1, 1)
+    dots = [(round(100 * n / steps, 2), round(100 * (top - value) / height, 2)) for n, value in enumerate(values)]
+    path = "M" + "L".join(f"{x:g} {y:g}" for x, y in dots)
+    return Curve(path, dots, floor, top)

@@ -1,0 +1,115 @@
+"""The web app's pages put together: routers, files, and what a person sees where something is refused.
+
+An error on a page is a page with one sentence and a way on; the API and scripts get the same error as a problem
+document. Whoever has no token yet is asked for one, and comes back to where they wanted to go.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from keepbook.doors.http import problems
+from keepbook.doors.http.gate import GUARDED
+from keepbook.doors.http.web import (
+    api_docs,
+    chat,
+    memory,
+    memory_forms,
+    notes,
+    one_memory,
+    review,
+    search,
+    settings,
+    shell,
+    sign_in,
+    time_travel,
+    undo,
+)
+from keepbook.doors.http.web.assets import Assets
+from keepbook.doors.http.web.site import SignInNeeded, Visit, templates
+from keepbook.errors import KeepbookError
+
+ROUTERS = (
+    api_docs.router,
+    chat.router,
+    search.router,
+    memory.router,
+    memory_forms.router,
+    review.router,
+    one_memory.router,
+    time_travel.router,
+    undo.router,
+    sign_in.router,
+    notes.router,
+    settings.router,
+)
+"""One for each page; shown in the order of `shell.PLACES`."""
+
+HEADINGS = {
+    401: "Sign in first",
+    403: "This is not allowed",
+    404: "There is nothing here",
+    405: "This address takes no such request",
+    409: "The book has moved on",
+    412: "The book has moved on",
+    413: "That is too much at once",
+    422: "That does not fit",
+    429: "A limit is reached",
+    502: "The model did not answer",
+    503: "The book cannot be reached",
+}
+
+Handler = Callable[[Request, Any], Response | Awaitable[Response]]
+
+
+def install(app: FastAPI) -> None:
+    """Add the pages to an application whose problem documents are installed already."""
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/static", Assets(), "static")
+    app.add_exception_handler(SignInNeeded, _to_sign_in)
+    for kind in (KeepbookError, HTTPException):
+        app.add_exception_handler(kind, _or_page(app.exception_handlers[kind]))
+
+
+def _to_sign_in(_: Request, error: Exception) -> Response:
+    assert isinstance(error, SignInNeeded)
+    return RedirectResponse(f"/sign-in?to={error.to}", 303)
+
+
+def _or_page(otherwise: Handler) -> Handler:
+    """A handler that shows a page to a person and leaves the rest to the one before."""
+
+    async def handle(request: Request, error: Any) -> Response:
+        if _is_reading(request):
+            return await run_in_threadpool(_page, request, error)
+        answer = otherwise(request, error)
+        return answer if isinstance(answer, Response) else await answer
+
+    return handle
+
+
+def _is_reading(request: Request) -> bool:
+    wants = "text/html" in request.headers.get("accept", "") and "x-partial" not in request.headers
+    return wants and not request.url.path.startswith((*GUARDED, "/static/"))
+
+
+def _page(request: Request, error: KeepbookError | HTTPException) -> Response:
+    if isinstance(error, HTTPException):
+        status, detail = error.status_code, "Nothing of this book is at this address."
+        detail = detail if status == 404 else str(error.detail)
+    else:
+        status, detail = problems.status_of(error), error.message
+    told = {"heading": HEADINGS.get(status, "Something broke here"), "detail": detail[:1].upper() + detail[1:]}
+    try:
+        return Visit(request).page("problem.html", status, **told)
+    except (KeepbookError, SignInNeeded, AttributeError):  # nobody's book: no sidebar either
+        text = templates.get_template("problem.html").render(visit=None, theme=None, **told)
+        return HTMLResponse(text, status)
+
+
+__all__ = ["install", "shell"]

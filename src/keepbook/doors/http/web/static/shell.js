@@ -1,0 +1,172 @@
+// What every page gets: keyboard, toasts, and forms that change a piece of the page in place.
+//
+//   <form data-swap="#entry-7" …>   sent with X-Partial: 1; the answer takes the place of the nearest #entry-7.
+//                                   Toasts in the answer move to the corner. Without script it is a plain form.
+//   data-undo                       the button that takes back a write; `u` presses the last one on the page.
+//   data-key="e"                    inside an .entry: pressed by that letter while the entry has the focus.
+//   data-go="m"                     followed by `g` then that letter.
+//   [data-keys=off] on <html>       the person wants no single letters.
+
+const TOAST_MS = 8000;
+
+export const find = (what, inside = document) => inside.querySelector(what);
+export const all = (what, inside = document) => [...inside.querySelectorAll(what)];
+
+// Parsed in a template, so nothing in it runs before it stands in the page; the server has escaped it.
+export function pieces(html) {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  return made.content;
+}
+
+// ── toasts ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function showToast(toast) {
+  find("#toasts").append(toast);
+  let left = setTimeout(() => toast.remove(), TOAST_MS);
+  const hold = () => clearTimeout(left);
+  const let_go = () => { hold(); left = setTimeout(() => toast.remove(), TOAST_MS); };
+  for (const on of ["pointerenter", "focusin"]) toast.addEventListener(on, hold);
+  for (const off of ["pointerleave", "focusout"]) toast.addEventListener(off, let_go);
+}
+
+export function say(text) {
+  const toast = Object.assign(document.createElement("div"), { className: "toast", textContent: text });
+  toast.setAttribute("role", "status");
+  showToast(toast);
+}
+
+// ── forms in place ────────────────────────────────────────────────────────────────────────────────────────
+
+export async function problem(answer) {
+  try {
+    return (await answer.json()).detail;
+  } catch {
+    return `The server answered ${answer.status}. Nothing was changed.`;
+  }
+}
+
+export function complaint(text) {
+  const made = find("#complaint").content.firstElementChild.cloneNode(true);
+  find("strong", made).textContent = text[0].toUpperCase() + text.slice(1);
+  return made;
+}
+
+export function complain(near, text) {
+  find("[data-complaint]", near)?.remove();
+  near.prepend(complaint(text));
+}
+
+export async function send(form, button) {
+  const data = new FormData(form, button);
+  const body = new URLSearchParams(data);
+  return fetch(button?.getAttribute("formaction") ?? form.action, {
+    method: "POST", body, headers: { "X-Partial": "1" },
+  });
+}
+
+async function swap(form, button) {
+  const target = form.closest(form.dataset.swap) ?? find(form.dataset.swap);
+  form.setAttribute("aria-busy", "true");
+  let answer;
+  try {
+    answer = await send(form, button);
+  } catch {
+    complain(form, "The server cannot be reached. Nothing was changed.");
+    return;
+  } finally {
+    form.removeAttribute("aria-busy");
+  }
+  if (!answer.ok) return complain(form, await problem(answer));
+  const made = pieces(await answer.text());
+  for (const toast of all(".toast", made)) showToast(toast);
+  const fresh = made.firstElementChild;
+  target.replaceWith(made);
+  const focus = fresh && (find("[autofocus]", fresh) ?? (fresh.matches("[tabindex]") ? fresh : null));
+  focus?.focus();
+}
+
+document.addEventListener("submit", event => {
+  const form = event.target;
+  if (!form.dataset.swap || event.defaultPrevented) return;
+  event.preventDefault();
+  swap(form, event.submitter);
+});
+
+// ── the chats' own menus: the same small form that /chat/{id}/manage shows as a page ──────────────────────────
+
+document.addEventListener("click", async event => {
+  const link = event.target.closest?.("[data-manage]");
+  if (!link || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  const row = link.closest("li") ?? link.parentElement;
+  const open = find(".manage", row);
+  all(".manage", link.closest("nav, header")).forEach(other => other.remove());
+  if (open) return;
+  const answer = await fetch(link.href, { headers: { "X-Partial": "1" } });
+  if (!answer.ok) return location.assign(link.href);
+  row.append(pieces(await answer.text()));
+  find(".manage input", row)?.focus();
+});
+
+// ── keyboard ──────────────────────────────────────────────────────────────────────────────────────────────
+
+const inField = at => at?.closest?.("input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]");
+let went = 0;
+
+function step(by) {
+  const entries = all("main .entry[tabindex]").filter(entry => entry.checkVisibility());
+  if (!entries.length) return;
+  const at = entries.indexOf(document.activeElement.closest(".entry"));
+  entries[at < 0 ? (by > 0 ? 0 : entries.length - 1) : Math.min(Math.max(at + by, 0), entries.length - 1)].focus();
+}
+
+const undoLast = () => all("[data-undo]").filter(button => button.checkVisibility()).at(-1)?.click();
+
+function letter(key, event) {
+  if (Date.now() - went < 1500) {
+    went = 0;
+    return find(`[data-go="${CSS.escape(key)}"]`)?.click();
+  }
+  const acts = {
+    "/": () => find("main input[type=search]") ? find("main input[type=search]").focus() : openSearch(),
+    "?": () => find("#keys").showModal(),
+    g: () => { went = Date.now(); },
+    j: () => step(1),
+    k: () => step(-1),
+    u: undoLast,
+  };
+  const entry = document.activeElement?.closest(".entry");
+  const button = entry && find(`[data-key="${CSS.escape(key)}"]`, entry);
+  if (!button && !acts[key]) return;
+  event.preventDefault();
+  button ? button.click() : acts[key]();
+}
+
+function openSearch() {
+  const side = find("#side");
+  if (!find("#search-all").checkVisibility()) side.showPopover();
+  find("#search-all").focus();
+}
+
+document.addEventListener("keydown", event => {
+  const { key, target } = event;
+  const meta = (event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey;
+  if (meta && key.toLowerCase() === "k") {
+    event.preventDefault();
+    find("[data-new-chat]").click();
+  } else if (key === "Escape") {
+    const open = find(".manage");
+    open ? open.remove() : find("main [data-cancel]")?.click();
+  } else if (inField(target) || event.defaultPrevented || event.altKey) {
+    return;
+  } else if (meta && key.toLowerCase() === "z") {
+    event.preventDefault();
+    undoLast();
+  } else if (!event.metaKey && !event.ctrlKey && document.documentElement.dataset.keys !== "off") {
+    letter(key, event);
+  }
+});
+
+document.documentElement.classList.add("js");  // what only script can do may be seen now
+all("#toasts > .toast").forEach(showToast);

@@ -1,0 +1,158 @@
+"""The words of each answer in Telegram.
+
+Pure: values of the engine in, a letter out. A command that stands bare in a text can be tapped, so `/undo_12` is
+written with an underline; an id is set in code, so that a tap copies it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from keepbook.doors.telegram.letter import BOLD, CODE, Letter
+from keepbook.errors import KeepbookError, ModelFailed
+
+if TYPE_CHECKING:
+    from keepbook.book.links import Link
+    from keepbook.book.memories import Memory, Written
+    from keepbook.models.closing import Closed
+
+COMMANDS = {
+    "memory": "What I know about you",
+    "new": "End this chat, keep what matters, begin another",
+    "undo": "Take back the last change",
+    "again": "Ask again for a reply that failed",
+    "help": "What I understand",
+}
+"""Telegram shows these as a menu."""
+
+STRANGER = "Sorry, this is a private bot. If it is yours, it now shows this chat's id where it runs."
+TEXT_ONLY = "I can read text only. Please write it."
+FAULT = "Sorry, something went wrong on my side. What you wrote may not have been heard; please try again."
+NOT_KNOWN = "I do not know that command. /help lists what I understand."
+HOW_TO_DELETE = "Say which one: /memory delete <id>. The ids are in /memory."
+WHAT_OF_MEMORY = "I understand /memory, /memory list and /memory delete <id>."
+EMPTY = "Your book is empty: nothing is remembered yet. Try: Remember that I like tea."
+NOTHING_TO_UNDO = "Nothing to undo: nothing was written in this chat yet."
+NOTHING_SAID = "Nothing was said yet, so there is nothing to answer."
+NO_WORDS = "(The model answered without a word.)"
+NEXT = "Your next message begins a new chat."
+
+_WROTE = {
+    "remember": "Memory saved",
+    "update": "Memory saved",
+    "forget": "Memory forgotten",
+    "confirm": "Memory confirmed",
+    "link": "Memories linked",
+}
+
+
+def help_(*, greeting: bool = False) -> Letter:
+    letter = Letter("Hello. I talk with you and remember what matters.\n\n" if greeting else "")
+    for name, words in COMMANDS.items():
+        letter.put(f"/{name} – {words}\n")
+        if name == "memory":
+            letter.put("/memory delete <id> – Delete one memory\n")
+    return letter.put("\nAnything else you write is said to me, and I answer.")
+
+
+# Memories
+
+
+def listing(memories: Sequence["Memory"], categories: Sequence[str]) -> Letter:
+    """By category, in the preset's order; what has no category comes last."""
+    if not memories:
+        return Letter(EMPTY)
+    grouped: dict[str, list[Memory]] = {name: [] for name in categories}
+    for memory in memories:
+        grouped.setdefault(memory.category or "", []).append(memory)
+    grouped[""] = grouped.pop("", [])
+    letter = Letter("I know one thing.\n" if len(memories) == 1 else f"I know {len(memories):,} things.\n")
+    for category, held in grouped.items():
+        if held:
+            letter.put("\n").put(category.replace("_", " ").capitalize() or "No category", BOLD).put("\n")
+        for memory in held:
+            letter.put(memory.id, CODE).put(f" {memory.content}{_remarks(memory)}\n")
+    return letter.put("\nTo delete one: /memory delete <id>")
+
+
+def _remarks(memory: "Memory") -> str:
+    found = ["inferred"] if memory.confidence == "inferred" else []
+    found += [] if memory.current else ["not true now"]
+    return f" ({', '.join(found)})" if found else ""
+
+
+def deleted(memory: "Written") -> Letter:
+    return Letter(f"Deleted: '{memory.content}'\nIt is in the trash for 30 days. /undo brings it back.")
+
+
+def no_such_id(typed: str) -> Letter:
+    return Letter(f"There is no memory with the id '{typed[:60]}'. /memory shows the ids.")
+
+
+def in_trash(memory: "Memory") -> Letter:
+    return Letter(f"It is in the trash already: '{memory.content}'")
+
+
+def undone(answer: "Written | Link") -> Letter:
+    state = getattr(answer, "state", None)
+    now = {"active": "It stands again", "archived": "No longer kept", "trash": "In the trash again"}.get(state or "")
+    what = f"Undone. {now}: '{getattr(answer, 'content', '')}'" if now else "Undone."
+    return Letter(f"{what}\n/undo again takes that back.")
+
+
+# Turns
+
+
+def reply(text: str, notices: Sequence[str], written: Sequence[Mapping[str, Any]]) -> Letter:
+    """What the model said, and under it, quietly, what it wrote."""
+    letter = Letter(text.strip() or NO_WORDS)
+    for notice in notices:
+        letter.put(f"\n\n{sentence(notice)}")
+    return letter.put(f"\n\n{slip(written)}" if written else "")
+
+
+def slip(written: Sequence[Mapping[str, Any]]) -> str:
+    """What changed in memory, and the way back: where several things did, each has its own."""
+    undo = ["/undo"] if len(written) == 1 else [f"/undo_{event['event']}" for event in written]
+    told = [f"{_WROTE.get(event['op'], 'Memory changed')}: {_wording(event)}" for event in written]
+    return "\n".join(f"{words} — {way}" for words, way in zip(told, undo, strict=True))
+
+
+def _wording(event: Mapping[str, Any]) -> str:
+    before, after = event["before"] or {}, event["after"] or {}
+    ends = after or before
+    if relation := ends.get("relation"):
+        return f"{ends.get('from_id')} {relation} {ends.get('to_id')}"
+    return str(after.get("content") or before.get("content") or "")
+
+
+def refused(error: KeepbookError, written: Sequence[Mapping[str, Any]] = ()) -> Letter:
+    words = sentence(error.message)
+    if isinstance(error, ModelFailed):
+        words += " What you said is kept. Try /again."
+    return Letter(f"{words}\n\n{slip(written)}" if written else words)
+
+
+def closed(answer: "Closed | None") -> Letter:
+    """What was kept of a chat that ended."""
+    letter = Letter()
+    if answer is None or answer.status == "nothing":
+        return letter.put(f"There was nothing new to keep. {NEXT}")
+    if answer.written:
+        letter.put("Kept from this chat:\n")
+        for one in answer.written:
+            forgot = "forgot: " if one["op"] == "forget" else ""
+            letter.put(f"• {forgot}{one['content']} — /undo_{one['event']}\n")
+    elif answer.status == "busy":
+        letter.put("This chat is being read for memories at this moment.\n")
+    elif answer.status == "closed" and not answer.proposed:
+        letter.put("Closed. Nothing new to remember.\n")
+    if answer.proposed:
+        waits = "thing waits" if len(answer.proposed) == 1 else "things wait"
+        letter.put(f"{len(answer.proposed):,} {waits} for your word: ").put("keepbook proposals list", CODE).put("\n")
+    if answer.notice:
+        letter.put(f"{sentence(answer.notice)}\n")
+    return letter.put(NEXT)
+
+
+def sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}."

@@ -1,0 +1,313 @@
+"""The line to Telegram: who is served, in which order, and what is tried again.
+
+Messages of one chat are taken in order, different chats at once; the engine works in threads. A chat that is on no list
+gets one polite line, once, and its id is shown where the bot runs. What Telegram cannot take at the moment is sent
+again later; a token that it refuses ends the bot. The token is part of every address, so no address is ever logged.
+"""
+
+import asyncio
+import logging
+import os
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Any
+from weakref import WeakValueDictionary
+
+# The library's own switch: without it every "retry after" comes with a warning about its next version.
+os.environ.setdefault("PTB_TIMEDELTA", "1")
+
+from telegram import LinkPreviewOptions, Message, MessageEntity, Update
+from telegram.constants import ChatAction
+from telegram.error import BadRequest, Conflict, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.ext import Application, ApplicationBuilder, BaseRateLimiter, BaseUpdateProcessor, TypeHandler, filters
+from telegram.request import HTTPXRequest
+
+from keepbook.app import Keepbook
+from keepbook.doors.telegram import answers
+from keepbook.doors.telegram.correspondence import Correspondence
+from keepbook.doors.telegram.letter import Letter
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
+
+MOST_TRIES = 6
+LONGEST_WAIT = 300.0
+"""A message that Telegram wants later than in so many seconds is given up: its chat would stand still."""
+TYPING_AFTER, TYPING_SECONDS = 0.3, 4.0
+"""A quick answer needs no "typing" before it; a slow one needs it again and again, as Telegram shows it for five."""
+MOST_AT_ONCE = 256
+THREADS = 16
+
+Note = Callable[[str], None]
+Call = Callable[..., Coroutine[Any, Any, Any]]
+
+log = logging.getLogger(__name__)
+
+
+class Bot:
+    """The bot, with the chats it serves: chat id to owner. `note` shows a line where it runs."""
+
+    def __init__(
+        self,
+        keepbook: Keepbook,
+        token: str,
+        chats: Mapping[int, str],
+        *,
+        note: Note,
+        base_url: str | None = None,
+        first_wait: float = 1.0,
+    ) -> None:
+        if not re.fullmatch(r"[\w:-]+", token, re.ASCII):
+            raise Invalid("telegram_token is not a token: copy it from @BotFather as it is", field="telegram_token")
+        self._keepbook = keepbook
+        self._served = {chat: Correspondence(keepbook, owner, chat) for chat, owner in chats.items()}
+        self._note = note
+        self._greeted: set[int] = set()
+        self._albums: dict[int, str] = {}
+        self._away = self._refused = False
+        self._stop = asyncio.Event()
+        _keep_quiet()
+        builder: Any = ApplicationBuilder().token(token).job_queue(None).concurrent_updates(_InOrder())
+        builder = builder.rate_limiter(_Patience(first_wait)).get_updates_request(_Line(self._heard))
+        if base_url is not None:
+            place = base_url.rstrip("/")
+            builder = builder.base_url(f"{place}/bot").base_file_url(f"{place}/file/bot")
+        self._app: Application[Any, Any, Any, Any, Any, Any] = builder.build()
+        self._app.add_handler(TypeHandler(Update, self._take))
+        self._app.add_error_handler(self._failed)
+
+    # Running
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Answer until told to stop; what has come in by then is answered still."""
+        self._stop = stop
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "telegram"))
+        try:
+            async with self._app, self._polling():
+                self._welcome()
+                sweeping = asyncio.create_task(self._sweep())
+                await stop.wait()
+                sweeping.cancel()
+        except InvalidToken:
+            self._refused = True
+        except TelegramError as error:
+            raise KeepbookError(
+                f"Telegram cannot be reached ({type(error).__name__}); check the network, and telegram_base_url if set",
+                code="unavailable",
+            ) from None
+        finally:
+            await self._app.bot.shutdown()  # the library leaves its connections open where the start fails
+        if self._refused:  # raised here, and not from the library's error: that one quotes the token
+            raise NotAllowed(
+                "Telegram refuses the token; copy it anew from @BotFather into telegram_token", field="telegram_token"
+            )
+
+    @asynccontextmanager
+    async def _polling(self) -> AsyncIterator[None]:
+        app = self._app
+        assert app.updater is not None
+        await app.bot.set_my_commands(list(answers.COMMANDS.items()))
+        await app.start()
+        try:
+            await app.updater.start_polling(allowed_updates=[Update.MESSAGE], error_callback=self._unheard)
+            yield
+        finally:
+            if app.updater.running:
+                await app.updater.stop()
+            await app.stop()
+
+    def _welcome(self) -> None:
+        name = f"@{self._app.bot.username}"
+        if self._served:
+            chats = "1 chat" if len(self._served) == 1 else f"{len(self._served):,} chats"
+            self._note(f"{name} serves {chats}; Ctrl-C ends it.")
+        else:
+            self._note(f"{name} runs, but telegram_chats is empty. Write to it: the chat's id is then shown here.")
+
+    async def _sweep(self) -> None:
+        """Chats that fell silent are closed also where nobody runs `keepbook jobs`."""
+        every = self._keepbook.settings.jobs_every
+        while every:
+            try:
+                await asyncio.to_thread(self._keepbook.sweep)
+            except KeepbookError as error:
+                self._note(f"A sweep failed, the next will try again: {error.message}")
+            await asyncio.sleep(every)
+
+    def _heard(self, status: int) -> None:
+        if status in (401, 404):  # the library ends its polling over it without a word
+            self._refused = True
+            self._stop.set()
+        elif status == 200 and self._away:
+            self._away = False
+            self._note("Telegram answers again.")
+
+    def _unheard(self, error: TelegramError) -> None:
+        if not self._away:
+            self._away = True
+            twice = "another program asks with the same token; stop one of the two"
+            why = twice if isinstance(error, Conflict) else f"it cannot be reached ({type(error).__name__})"
+            self._note(f"Telegram does not answer: {why}. Trying again.")
+
+    # Messages
+
+    async def _take(self, update: Update, _: Any) -> None:
+        message = update.message
+        if message is None or (message.from_user is not None and message.from_user.is_bot):
+            return
+        if message.migrate_to_chat_id is not None:
+            self._note(f"Chat {message.chat_id} has become {message.migrate_to_chat_id}; change it in telegram_chats.")
+        if filters.StatusUpdate.ALL.check_update(update):  # somebody joined, a message was pinned
+            return
+        served = self._served.get(message.chat_id)
+        if served is None:
+            await self._turn_away(message)
+        elif message.text is None:
+            await self._ask_for_text(message)
+        else:
+            async with _typing(message):
+                letter = await served.take(message.text, bot=self._app.bot.username)
+            if letter is not None:
+                await _send(message, letter)
+
+    async def _turn_away(self, message: Message) -> None:
+        if message.chat_id in self._greeted:
+            return
+        self._greeted.add(message.chat_id)
+        who = message.chat.effective_name or message.chat.type
+        self._note(f"A chat on no list wrote: {message.chat_id} ({who}). To serve it, add its id to telegram_chats.")
+        await _send(message, Letter(answers.STRANGER))
+
+    async def _ask_for_text(self, message: Message) -> None:
+        album = message.media_group_id
+        if album is not None and self._albums.get(message.chat_id) == album:  # ten pictures are ten messages
+            return
+        self._albums[message.chat_id] = album or ""
+        await _send(message, Letter(answers.TEXT_ONLY))
+
+    async def _failed(self, update: object, context: Any) -> None:
+        """Whatever a message met that nobody foresaw: the kind is told, never what was said."""
+        message = update.message if isinstance(update, Update) else None
+        chat = "a chat" if message is None else f"chat {message.chat_id}"
+        error = context.error
+        log.debug("answering %s", chat, exc_info=error)
+        if isinstance(error, TelegramError):
+            self._note(f"An answer to {chat} could not be sent ({type(error).__name__}).")
+            return
+        self._note(f"A message of {chat} was not answered: this should not happen ({type(error).__name__}).")
+        if message is not None:
+            await _send(message, Letter(answers.FAULT))
+
+
+async def _send(message: Message, letter: Letter) -> None:
+    """As it stands: without a parse mode nothing in it is markup; links are not opened for a preview."""
+    for text, marks in letter.pieces():
+        entities = [MessageEntity(mark.kind, mark.start, mark.length) for mark in marks]
+        preview = LinkPreviewOptions(is_disabled=True)
+        await message.reply_text(text, entities=entities, link_preview_options=preview, do_quote=False)
+
+
+@asynccontextmanager
+async def _typing(message: Message) -> AsyncIterator[None]:
+    """Shows "typing" above the chat for as long as an answer takes, and never after it."""
+    done = asyncio.Event()
+
+    async def show() -> None:
+        wait = TYPING_AFTER
+        while not await _within(wait, done):
+            with suppress(TelegramError):  # a nicety
+                await message.reply_chat_action(ChatAction.TYPING)
+            wait = TYPING_SECONDS
+
+    showing = asyncio.create_task(show())
+    try:
+        yield
+    finally:
+        done.set()
+        await showing
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    try:
+        return await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return False
+
+
+def _keep_quiet() -> None:
+    """The library logs with tracebacks, and its client logs addresses; both would tell the token."""
+    logging.getLogger("telegram").addHandler(logging.NullHandler())
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("httpcore").setLevel(logging.WARNING)
+
+
+# What the library lets one choose
+
+
+class _InOrder(BaseUpdateProcessor):
+    """One chat's messages one after the other, as they came."""
+
+    def __init__(self) -> None:
+        super().__init__(MOST_AT_ONCE)
+        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    async def do_process_update(self, update: object, coroutine: Awaitable[Any]) -> None:
+        chat = update.effective_chat if isinstance(update, Update) else None
+        async with self._locks.setdefault(chat.id if chat else 0, asyncio.Lock()):
+            await coroutine
+
+    async def initialize(self) -> None:
+        """Nothing to prepare."""
+
+    async def shutdown(self) -> None:
+        """Nothing to give back."""
+
+
+class _Patience(BaseRateLimiter[int]):
+    """Tries again what Telegram refuses for now: when it says so, else after a wait that doubles."""
+
+    def __init__(self, first_wait: float) -> None:
+        self._first_wait = first_wait
+
+    async def process_request(
+        self, callback: Call, args: Any, kwargs: Any, endpoint: str, data: Any, rate_limit_args: int | None
+    ) -> Any:
+        for tried in range(1, MOST_TRIES + 1):
+            try:
+                return await callback(*args, **kwargs)
+            except (RetryAfter, NetworkError) as error:
+                wait = self._wait(error, tried)
+                if wait is None or endpoint == "sendChatAction":
+                    raise
+            await asyncio.sleep(wait)
+        raise AssertionError  # the last try answered or raised
+
+    def _wait(self, error: TelegramError, tried: int) -> float | None:
+        """How long until the next try; None if there is none."""
+        if tried == MOST_TRIES or isinstance(error, BadRequest):
+            return None
+        if not isinstance(error, RetryAfter):
+            return self._first_wait * 2.0 ** (tried - 1)
+        asked = error.retry_after
+        seconds = asked.total_seconds() if isinstance(asked, timedelta) else float(asked)
+        return seconds if seconds <= LONGEST_WAIT else None
+
+    async def initialize(self) -> None:
+        """Nothing to prepare."""
+
+    async def shutdown(self) -> None:
+        """Nothing to give back."""
+
+
+class _Line(HTTPXRequest):
+    """Where updates come in; says with which status."""
+
+    def __init__(self, heard: Callable[[int], None]) -> None:
+        super().__init__(connection_pool_size=1)
+        self._heard = heard
+
+    async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
+        status, payload = await super().do_request(*args, **kwargs)
+        self._heard(status)
+        return status, payload

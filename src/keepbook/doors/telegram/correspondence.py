@@ -1,0 +1,202 @@
+"""One Telegram chat and its owner's book: commands go straight to the engine, other words are a turn of a thread.
+
+A Telegram chat never ends, a thread does: with /new, or when the sweep finds it silent. The next word then begins
+another, with a fresh block. Each thread is a session named for its Telegram chat, so after a restart the newest one
+is found again and goes on.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from keepbook.app import Keepbook
+from keepbook.book.facets import Chat
+from keepbook.book.writing import new_id
+from keepbook.doors.telegram import answers
+from keepbook.doors.telegram.letter import Letter
+from keepbook.errors import KeepbookError, NotFound
+from keepbook.models.chat import Kept, Notice
+from keepbook.models.model import Called
+
+if TYPE_CHECKING:
+    from keepbook.book.memories import Memory
+    from keepbook.models.closing import Closed
+    from keepbook.models.model import Event
+
+    Reply = AsyncIterator[Event | Notice | Kept]
+
+_COMMAND = re.compile(r"/(?P<name>\w{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<rest>.*))?", re.ASCII | re.DOTALL)
+_PAGE = 1000
+_LOOKED_BACK = 1000
+"""Among how many chats of the owner the newest of this Telegram chat is looked for after a restart."""
+
+
+class Correspondence:
+    """Whoever writes in one Telegram chat. Its messages must be taken one after the other."""
+
+    def __init__(self, keepbook: Keepbook, owner: str, chat_id: int) -> None:
+        self._keepbook = keepbook
+        self._book = keepbook.book(owner, door="telegram")
+        self._sessions = f"telegram:{chat_id}:"
+        self._chat: Chat | None = None
+        self._looked = False
+        self._last_event: int | None = None
+
+    async def take(self, text: str, *, bot: str = "") -> Letter | None:
+        """Answer a message; None where it is meant for another bot of the group."""
+        command = _COMMAND.fullmatch(text.strip())
+        if command is None:
+            return await self._turn(text)
+        if command["bot"] and command["bot"].lower() != bot.lower():
+            return None
+        name, rest = command["name"].lower(), (command["rest"] or "").strip()
+        if name.startswith("undo_"):  # one word, so that it can be tapped
+            name, rest = "undo", name.removeprefix("undo_")
+        try:
+            return await self._obey(name, rest)
+        except KeepbookError as error:
+            return answers.refused(error)
+
+    async def _obey(self, name: str, rest: str) -> Letter:
+        match name:
+            case "start" | "help":
+                return answers.help_(greeting=name == "start")
+            case "memory":
+                return await asyncio.to_thread(self._memory, rest)
+            case "new":
+                return answers.closed(await asyncio.to_thread(self._close))
+            case "undo":
+                return await asyncio.to_thread(self._undo, rest)
+            case "again":
+                return await self._again()
+        return Letter(answers.NOT_KNOWN)
+
+    # Memories
+
+    def _memory(self, rest: str) -> Letter:
+        match rest.split():
+            case [] | ["list"]:
+                return answers.listing(self._all(), self._book.preset().categories)
+            case ["delete", id]:
+                return self._delete(id.strip("<>[]'\"`"))
+            case ["delete", *_]:
+                return Letter(answers.HOW_TO_DELETE)
+        return Letter(answers.WHAT_OF_MEMORY)
+
+    def _all(self) -> list["Memory"]:
+        page = self._book.list(scope="*", limit=_PAGE)
+        found = list(page)
+        while page.next:
+            page = self._book.list(scope="*", limit=_PAGE, cursor=page.next)
+            found += page
+        return found
+
+    def _delete(self, id: str) -> Letter:
+        """By its id alone: a piece of a text is too easily mistyped on a phone."""
+        try:
+            memory = self._book.get(id)
+        except NotFound:
+            return answers.no_such_id(id)
+        if memory.state == "trash":
+            return answers.in_trash(memory)
+        chat = self._newest()
+        written = self._book.acting(thread_id=chat and chat.id).delete(memory.id)
+        assert written is not None  # only what is deleted for good leaves nothing to show
+        self._last_event = written.event
+        return answers.deleted(written)
+
+    def _undo(self, typed: str) -> Letter:
+        if typed and not typed.isdecimal():
+            return Letter("Say /undo for the last change, or its number: /undo 12")
+        event = int(typed) if typed else self._last_write()
+        if event is None:
+            return Letter(answers.NOTHING_TO_UNDO)
+        undone = self._book.undo(event)
+        self._last_event = undone.event
+        return answers.undone(undone)
+
+    def _last_write(self) -> int | None:
+        """The last write of this chat; after a restart the ledger tells."""
+        if self._last_event is None and (chat := self._newest()) is not None:
+            self._last_event = next((entry.event for entry in self._book.ledger(thread=chat.id, limit=1)), None)
+        return self._last_event
+
+    # Turns
+
+    async def _turn(self, text: str) -> Letter:
+        try:
+            talk = self._keepbook.talk(await asyncio.to_thread(self._open))
+        except KeepbookError as error:
+            return answers.refused(error)
+        return await self._answered(talk.chat, talk.say(text))
+
+    async def _again(self) -> Letter:
+        chat = await asyncio.to_thread(self._newest)
+        if chat is None:
+            return Letter(answers.NOTHING_SAID)
+        return await self._answered(chat, self._keepbook.talk(chat).again())
+
+    async def _answered(self, chat: Chat, reply: "Reply") -> Letter:
+        text, notices, written = "", list[str](), list[dict[str, Any]]()
+        failure: KeepbookError | None = None
+        try:
+            async for event in reply:
+                match event:
+                    case Called(call) if call.memory_event:
+                        written.append(call.memory_event)
+                    case Notice(told):
+                        notices.append(told)
+                    case Kept(message):
+                        text = message.text
+        except KeepbookError as error:
+            failure = error
+        if written:
+            self._last_event = written[-1]["event"]
+            thread = await asyncio.to_thread(lambda: chat.thread)
+            preset = await asyncio.to_thread(self._book.preset, thread.preset)
+            written = [] if preset.consent == "silent" else written
+        return answers.reply(text, notices, written) if failure is None else answers.refused(failure, written)
+
+    # Threads
+
+    def _open(self) -> Chat:
+        """The thread that is open, or a new one."""
+        chat = self._newest()
+        if chat is None or not _goes_on(chat):
+            chat = self._begin()
+        return chat
+
+    def _begin(self) -> Chat:
+        self._chat = self._book.thread(f"{self._sessions}{new_id()}")
+        return self._chat
+
+    def _newest(self) -> Chat | None:
+        """The thread that was begun last in this Telegram chat, open or not."""
+        if not self._looked:
+            threads = self._book.threads.list(limit=_LOOKED_BACK)
+            own = [thread for thread in threads if (thread.session or "").startswith(self._sessions)]
+            newest = max(own, key=lambda thread: thread.created_at, default=None)
+            self._chat = None if newest is None else self._book.threads.get(newest.id)
+            self._looked = True
+        return self._chat
+
+    def _close(self) -> "Closed | None":
+        """The person moves on. Where the thread could not be closed, another begins at once, so as not to go on."""
+        chat = self._newest()
+        if chat is None or not _goes_on(chat):
+            return None
+        closed: Closed = chat.close()
+        if closed.written:
+            self._last_event = closed.written[-1]["event"]
+        if _goes_on(chat):
+            self._begin()
+        return closed
+
+
+def _goes_on(chat: Chat) -> bool:
+    try:
+        thread = chat.thread
+    except NotFound:  # deleted for good, with its book or alone
+        return False
+    return thread.state == "active" and thread.deleted_at is None

