@@ -6,15 +6,16 @@ ARGS ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check smoke pins clean setup
+.PHONY: help run test check smoke screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-run: setup ## Open a book and see it work
-	@$(BIN)/keepbook quickstart $(ARGS)
+run: setup ## Open the demo in a browser: three months of one person, nothing is kept
+	@$(BIN)/keepbook demo $(ARGS)
 
-test: setup ## Run every test on SQLite and PostgreSQL (ARGS="tests/contracts -x" for some)
+test: setup ## Run every test on SQLite, PostgreSQL and Chromium (ARGS="tests/contracts -x" for some)
+	@$(BIN)/python scripts/browser.py
 	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: setup ## Only the fast checks: ruff and mypy
@@ -24,6 +25,10 @@ check: setup ## Only the fast checks: ruff and mypy
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
 	@$(BIN)/python scripts/smoke.py
+
+screenshots: setup ## Make the README's pictures anew
+	@$(BIN)/python scripts/browser.py
+	@$(BIN)/python scripts/screenshots.py
 
 pins: setup ## Renew constraints.txt with the newest versions that fit
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --upgrade --no-header --quiet \

@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from keepbook.adapters import named
 from keepbook.app import Keepbook
+from keepbook.book import named
+from keepbook.book.choices import heed
 from keepbook.book.memories import Memory
 from keepbook.errors import KeepbookError
 
@@ -205,7 +206,7 @@ class MemoryFiles:
                 "shorten it, or put a part into another file"
             )
         if added:
-            named.heed(self._book, added)
+            heed(self._book.choices, added)
         first = next((line for line in text.splitlines() if line.strip()), "(empty)")
         line = named.line_for(self._book, self._scope, path, f"{path}: {first}", known=known, category=None)
         if known is None:

@@ -17,9 +17,11 @@ from contextlib import suppress
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from keepbook.adapters import missing, named
+from keepbook.adapters import missing
 from keepbook.app import Keepbook
+from keepbook.book import named
 from keepbook.book.book import Book
+from keepbook.book.choices import heed
 from keepbook.book.memories import EVERY_SCOPE, Memory
 from keepbook.errors import Invalid
 
@@ -116,7 +118,7 @@ class KeepbookStore(BaseStore):
         if known is not None and (_value(known), _indexed(known)) == (value, op.index is not False):
             return
         said = _at(value, path) if (path := _text_path(value)) else json.dumps(value, ensure_ascii=False)
-        named.heed(book, json.dumps(value, ensure_ascii=False))
+        heed(book.choices, json.dumps(value, ensure_ascii=False))
         line = named.line_for(book, scope, key, said, known=known, category=self._category)
         body = _dumped({"value": value, "line": line} | ({"index": False} if op.index is False else {}))
         if known is not None:

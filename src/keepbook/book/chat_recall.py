@@ -218,7 +218,6 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
 def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None = None) -> list[ChatHit]:
     """The turns that answer a question, read in the light of their neighbours."""
     check_query(query, limit)
-    now = present(tx)
     asked = _asked(tx, query)
     trashed = _trashed(tx)
     own, common = _postings(tx, asked.wanted, trashed)
@@ -242,7 +241,8 @@ def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None
         score *= says / (says + SUBSTANCE) * (factor if _speaker(key, asked, marks) else 1.0) / whole
         if score > 0:
             ranked[key] = min(1.0, round(score / (factor if asked.speakers else 1.0), 4))
-    found = _foremost(tx, ranked, asked_stretch(query, now), limit)
+    named = None if asked_days(query) else asked_stretch(query, present(tx))  # the days are among the words already
+    found = _foremost(tx, ranked, named, limit)
     hits = []
     for row, relevance, timely in found:
         key = (row.thread_id, row.turn)

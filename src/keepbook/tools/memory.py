@@ -13,11 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keepbook.book.book import Book
-from keepbook.book.choices import touches
+from keepbook.book.choices import heed
 from keepbook.book.memories import Memory, State, Version, Written
 from keepbook.book.shape import to_json
 from keepbook.book.when import in_words, zone_named
-from keepbook.errors import NotAllowed
 from keepbook.tools.definition import READS, Annotations, Answer
 
 LIST_CHARS = 24_000
@@ -85,7 +84,7 @@ def remember(
     turn_ids: Sequence[str] = (),
 ) -> Answer:
     """Keep one new fact."""
-    _heed_choices(book, content)
+    heed(book.choices, content)
     with book.transaction():
         written = book.remember(
             content, category=category, subject=subject, body=detail, confidence=_confidence(book, confidence),
@@ -112,7 +111,7 @@ def update(
     turn_ids: Sequence[str] = (),
 ) -> Answer:
     """Say it anew: the world changed, or with `correction` it was never right."""
-    _heed_choices(book, content)
+    heed(book.choices, content)
     with book.transaction():
         written = book.update(
             memory, content, body=detail, correction=correction, confidence=_confidence(book, None), turn_ids=turn_ids
@@ -265,15 +264,6 @@ ARGUMENT_OF = {
 """Where the book calls a field by another name than the operations do."""
 
 _PUT_AWAY = {"archived": "forgotten", "trash": "in the trash"}
-
-
-def _heed_choices(book: Book, content: str) -> None:
-    """What a person wants kept out of the book, no agent writes into it."""
-    chosen = book.choices
-    if not chosen.memory:
-        raise NotAllowed("the person has switched memory off; nothing is kept", code="memory_off")
-    if (topic := touches(content, chosen.never)) is not None:
-        raise NotAllowed(f"the person never wants {topic!r} remembered", code="never_topic")
 
 
 def _confidence(book: Book, given: str | None) -> str | None:

@@ -114,6 +114,8 @@ def test_a_token_is_shown_once_and_this_browser_stays_signed_in(client: TestClie
     assert secret
     known = kb.tokens.check(secret[0])
     assert (known.kind, known.scopes, known.name) == ("agent", ("read", "write"), "laptop")
+    assert "so you stay signed in" in page.text
+    assert "<td>This browser" in page.text
     again = client.get("/settings")
     assert again.status_code == 200
     assert again.url.path == "/settings"

@@ -212,7 +212,7 @@ def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime)
         start = _midnight(begins + timedelta(days=heap * per_bar), zone)
         middle = min(start + timedelta(days=per_bar) / 2, axis.last)
         bars.append(Bar(axis.at(middle), round(46 - 4 - 32 * sqrt(count / most), 1), start <= until))
-    inner = [tick for tick in ticks(axis, zone) if 9 < tick.x < 91]
+    inner = [tick for tick in ticks(axis, zone) if 12 < tick.x < 86]
     edges = Tick(0.0, f"{begins.day} {begins:%b}", anchor="start"), Tick(100.0, "today", anchor="end")
     return Strip(bars, [edges[0], *inner, edges[1]], per_bar)
 

@@ -96,6 +96,7 @@ def page(
         "wrong": wrong,
         "typed": typed,
         "made": made,
+        "own": None,
     }
     return visit.page("settings_part.html" if visit.partial else "settings.html", status, **(known | told))
 
@@ -227,17 +228,14 @@ def make_token(
         )
     except Invalid as error:
         return page(visit, part="tokens", wrong=error, typed=name, status=422)
-    answer = page(visit, part="tokens", made=made, done=Done("Made. It is shown this once."))
-    if visit.caller.token_id is None:
-        _keep_signed_in(visit, answer)
+    own = None
+    if visit.caller.token_id is None:  # the first token locks the book, and whoever made it should not stand outside
+        own = visit.kb.tokens.create(visit.caller.owner, scopes=SCOPES, name="This browser")
+    answer = page(visit, part="tokens", made=made, own=own, done=Done("Made. It is shown this once."))
+    if own is not None:
+        secure = visit.request.url.scheme == "https"
+        answer.set_cookie(COOKIE, own.token, max_age=KEPT_SECONDS, httponly=True, samesite="strict", secure=secure)
     return answer
-
-
-def _keep_signed_in(visit: Visit, answer: Response) -> None:
-    """The first token locks the book; whoever made it here should not find themselves outside."""
-    own = visit.kb.tokens.create(visit.caller.owner, scopes=SCOPES, name="This browser")
-    secure = visit.request.url.scheme == "https"
-    answer.set_cookie(COOKIE, own.token, max_age=KEPT_SECONDS, httponly=True, samesite="strict", secure=secure)
 
 
 @router.post(f"{HOME}/tokens/{{id}}/revoke")

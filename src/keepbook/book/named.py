@@ -14,12 +14,11 @@ from itertools import count
 from sqlalchemy import ColumnElement, and_, or_, select
 
 from keepbook.book.book import Book
-from keepbook.book.choices import touches
 from keepbook.book.limits import clean_line, sought
 from keepbook.book.memories import IS_ACTIVE, WHOLE, Memory, shaped
 from keepbook.book.similar import find_alike
 from keepbook.book.words import fold
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Invalid
 from keepbook.storage.tables import memories
 
 LONGEST_NAME = 200
@@ -34,15 +33,6 @@ def exact(name: object, field: str) -> str:
     if not isinstance(name, str) or clean_line(name, field, 1, LONGEST_NAME) != name:
         raise Invalid(f"{field} is one line of text without spaces at its ends, not {name!r}", field=field)
     return name
-
-
-def heed(book: Book, text: str) -> None:
-    """What a person wants kept out of the book, no agent writes into it."""
-    chosen = book.choices
-    if not chosen.memory:
-        raise NotAllowed("the person has switched memory off; nothing is kept", code="memory_off")
-    if (topic := touches(text, chosen.never)) is not None:
-        raise NotAllowed(f"the person never wants {topic!r} remembered", code="never_topic")
 
 
 def one_line(text: str) -> str:
