@@ -11,10 +11,11 @@ import json as json_module
 import random
 import sqlite3
 import statistics
+import sys
 import tempfile
 import time
 from base64 import b32encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -132,8 +133,9 @@ def timed(way: str, size: int, ask: Callable[[str], Any], questions: Sequence[st
     return Timed(way, size, statistics.median(walls) * 1000, statistics.median(works) * 1000)
 
 
-def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> list[Timed]:
-    facts, written, found = texts(1), list[str](), list[Timed]()
+def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> Iterator[Timed]:
+    """Each figure as soon as it is there: peers take minutes to fill."""
+    facts, written = texts(1), list[str]()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         kb = stack.enter_context(closing(Keepbook(folder / "bench.db", embedder="none")))
@@ -147,11 +149,9 @@ def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> lis
             hybrid.reindex()
             chance = random.Random(size)
             questions = [" ".join(chance.sample(chance.choice(written).split(), 4)) for _ in range(ASKED)]
-            found += [
-                timed("words", size, words.recall, questions),
-                timed("hybrid", size, hybrid.recall, questions),
-                _first(size, folder / "bench.db", questions[0]),
-            ]
+            yield timed("words", size, words.recall, questions)
+            yield timed("hybrid", size, hybrid.recall, questions)
+            yield _first(size, folder / "bench.db", questions[0])
             if size in beside:
                 rows = meaning.embedder.embed(written)
                 for name, (peer, modules) in PEERS.items():
@@ -159,8 +159,7 @@ def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> lis
                         place = folder / f"{name} {size}"
                         place.mkdir()
                         with peer(Filled(place, written, rows, meaning.embedder)) as ask:
-                            found.append(timed(name, size, ask, questions))
-    return found
+                            yield timed(name, size, ask, questions)
 
 
 def _with_meaning(kb: Keepbook, meaning: Meaning) -> Book:
@@ -181,7 +180,8 @@ def _first(size: int, path: Path, question: str) -> Timed:
 # Showing
 
 
-def report(found: Sequence[Timed]) -> dict[str, Any]:
+def report(found: Iterable[Timed]) -> dict[str, Any]:
+    found = list(found)
     ms, work = _by_way(found, "ms"), _by_way(found, "work")
     growth = {way: round(ms[way][max(ms[way])] / ms[way][min(ms[way])], 2) for way in OURS}
     slower = [
@@ -202,9 +202,15 @@ def _by_way(found: Sequence[Timed], which: str) -> dict[str, dict[int, float]]:
     return by_way
 
 
+def _told(found: Iterable[Timed]) -> Iterator[Timed]:
+    for one in found:
+        print(f"{one.size:>8,} {one.way}: {one.ms:.2f} ms", file=sys.stderr)
+        yield one
+
+
 def main(json: bool) -> bool:
     """Print what was measured; true where recall grows at most tenfold and no peer is faster."""
-    told = report(measure())
+    told = report(_told(measure()))
     if json:
         print(json_module.dumps(told))
     else:

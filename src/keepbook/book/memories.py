@@ -256,7 +256,10 @@ def to_version(row: Any) -> Version:
 def to_state(row: Any) -> State:
     """The state columns of a row of `memories` (a joined row gives its version as `memory_version`)."""
     known = row._mapping
-    return State(**{name: known.get(f"memory_{name}", known[name]) for name in STATE_FIELDS})
+    values = {name: known[name] for name in STATE_FIELDS}
+    if "memory_version" in known:
+        values["version"] = known["memory_version"]
+    return State(**values)
 
 
 def said_by(state: Any, version: Any) -> Said:

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from keepbook.book import threads
 from keepbook.book.when import stamp
+from keepbook.doors.http.web import shell
 from keepbook.errors import ModelFailed
 
 FACT = "Remember that I keep four months of expenses in cash."
@@ -37,6 +38,7 @@ def test_a_message_is_answered_in_place_and_the_chat_gets_an_address_and_a_title
     say(person, "I live in Graz and work as a structural engineer.")
     expect(person.locator(".turn.me .bubble")).to_have_text("I live in Graz and work as a structural engineer.")
     expect(person.locator(".turn .said")).to_contain_text("I hear you")
+    expect(person.locator(".turn .tools")).to_be_visible()
     (chat,) = alice.threads.list()
     expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
     expect(person.locator("main h1")).to_have_text(chat.title)
@@ -376,6 +378,20 @@ def test_chats_are_listed_by_the_days_of_the_owner(client: TestClient, talk: Any
     words = "Today just now Yesterday late last evening Previous 7 days this week Older long ago Archived 1 chat"
     assert re.sub(r"\s+", " ", side).strip() == words
     assert "put away" in text_of(client.get("/search?archived=1"))
+
+
+def test_the_sidebar_lists_the_newest_and_a_page_has_them_all(
+    client: TestClient, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "SHOWN", 2)
+    for name in ("first", "second", "third"):
+        chat = alice.threads.start()
+        chat.add("user", "Hello")
+        alice.threads.rename(chat.id, name)
+    side = text_of(client.get("/chat/list"))
+    assert side == "Today third second All chats"
+    page = text_of(client.get("/search?all=1"))
+    assert page.index("third") < page.index("first")
 
 
 def test_a_chat_is_renamed_from_its_row_and_keeps_that_name(person: Page, talk: Any, alice: Any) -> None:

@@ -40,6 +40,7 @@ PAGES = {
     "chat in the trash": Shown("/chat/{trashed}"),
     "rename": Shown("/chat/{chat}/manage"),
     "search": Shown("/search?q=cash"),
+    "all chats": Shown("/search?all=1"),
     "archived": Shown("/search?archived=1"),
     "trash": Shown("/search?trash=1"),
     "toast": Shown("/chat?undo=1"),

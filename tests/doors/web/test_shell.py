@@ -190,6 +190,9 @@ def test_an_error_is_a_page_for_a_person_and_a_problem_for_a_program(client: Tes
     assert partial.headers["content-type"] == "application/problem+json"
     api = client.get("/api/chat/threads/nothing1")
     assert api.headers["content-type"] == "application/problem+json"
+    unfit = client.post("/undo", data={"event": "none"})
+    assert unfit.status_code == 422
+    assert "has something that does not fit: event" in unfit.text
     assert client.get("/no/such/page").status_code == 404
     assert "text/html" in client.get("/no/such/page").headers["content-type"]
 
@@ -229,6 +232,7 @@ def test_with_tokens_on_a_visitor_signs_in_and_comes_back_to_where_they_wanted(c
 def test_signing_out_forgets_the_token(client: TestClient, token: str) -> None:
     client.post("/sign-in", data={"token": token})
     assert client.get("/chat").url.path == "/chat"
+    assert "Sign out" in client.get("/chat").text
     client.post("/sign-out")
     assert client.get("/chat").url.path == "/sign-in"
 

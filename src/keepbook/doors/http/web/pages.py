@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -72,7 +73,7 @@ def install(app: FastAPI) -> None:
         app.include_router(router)
     app.mount("/static", Assets(), "static")
     app.add_exception_handler(SignInNeeded, _to_sign_in)
-    for kind in (KeepbookError, HTTPException):
+    for kind in (KeepbookError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _or_page(app.exception_handlers[kind]))
 
 
@@ -98,12 +99,18 @@ def _is_reading(request: Request) -> bool:
     return wants and not request.url.path.startswith((*GUARDED, "/static/"))
 
 
-def _page(request: Request, error: KeepbookError | HTTPException) -> Response:
+def _told(error: KeepbookError | HTTPException | RequestValidationError) -> tuple[int, str]:
+    if isinstance(error, RequestValidationError):
+        named = ", ".join(str(one["loc"][-1]) for one in error.errors())
+        return 422, f"the form or address is missing something, or has something that does not fit: {named}"
     if isinstance(error, HTTPException):
-        status, detail = error.status_code, "Nothing of this book is at this address."
-        detail = detail if status == 404 else str(error.detail)
-    else:
-        status, detail = problems.status_of(error), error.message
+        missing = error.status_code == 404
+        return error.status_code, "nothing of this book is at this address" if missing else str(error.detail)
+    return problems.status_of(error), error.message
+
+
+def _page(request: Request, error: Any) -> Response:
+    status, detail = _told(error)
     told = {"heading": HEADINGS.get(status, "Something broke here"), "detail": detail[:1].upper() + detail[1:]}
     try:
         return Visit(request).page("problem.html", status, **told)

@@ -27,12 +27,17 @@ templates.globals["marked"] = marked
 
 @router.get("/search")
 def search(
-    visit: Visiting, q: Annotated[str, Query(max_length=500)] = "", archived: bool = False, trash: bool = False
+    visit: Visiting,
+    q: Annotated[str, Query(max_length=500)] = "",
+    all: bool = False,
+    archived: bool = False,
+    trash: bool = False,
 ) -> Response:
-    threads = visit.book.threads
-    asked = q.strip()
-    found = threads.search(asked, FOUND) if asked and not (archived or trash) else []
-    chats = threads.list(trash=trash, state="archived" if archived else None, limit=LISTED) if archived or trash else []
-    return visit.page(
-        "search.html", q=asked, found=found, chats=chats, view="archived" if archived else "trash" if trash else "found"
-    )
+    threads, asked = visit.book.threads, q.strip()
+    view = "all" if all else "archived" if archived else "trash" if trash else "found"
+    if view == "found":
+        return visit.page(
+            "search.html", q=asked, found=threads.search(asked, FOUND) if asked else [], chats=[], view=view
+        )
+    chats = threads.list(trash=trash, state="archived" if archived else None, limit=LISTED)
+    return visit.page("search.html", q=asked, found=[], chats=[chat for chat in chats if chat.turns], view=view)

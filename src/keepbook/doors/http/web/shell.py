@@ -10,8 +10,10 @@ from keepbook.book.ledger import Entry
 from keepbook.book.threads import Thread
 from keepbook.doors.http.web.site import Visit, templates
 
-SHOWN = 200
-"""How many chats the sidebar lists; older ones are found by searching."""
+SHOWN = 60
+"""How many chats the sidebar lists; a page has them all."""
+COUNTED = 100
+"""How far archived chats are counted."""
 
 
 class Place(NamedTuple):
@@ -59,6 +61,8 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Side:
     groups: list[Group]
+    more: bool
+    """Whether there are older chats than these."""
     archived: int
     due: int
     model: str
@@ -66,11 +70,12 @@ class Side:
 
 def side(visit: Visit) -> Side:
     """All that the sidebar shows."""
-    chats = visit.book.threads.list(limit=SHOWN)
-    kept = [chat for chat in chats if chat.state != "archived" and chat.turns]
-    archived = sum(chat.state == "archived" for chat in chats)
+    threads = visit.book.threads
+    kept = [chat for state in ("active", "idle") for chat in threads.list(state=state, limit=SHOWN + 1) if chat.turns]
+    kept.sort(key=lambda chat: chat.touched_at, reverse=True)
+    archived = len(threads.list(state="archived", limit=COUNTED))
     due = questions.waiting(visit.book)
-    return Side(grouped(kept, visit), archived, due, visit.kb.settings.model)
+    return Side(grouped(kept[:SHOWN], visit), len(kept) > SHOWN, archived, due, visit.kb.settings.model)
 
 
 def grouped(chats: Sequence[Thread], visit: Visit) -> list[Group]:

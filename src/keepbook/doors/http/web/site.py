@@ -18,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.doors.auth import Caller
+from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.assets import asset
 from keepbook.doors.http.web.diff import word_diff
 from keepbook.doors.http.web.times import time, time_text
@@ -77,6 +78,11 @@ class Visit:
     def demo(self) -> bool:
         """Whether this is the demo: a made-up life, in a book that vanishes with the visit."""
         return bool(getattr(self.request.app.state, "demo", False))
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether this browser showed a token, and so can put it away again."""
+        return COOKIE in self.request.cookies
 
     @property
     def theme(self) -> str | None:
