@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.sources import tree
 
 import keepbook
 
@@ -71,7 +72,7 @@ def test_no_floor_imports_the_front_hall() -> None:
     found = [
         f"{_name(path)}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(_tree(path))
+        for node in ast.walk(tree(path.read_text(encoding="utf-8")))
         if (isinstance(node, ast.ImportFrom) and node.module == "keepbook")
         if any(alias.name in public for alias in node.names)
     ]
@@ -89,7 +90,7 @@ def _unexplained_imports(source: str) -> Iterator[int]:
     reasons = _lines_with_a_reason(source)
     inside = {
         node.lineno: node
-        for function in ast.walk(ast.parse(source))
+        for function in ast.walk(tree(source))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
@@ -136,7 +137,7 @@ def test_modules_and_functions_stay_small() -> None:
     too_long |= {
         f"{_name(path)}:{node.name}": lines
         for path in MODULES
-        for node in ast.walk(_tree(path))
+        for node in ast.walk(tree(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST_FUNCTION
     }
@@ -191,10 +192,6 @@ def _lines_matching(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
                 if pattern.search(line)
             ]
     return found
-
-
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def test_no_file_has_a_name_that_hides_what_it_is() -> None:

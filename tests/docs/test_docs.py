@@ -31,6 +31,7 @@ from tests.docs.pages import (
     section,
     text_of,
 )
+from tests.sources import tree
 
 from keepbook.book.book import Book, Detailed
 from keepbook.book.choices import TIERS
@@ -228,14 +229,14 @@ def _codes() -> dict[str, set[str]]:
     """Every code that something is raised with, and the errors that carry it."""
     found: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 for keyword in node.keywords:
                     if keyword.arg == "code" and isinstance(keyword.value, ast.Constant):
                         found.setdefault(str(keyword.value.value), set()).add(node.func.id)
     for state in STATES[1:]:  # the state of a memory is the code where it stands in the way
         found.setdefault(state, set()).add("Conflict")
-    for node in ast.parse((SOURCE / "errors.py").read_text(encoding="utf-8")).body:
+    for node in tree((SOURCE / "errors.py").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef):
             for line in node.body:
                 if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant):

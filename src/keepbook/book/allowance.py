@@ -11,14 +11,16 @@ from keepbook.storage.tables import memories, messages, threads, versions
 
 
 def room_for_memory(tx: Tx, text: str) -> None:
-    if (most := tx.allowance.memories) is not None:
-        _refuse_over("limit_memories", "memories", most, tx, memories, memories.c.purged_at.is_(None))
+    most = tx.allowance.memories
+    if most is not None and _count(tx, memories, memories.c.purged_at.is_(None)) >= most:
+        raise LimitReached(_FULL.format(most=most, what="memories"), code="limit_memories")
     room_for_text(tx, text)
 
 
 def room_for_chat(tx: Tx) -> None:
-    if (most := tx.allowance.chats) is not None:
-        _refuse_over("limit_chats", "chats", most, tx, threads, true())
+    most = tx.allowance.chats
+    if most is not None and _count(tx, threads, true()) >= most:
+        raise LimitReached(_FULL.format(most=most, what="chats"), code="limit_chats")
 
 
 def room_for_text(tx: Tx, text: str) -> None:
@@ -38,10 +40,9 @@ def room_for_text(tx: Tx, text: str) -> None:
         )
 
 
-def _refuse_over(code: str, what: str, most: int, tx: Tx, table: FromClause, counted: ColumnElement[bool]) -> None:
+_FULL = "this book may hold {most:,} {what} and has them; delete for good what you can do without"
+
+
+def _count(tx: Tx, table: FromClause, counted: ColumnElement[bool]) -> int:
     count = select(func.count()).select_from(table).where(table.c.owner == tx.owner, counted)
-    if (tx.conn.execute(count).scalar() or 0) >= most:
-        raise LimitReached(
-            f"this book may hold {most:,} {what} and has them; delete for good what you can do without",
-            code=code,
-        )
+    return tx.conn.execute(count).scalar() or 0

@@ -364,17 +364,21 @@ class Words:
 
 
 def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
-    """The owner's terms that begin like this one: typos seldom touch the first letter.
+    """The owner's terms that begin like this one: typos seldom touch the first letter."""
+    asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
+    return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
 
-    Each is found by a jump behind the one before it, so that it costs as much as there are words, not as often as
-    they were said.
-    """
-    first, after = term[0], chr(ord(term[0]) + 1)
-    mine = select(func.min(table.c.term).label("term")).where(table.c.owner == tx.owner, table.c.term < after)
-    known = mine.where(table.c.term >= first).cte("known", recursive=True)
+
+@lru_cache
+def _beginning(table: Table) -> Prepared:
+    """Each term is found by a jump behind the one before it, so that it costs as much as there are words, not as often
+    as they were said."""
+    mine = select(func.min(table.c.term).label("term"))
+    mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam("after"))
+    known = mine.where(table.c.term >= bindparam("first")).cte("known", recursive=True)
     following = mine.where(table.c.term > known.c.term).correlate(known).scalar_subquery()
     known = known.union_all(select(following).where(known.c.term.isnot(None)))
-    return list(tx.conn.execute(select(known.c.term).where(known.c.term.isnot(None))).scalars())
+    return Prepared(select(known.c.term).where(known.c.term.isnot(None)))
 
 
 _totals: OrderedDict[tuple[str, str], int] = OrderedDict()

@@ -123,8 +123,8 @@ def load(tx: Tx, space: str, kind: str, held: Loaded | None) -> Loaded | None:
     if held is not None and (held.added, held.removed) == (known.added, known.removed):
         return held
     newer = held is not None and held.removed == known.removed and held.added < known.added
-    after = held.added if held is not None and newer else -1
-    rows = _NEWER.tuples(tx.conn, {"owner": tx.owner, "space": space, "kind": kind, "after": after})
+    here = {"owner": tx.owner, "space": space, "kind": kind}
+    rows = _NEWER.tuples(tx.conn, {**here, "after": held.added}) if held and newer else _ALL.tuples(tx.conn, here)
     parts = [(item, part) for item, part, _ in rows]
     codes = codes_of([vector for _, _, vector in rows]) if rows else None
     if held is not None and newer:
@@ -138,16 +138,14 @@ _COUNTERS = Prepared(
         vector_spaces.c.owner == bindparam("owner"), vector_spaces.c.space == bindparam("space")
     )
 )
-_NEWER = Prepared(
-    select(vectors.c.item, vectors.c.part, vectors.c.vector)
-    .where(
-        vectors.c.owner == bindparam("owner"),
-        vectors.c.space == bindparam("space"),
-        vectors.c.kind == bindparam("kind"),
-        vectors.c.nth > bindparam("after"),
-    )
-    .order_by(vectors.c.nth)
+# In whatever order the engine likes best: for all of them that is the order of the key, by number it would jump.
+_held = select(vectors.c.item, vectors.c.part, vectors.c.vector).where(
+    vectors.c.owner == bindparam("owner"),
+    vectors.c.space == bindparam("space"),
+    vectors.c.kind == bindparam("kind"),
 )
+_ALL = Prepared(_held)
+_NEWER = Prepared(_held.where(vectors.c.nth > bindparam("after")))
 
 
 class Meaning:

@@ -53,13 +53,13 @@ def test_a_list_is_filtered_by_what_it_says_in_any_case_and_script(mine: TestCli
 
 def test_something_alike_in_a_preset_that_asks_is_a_conflict_with_it(mine: TestClient, alice: Any) -> None:
     alice.configure(preset="assistant")
-    known = remember(mine, "Prefers tea to coffee", category="preference")
-    again = mine.post("/api/memory/", json={"content": "Prefers tea to coffees", "category": "preference"})
+    known = remember(mine, "Prefers strong black tea to any coffee in the early morning", category="preference")
+    near = {"content": "Prefers strong black tea to any coffee in the early mornings", "category": "preference"}
+    again = mine.post("/api/memory/", json=near)
     assert again.status_code == 409
     assert again.headers["content-type"] == "application/problem+json"
     assert [memory["id"] for memory in again.json()["similar"]] == [known["id"]]
-    forced = {"content": "Prefers tea to coffees", "category": "preference", "force": True}
-    assert mine.post("/api/memory/", json=forced).status_code == 201
+    assert mine.post("/api/memory/", json={**near, "force": True}).status_code == 201
 
 
 def test_a_change_names_the_state_it_is_based_on(mine: TestClient) -> None:

@@ -91,9 +91,12 @@ def site(app: Any) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser a worker. Where there is none these tests fail, for nothing else shows what a person sees."""
+    """One browser a module. Where there is none these tests fail, for nothing else shows what a person sees.
+
+    Not one a session: Playwright keeps an event loop running in this thread, which other tests need for their own.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM if CHROMIUM.exists() else None, args=list(FLAGS))
         yield browser

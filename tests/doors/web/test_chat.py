@@ -311,7 +311,7 @@ def test_moving_on_closes_the_chat(person: Page, alice: Any, talk: Any, until: A
     expect(person.locator(".turn .tools")).to_be_visible()
     leaving = {
         "new": person.get_by_role("complementary").get_by_role("link", name="New chat", exact=True),
-        "switch": person.locator("#chats a:not([aria-current], .more)"),
+        "switch": person.locator("#chats a:not([aria-current], .dots)"),
         "other page": person.get_by_role("link", name="Memory"),
     }
     leaving[way].first.click()

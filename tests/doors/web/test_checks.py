@@ -95,7 +95,8 @@ def show(person: Page, page: Shown, lived: dict[str, str]) -> None:
             person.evaluate("document.activeElement.blur()")
         elif person.locator(what).first.is_visible():
             person.locator(what).first.click()
-    person.wait_for_load_state("networkidle")
+    if page.press:
+        person.wait_for_load_state("networkidle")
 
 
 @pytest.mark.parametrize("name", PAGES)
