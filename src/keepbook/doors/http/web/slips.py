@@ -63,7 +63,8 @@ def _slip(entry: Entry, entries: Sequence[Entry], memory: Detailed) -> Slip:
     texts = {version.version: version for version in memory.versions}
     before, after = (state["version"] if state else None for state in (entry.before, entry.after))
     old, new = texts.get(before or 0), texts.get(after or 0)
-    newer = [other for other in entries if other.event > entry.event and other.memory_id == entry.memory_id]
+    later = (other for other in entries if other.event > entry.event and other.memory_id == entry.memory_id)
+    newer = [other for other in later if other.link_id is None]  # a link stands beside a memory, not on what it says
     undone = taken_back(entry.event, newer)
     return Slip(
         event=entry.event,
