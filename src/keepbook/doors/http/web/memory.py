@@ -26,7 +26,7 @@ from keepbook.presets import Preset
 router = APIRouter(include_in_schema=False)
 
 PATH = "/profile/facts"
-ROWS = 60
+ROWS = 50
 ASKED = 3
 SOURCES = {"said": "You said it", "found": "Found in a chat", "inferred": "Inferred"}
 DONE = {"forget": "archived", "delete": "deleted", "confirm": "confirmed", "restore": "restored", "undo": "put back"}
