@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from keepbook.app import Keepbook
 from keepbook.bench.crowd import COLUMNS
-from keepbook.bench.recall_peers import PEERS, Filled, installed
+from keepbook.bench.recall_peers import NOTES, PEERS, Filled, installed
 from keepbook.book.book import Book
 from keepbook.book.index import Said, term_weights
 from keepbook.book.vectors import Meaning
@@ -192,7 +192,10 @@ def report(found: Iterable[Timed]) -> dict[str, Any]:
         if ms[way][size] > taken
     ]
     absent = [peer for peer in PEERS if peer not in ms]
-    return {"ms": ms, "cpu_ms": work, "growth": growth, "slower_than_a_peer": slower, "peers_not_installed": absent}
+    return {
+        "ms": ms, "cpu_ms": work, "growth": growth, "slower_than_a_peer": slower, "peers_not_installed": absent,
+        "notes": {peer: note for peer, note in NOTES.items() if peer in ms},
+    }  # fmt: skip
 
 
 def _by_way(found: Sequence[Timed], which: str) -> dict[str, dict[int, float]]:
@@ -220,6 +223,8 @@ def main(json: bool) -> bool:
         print("milliseconds a question takes; in brackets the processor's part of it")
         print("growth for 100 × the data: " + ", ".join(f"{way} {ratio} ×" for way, ratio in told["growth"].items()))
         print("slower than a peer: " + ("; ".join(told["slower_than_a_peer"]) or "never"))
+        for peer, note in told["notes"].items():
+            print(f"{peer}: {note}")
         if told["peers_not_installed"]:
             print("not installed, so not measured: " + ", ".join(told["peers_not_installed"]))
     return not told["slower_than_a_peer"] and all(ratio <= 10 for ratio in told["growth"].values())
