@@ -6,6 +6,7 @@ the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a databas
 after its test. Nothing is ever skipped: where PostgreSQL cannot start, its tests fail and say why.
 """
 
+import asyncio
 import fcntl
 import os
 import shutil
@@ -254,3 +255,13 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_fact
     monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
     # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "none")
+
+
+@pytest.fixture(autouse=True)
+def _no_event_loop_left_open() -> Iterator[None]:
+    """Libraries that run async code for sync callers leave their loop open; its end would be some other test's."""
+    yield
+    left = getattr(getattr(asyncio.get_event_loop_policy(), "_local", None), "_loop", None)
+    if left is not None and not left.is_running() and not left.is_closed():
+        left.close()
+        asyncio.set_event_loop(None)

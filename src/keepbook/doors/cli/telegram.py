@@ -5,7 +5,6 @@ SIGTERM and Ctrl-C let it answer what has come in; a second one stops that too.
 
 import asyncio
 import signal
-from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -68,6 +67,11 @@ async def _until_told(desk: Desk, bot: "Bot") -> int:
 
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, tell)
-    with suppress(asyncio.CancelledError):
+    try:
         await bot.serve(stop)
+    except asyncio.CancelledError:
+        pass
+    except Exception:
+        if told < 2:  # ended at once, it may break off anywhere; that is no news then
+            raise
     return told
