@@ -15,7 +15,7 @@ def nothing() -> Response:
 
 
 def main() -> None:
-    with socket.socket() as listening:
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # as the server itself does
         listening.bind(("127.0.0.1", 0))
         print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
         uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run([listening])

@@ -50,7 +50,9 @@ def refuse_open_door(kb: Keepbook, host: str) -> None:
 
 def bind(host: str, port: int) -> socket.socket:
     """The listening socket, so that a port in use is one clear line, and port 0 can be told."""
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named as TCP, or asyncio does not switch off the waiting for more to send: 40 ms for many an answer.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
