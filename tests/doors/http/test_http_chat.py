@@ -50,6 +50,8 @@ def test_an_outside_agent_records_turns_and_closes(mine: TestClient) -> None:
     path = f"/api/chat/threads/{thread}"
     recorded = mine.post(f"{path}/messages", json={"text": "I work as a nurse in Bergen.", "reply": False})
     assert (recorded.status_code, recorded.json()["turn"]) == (201, 1)
+    again = mine.post(f"{path}/messages?reply=false", json={"text": "Noted.", "role": "assistant"})
+    assert (again.status_code, again.json()["turn"]) == (201, 2)
     closed = mine.post(f"{path}/close").json()
     assert (closed["status"], closed["made_by"]) == ("closed", "offline")
     assert mine.get("/api/memory/").json()["total"] == 1

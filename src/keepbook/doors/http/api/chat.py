@@ -187,9 +187,15 @@ def messages(desk: Reading, id: Id) -> Response:
         **documented(502),
     },
 )
-async def say(desk: Writing, id: Id, new: NewMessage, accept: Annotated[str | None, Header()] = None) -> Response:
-    """Say something. With `reply=false` it is only recorded."""
-    if not new.reply:
+async def say(
+    desk: Writing,
+    id: Id,
+    new: NewMessage,
+    reply: Annotated[bool | None, Query(description="The same as in the body.")] = None,
+    accept: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Say something. With `reply=false`, in the body or in the address, it is only recorded."""
+    if not (new.reply if reply is None else reply):
         return await run_in_threadpool(desk.write, lambda book: _record(book, id, new), 201)
     chat = await run_in_threadpool(lambda: desk.book.threads.get(id))
     talk = desk.kb.talk(chat)
