@@ -6,7 +6,7 @@ is up. Nothing relies on it for correctness: work done twice must be harmless, a
 
 from datetime import timedelta
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import insert, update
 
 from keepbook.book.when import stamp
 from keepbook.errors import Invalid
@@ -27,8 +27,3 @@ def take(database: Database, name: str, holder: str, seconds: float) -> bool:
         return True
     except Invalid:  # the row is there, and it is somebody else's
         return False
-
-
-def give_back(database: Database, name: str, holder: str) -> None:
-    with database.unscoped(writes=True) as conn:
-        conn.execute(delete(leases).where(leases.c.name == name, leases.c.holder == holder))
