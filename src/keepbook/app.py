@@ -16,6 +16,7 @@ from keepbook.book.book import Book
 from keepbook.book.facets import Chat
 from keepbook.book.in_force import Presets
 from keepbook.book.ledger import Origin
+from keepbook.book.market import Market
 from keepbook.book.owners import everyone
 from keepbook.book.tokens import Tokens
 from keepbook.errors import Invalid
@@ -78,6 +79,7 @@ class Keepbook:
             closer=self._close,
             close_after_hours=self.settings.close_after_hours,
             meaning=self.meaning,
+            card_folders=(self.settings.cards,),
         )
 
     @cached_property
@@ -153,6 +155,11 @@ class Keepbook:
     def tokens(self) -> Tokens:
         """The keys to the doors: `kb.tokens.create("alice")`."""
         return Tokens(self._database)
+
+    @cached_property
+    def market(self) -> Market:
+        """Prices that everybody shares: `kb.market.load(lines)`."""
+        return Market(self._database)
 
     def sweep_in_turn(self, holder: str, seconds: float) -> Swept | None:
         """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from keepbook.book import agents, calibration, decisions, runs
 from keepbook.book.agents import Agent, Turn
 from keepbook.book.calibration import Calibration
-from keepbook.book.cards import CardTypes
+from keepbook.book.cards import CardTypes, card_types
 from keepbook.book.decisions import Decision, Past
 from keepbook.book.runs import Line, Run
 from keepbook.book.when import stamp
@@ -27,7 +27,7 @@ class Agents:
     @property
     def cards(self) -> CardTypes:
         """The card types in force, and the files that are none."""
-        return self._book.cards
+        return card_types(self._book.card_folders)
 
     def create(self, name: str, **given: Any) -> Agent:
         """Only the name is needed; see `agents.FIELDS` for the rest."""
@@ -99,21 +99,28 @@ class Runs:
     def queue(self, agent_id: str, kind: str, *, prompt: str, **told: Any) -> Run:
         """Begin a run; see `runs.queue`."""
         with self._book.writing() as (tx, _):
-            return runs.queue(tx, stamp(tx.clock()), self._book.cards, agent_id, kind, prompt=prompt, **told)
+            return runs.queue(tx, stamp(tx.clock()), self._book.agents.cards, agent_id, kind, prompt=prompt, **told)
 
-    def start(self, run_id: str, *, adapter: str, model: str | None, lease_seconds: float) -> Run:
+    def start(
+        self, run_id: str, *, adapter: str, model: str | None, lease_seconds: float, turn: Turn | None = None
+    ) -> Run:
         with self._book.writing() as (tx, _):
             now = stamp(tx.clock())
-            return runs.start(tx, now, run_id, adapter=adapter, model=model, lease_seconds=lease_seconds)
+            return runs.start(tx, now, run_id, adapter=adapter, model=model, lease_seconds=lease_seconds, turn=turn)
+
+    def renew(self, run_id: str, *, lease_seconds: float) -> None:
+        """Still at it: the sweep waits a while longer before it gives this run up."""
+        with self._book.writing() as (tx, _):
+            runs.renew(tx, stamp(tx.clock()), run_id, lease_seconds=lease_seconds)
 
     def say(self, run_id: str, role: str, text: str, *, parts: Any = None) -> Line:
         with self._book.writing() as (tx, _):
             return runs.say(tx, stamp(tx.clock()), run_id, role, text, parts=parts)
 
-    def succeed(self, run_id: str, *, slots: Mapping[str, Any] | None, **told: Any) -> Run:
+    def succeed(self, run_id: str, *, slots: Mapping[str, Any] | None = None, **told: Any) -> Run:
         """The result for good: card, decision and session together; see `runs.succeed`."""
         with self._book.writing() as (tx, _):
-            return runs.succeed(tx, stamp(tx.clock()), self._book.cards, run_id, slots=slots, **told)
+            return runs.succeed(tx, stamp(tx.clock()), self._book.agents.cards, run_id, slots=slots, **told)
 
     def fail(self, run_id: str, error: str, **told: Any) -> Run:
         with self._book.writing() as (tx, _):
@@ -141,15 +148,15 @@ class Runs:
         with self._book.reading() as (tx, _, _):
             return runs.transcript(tx, run_id)
 
-    def carried(self, agent_id: str) -> Sequence[tuple[int, Run, Sequence[Line]]]:
-        """The agent's stored session since its last fresh start: step, run and transcript."""
+    def carried(self, turn: Turn) -> Sequence[tuple[int, Run, Sequence[Line]]]:
+        """The stored session since its last fresh start, past what was compressed: step, run and transcript."""
         with self._book.reading() as (tx, _, _):
-            return runs.carried(tx, agent_id)
+            return runs.carried(tx, turn)
 
     def may_re_examine(self, run_id: str) -> bool:
         """Whether the card type allows another look, and still does."""
         with self._book.reading() as (tx, _, _):
-            return runs.why_not_re_examined(tx, self._book.cards, runs.get(tx, run_id)) is None
+            return runs.why_not_re_examined(tx, self._book.agents.cards, runs.get(tx, run_id)) is None
 
 
 class Decisions:

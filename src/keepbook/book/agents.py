@@ -269,7 +269,9 @@ def move(tx: Tx, held: Turn, now: str, session: str) -> tuple[int, int] | None:
     A turn that somebody else took over is a conflict: what they read would be lost.
     """
     if not is_mine(tx, held):
-        raise Conflict("another run took over this agent's session; this one came too late to move it", code="lost_turn")
+        raise Conflict(
+            "another run took over this agent's session; this one came too late to move it", code="lost_turn"
+        )
     row = _row(tx, held.agent_id, deleted=True)
     free: dict[str, Any] = {"turn_until": None, "turn_by": None}
     if row.epoch != held.epoch:
@@ -389,11 +391,12 @@ def _carried(tx: Tx, row: Any) -> Carried:
 
 
 def _to_agent(tx: Tx, row: Any) -> Agent:
-    switches = {name: bool(getattr(row, name)) for name in ("use_block", "memory_enabled", "review_decisions")}
     plain = ("id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "thread_id")
     return Agent(
         **{name: getattr(row, name) for name in plain},
-        **switches,
+        use_block=bool(row.use_block),
+        memory_enabled=bool(row.memory_enabled),
+        review_decisions=bool(row.review_decisions),
         team=tuple(Specialist(**one) for one in json.loads(row.team)),
         created_at=parse_stamp(row.created_at),
         updated_at=parse_stamp(row.updated_at),

@@ -441,9 +441,10 @@ answers = _table(
     PrimaryKeyConstraint("owner", "key"),
 )
 
-# An agent of one owner. `session` is its one shared session, moved by each run that succeeds under Active Memory: `step`
-# counts those, `epoch` counts fresh starts, so that a run that began before a reset moves nothing after it. `turn_until`
-# is the lease of whoever has the session in hand. `compressed` stands for the steps through `compressed_through`.
+# An agent of one owner. `session` is its one shared session, moved by each run that succeeds under Active Memory:
+# `step` counts those, `epoch` counts fresh starts, so that a run that began before a reset moves nothing after it.
+# `turn_until` is the lease of whoever has the session in hand. `compressed` stands for the steps through
+# `compressed_through`.
 agents = _table(
     "agents",
     _owner(),
