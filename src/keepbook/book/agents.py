@@ -370,23 +370,24 @@ def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
 
 def _carried(tx: Tx, row: Any) -> Carried:
     query = (
-        select(runs.c.kind == "chat", func.count())
+        select(runs.c.kind, func.count())
         .where(runs.c.owner == tx.owner, runs.c.agent_id == row.id, runs.c.step.isnot(None))
         .where(runs.c.epoch == row.epoch, runs.c.kind.in_(("scheduled", "manual", "chat")))
-        .group_by(runs.c.kind == "chat")
+        .group_by(runs.c.kind)
     )
-    counts = {bool(is_chat): count for is_chat, count in tx.conn.execute(query)}
+    counts: dict[str, int] = {found.kind: found[1] for found in tx.conn.execute(query)}
+    ran = counts.get("scheduled", 0) + counts.get("manual", 0)
     moved = None if row.session_at is None else parse_stamp(row.session_at)
     return Carried(
         enabled=bool(row.memory_enabled),
         status="fresh" if row.session is None else "carrying",
         session=row.session,
-        runs=counts.get(False, 0),
-        chats=counts.get(True, 0),
+        runs=ran,
+        chats=counts.get("chat", 0),
         since=None if row.fresh_at is None else parse_stamp(row.fresh_at),
         updated_at=moved,
         age=None if moved is None else span_in_words(tx.clock() - moved),
-        suggest_reset=bool(row.memory_enabled) and counts.get(False, 0) > MANY_RUNS,
+        suggest_reset=bool(row.memory_enabled) and ran > MANY_RUNS,
     )
 
 

@@ -86,8 +86,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.stopping.clear()
         if (serving := getattr(app.state, "mcp", None)) is not None:
             await stack.enter_async_context(serving())
-        sweeping = asyncio.create_task(_sweep_for_ever(app.state.kb, app.state.stopping))
-        stack.push_async_callback(_ended, sweeping)
+        for work in (app.state.kb.sweep_in_turn, app.state.kb.run_agents_in_turn):
+            working = asyncio.create_task(_for_ever(work, app.state.kb.settings.jobs_every, app.state.stopping))
+            stack.push_async_callback(_ended, working)
         stack.callback(app.state.stopping.set)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
@@ -122,12 +123,11 @@ async def _ended(task: "asyncio.Task[None]") -> None:
         await task
 
 
-async def _sweep_for_ever(kb: Keepbook, stopping: asyncio.Event) -> None:
-    every = kb.settings.jobs_every
+async def _for_ever(work: Callable[[str, float], object], every: float, stopping: asyncio.Event) -> None:
     holder = f"{os.getpid()}-{secrets.token_hex(4)}"
     while every and not stopping.is_set():
         try:
-            await asyncio.to_thread(kb.sweep_in_turn, holder, 2 * every + 60)
+            await asyncio.to_thread(work, holder, 2 * every + 60)
         except KeepbookError as error:
             log.warning("sweep: %s", error.code)
         with contextlib.suppress(TimeoutError):

@@ -14,6 +14,7 @@ from typing import Any
 
 from keepbook.book.agents import Agent, Specialist
 from keepbook.book.cards import CardType, instructions
+from keepbook.book.cards.reading import age
 from keepbook.book.runs import Card
 from keepbook.book.when import stamp, zone_named
 from keepbook.models.model import Said
@@ -105,11 +106,11 @@ def matter(card: Card, agent: Agent) -> str:
     return next((str(card.slots[name]) for name in SUBJECTS if card.slots.get(name)), agent.default_prompt)
 
 
-def re_examination(card: Card, at: datetime, age: str, form: CardType) -> str:
+def re_examination(card: Card, at: datetime, now: datetime, form: CardType) -> str:
     """The whole prompt of a re-examination, from the earlier card. `form` has that card's own actions."""
     return _RE_EXAMINE.format(
         at=f"{stamp(at)[:16].replace('T', ' ')} UTC",
-        age=age,
+        age=age(stamp(at), stamp(now)),
         type=card.type,
         slots=written(card.slots),
         form=instructions(form),

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from keepbook.book import choices, injections
-from keepbook.book.agents import Agent, Specialist, Turn, span_in_words
+from keepbook.book.agents import Agent, Specialist, Turn
 from keepbook.book.book import Book
 from keepbook.book.cards import CardType, read_card
 from keepbook.book.ledger import present
@@ -88,10 +88,9 @@ class Runner:
         parent = self.book.runs.get(run_id)
         text = ""
         if parent.card is not None:  # without one there is nothing to look at, and the queue says so
-            at = parent.finished_at or parent.created_at
-            age = f"{span_in_words(self.book.now - at)} ago"
             form = self.book.agents.cards.re_examination_of(self.book.agents.cards.get(parent.card.type))
-            text = prompts.re_examination(parent.card, at, age, form)
+            at = parent.finished_at or parent.created_at
+            text = prompts.re_examination(parent.card, at, self.book.now, form)
         return self.book.runs.queue(parent.agent_id, "re-examination", prompt=text, parent_run=parent.id)
 
     async def perform(self, run_id: str) -> Run:
