@@ -370,12 +370,12 @@ def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
 
 def _carried(tx: Tx, row: Any) -> Carried:
     query = (
-        select(runs.c.kind, func.count())
+        select(runs.c.nature, func.count())
         .where(runs.c.owner == tx.owner, runs.c.agent_id == row.id, runs.c.step.isnot(None))
-        .where(runs.c.epoch == row.epoch, runs.c.kind.in_(("scheduled", "manual", "chat")))
-        .group_by(runs.c.kind)
+        .where(runs.c.epoch == row.epoch, runs.c.nature.in_(("scheduled", "manual", "chat")))
+        .group_by(runs.c.nature)
     )
-    counts: dict[str, int] = {found.kind: found[1] for found in tx.conn.execute(query)}
+    counts: dict[str, int] = {found.nature: found[1] for found in tx.conn.execute(query)}
     ran = counts.get("scheduled", 0) + counts.get("manual", 0)
     moved = None if row.session_at is None else parse_stamp(row.session_at)
     return Carried(

@@ -244,7 +244,7 @@ def past(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence
     query = (
         select(runs.c.id, runs.c.card_type, runs.c.card, runs.c.finished_at)
         .where(runs.c.owner == tx.owner, runs.c.agent_id == agent_id, runs.c.card.isnot(None))
-        .where(runs.c.kind != RE_EXAMINATION, runs.c.lead_run.is_(None))
+        .where(runs.c.nature != RE_EXAMINATION, runs.c.lead_run.is_(None))
         .order_by(runs.c.finished_at.desc(), runs.c.id)
         .limit(clean_count(limit, "limit", 100))
     )

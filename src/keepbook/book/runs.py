@@ -115,7 +115,7 @@ def queue(
     elif card_type is not None:
         cards.get(card_type)
     row = {
-        "owner": tx.owner, "id": new_id(), "agent_id": agent_id, "kind": kind, "status": "queued",
+        "owner": tx.owner, "id": new_id(), "agent_id": agent_id, "nature": kind, "status": "queued",
         "prompt": clean_text(prompt, "prompt", TEXT_LIMIT), "card_type": card_type, "parent_run": parent_run,
         "lead_run": lead_run, "specialist": specialist, "thread_id": thread_id, "tokens_in": 0, "tokens_out": 0,
         "created_at": now,
@@ -282,7 +282,7 @@ def listed(
 ) -> Sequence[Run]:
     """Newest first, without the runs of specialists; `before` is the id of the last one seen."""
     query = select(runs).where(runs.c.owner == tx.owner, runs.c.lead_run.is_(None))
-    for column, value in ((runs.c.agent_id, agent_id), (runs.c.kind, kind), (runs.c.status, status)):
+    for column, value in ((runs.c.agent_id, agent_id), (runs.c.nature, kind), (runs.c.status, status)):
         if value is not None:
             query = query.where(column == value)
     order = tuple_(runs.c.created_at, runs.c.id)
@@ -342,10 +342,11 @@ def _find(tx: Tx, run_id: str) -> Any:
 
 
 def _to_run(row: Any) -> Run:
-    known = {name: getattr(row, name) for name in Run.__dataclass_fields__}
+    known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name != "kind"}
     for name in ("created_at", "started_at", "finished_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
-    return Run(**known | {"card": None if row.card is None else Card(row.card_type, json.loads(row.card))})
+    card = None if row.card is None else Card(row.card_type, json.loads(row.card))
+    return Run(**known | {"kind": row.nature, "card": card})  # `kind` is what a line of an export is
 
 
 def _to_line(row: Any) -> Line:

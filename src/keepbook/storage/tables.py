@@ -483,7 +483,7 @@ runs = _table(
     _owner(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("agent_id", Word, nullable=False),
-    Column("kind", Word, _one_of("kind", "scheduled", "manual", "chat", "re-examination"), nullable=False),
+    Column("nature", Word, _one_of("nature", "scheduled", "manual", "chat", "re-examination"), nullable=False),
     Column("status", Word, _one_of("status", "queued", "running", "succeeded", "failed"), nullable=False),
     Column("prompt", Word, nullable=False),
     Column("adapter", Word),
@@ -509,7 +509,7 @@ runs = _table(
     ForeignKeyConstraint(["owner", "parent_run"], ["runs.owner", "runs.id"]),
     ForeignKeyConstraint(["owner", "lead_run"], ["runs.owner", "runs.id"]),
     CheckConstraint(
-        "(parent_run IS NOT NULL) = (kind = 're-examination' AND lead_run IS NULL)", name="looks_again_at_one_run"
+        "(parent_run IS NOT NULL) = (nature = 're-examination' AND lead_run IS NULL)", name="looks_again_at_one_run"
     ),
     CheckConstraint("(specialist IS NOT NULL) = (lead_run IS NOT NULL)", name="a_specialist_has_a_lead"),
     CheckConstraint("(finished_at IS NOT NULL) = (status IN ('succeeded', 'failed'))", name="ended_when_done"),

@@ -314,7 +314,7 @@ BEGIN
   IF NEW.status NOT IN ('queued', 'running') OR NEW.step IS NOT NULL OR NEW.epoch IS NOT NULL
     OR (NEW.parent_run IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.parent_run AND agent_id = NEW.agent_id
-        AND card IS NOT NULL AND kind <> 're-examination'))
+        AND card IS NOT NULL AND nature <> 're-examination'))
     OR (NEW.lead_run IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.lead_run AND agent_id = NEW.agent_id AND lead_run IS NULL))
   THEN PERFORM keepbook_refuse('a run begins without a result, and a second look at a run that has one'); END IF;
@@ -326,10 +326,10 @@ CREATE FUNCTION keepbook_runs_end_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
     OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
-    AND (NEW.owner, NEW.id, NEW.agent_id, NEW.kind, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
+    AND (NEW.owner, NEW.id, NEW.agent_id, NEW.nature, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
          NEW.specialist, NEW.thread_id, NEW.created_at)
       IS NOT DISTINCT FROM
-        (OLD.owner, OLD.id, OLD.agent_id, OLD.kind, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
+        (OLD.owner, OLD.id, OLD.agent_id, OLD.nature, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
          OLD.specialist, OLD.thread_id, OLD.created_at)
   ) THEN PERFORM keepbook_refuse('the result of a run is never changed'); END IF;
   RETURN NEW;
@@ -350,7 +350,7 @@ CREATE FUNCTION keepbook_decisions_begin() RETURNS trigger LANGUAGE plpgsql AS $
 BEGIN
   IF NEW.state <> 'open' OR NOT EXISTS (
     SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND agent_id = NEW.agent_id
-      AND card IS NOT NULL AND card_type = NEW.card_type AND kind <> 're-examination')
+      AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
   THEN PERFORM keepbook_refuse('a decision begins open, with the card of a run'); END IF;
   RETURN NEW;
 END $$;

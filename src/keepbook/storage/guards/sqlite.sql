@@ -291,7 +291,7 @@ WHEN EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.id)
   OR NOT EXISTS (SELECT 1 FROM agents WHERE owner = NEW.owner AND id = NEW.agent_id)
   OR (NEW.parent_run IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.parent_run AND agent_id = NEW.agent_id
-      AND card IS NOT NULL AND kind <> 're-examination'))
+      AND card IS NOT NULL AND nature <> 're-examination'))
   OR (NEW.lead_run IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.lead_run AND agent_id = NEW.agent_id AND lead_run IS NULL))
 BEGIN SELECT RAISE(ABORT, 'guard: a run begins without a result, and a second look at a run that has one'); END;
@@ -299,7 +299,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: a run begins without a result, and a second lo
 CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs
 WHEN NOT (
   OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
-  AND NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.agent_id = OLD.agent_id AND NEW.kind = OLD.kind
+  AND NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.agent_id = OLD.agent_id AND NEW.nature = OLD.nature
   AND NEW.prompt = OLD.prompt AND NEW.card_type IS OLD.card_type AND NEW.parent_run IS OLD.parent_run
   AND NEW.lead_run IS OLD.lead_run AND NEW.specialist IS OLD.specialist AND NEW.thread_id IS OLD.thread_id
   AND NEW.created_at = OLD.created_at
@@ -336,7 +336,7 @@ CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions
 WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.run_id)
   OR NEW.state <> 'open'
   OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND agent_id = NEW.agent_id
-                   AND card IS NOT NULL AND card_type = NEW.card_type AND kind <> 're-examination')
+                   AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
 BEGIN SELECT RAISE(ABORT, 'guard: a decision begins open, with the card of a run'); END;
 
 -- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
