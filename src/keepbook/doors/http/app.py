@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from keepbook.app import Keepbook
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import chat, feed, me, memory, ops, tools
+from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools
 from keepbook.doors.http.gate import LOOPBACK, Gate
 from keepbook.doors.http.web import pages
 from keepbook.doors.mcp import asgi as mcp
@@ -55,9 +55,10 @@ def create_app(
     )
     app.state.kb = kb
     app.state.metrics = ops.Metrics()
+    app.state.runs = set[asyncio.Task[Any]]()
     app.state.stopping = asyncio.Event()
     problems.install(app)
-    for part in (memory, chat, tools, me, feed, ops):
+    for part in (memory, chat, agents, tools, me, feed, ops):
         app.include_router(part.router)
     pages.install(app)
     settings = kb.settings
@@ -90,6 +91,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             working = asyncio.create_task(_for_ever(work, app.state.kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(_ended, working)
         stack.callback(app.state.stopping.set)
+        stack.push_async_callback(_all_ended, app.state.runs)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
 
@@ -117,7 +119,13 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
             signal.signal(each, before)
 
 
-async def _ended(task: "asyncio.Task[None]") -> None:
+async def _all_ended(tasks: "set[asyncio.Task[Any]]") -> None:
+    """Runs that are under way fail with the server, and say so."""
+    for task in list(tasks):
+        await _ended(task)
+
+
+async def _ended(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task

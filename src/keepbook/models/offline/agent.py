@@ -112,8 +112,9 @@ class _Play:
         return {"conviction_score": score, "notes": notes, "suggested_action": advice(score, choices)}
 
     def _look(self, symbols: Sequence[str] | None = None) -> tuple[Bars | None, str | None]:
-        """The bars of the first symbol named that has any, and the first one named."""
-        named = list(symbols or _named([*self._texts, self._about]))
+        """The bars of the first symbol named that has any, and the first one named. The latest prompt that names any
+        decides; then what the agent is."""
+        named = list(symbols or next(filter(None, map(_named, [*self._texts, self._about])), ()))
         for symbol in named[:TRIED]:
             if (bars := self._bars(symbol)) is not None:
                 return bars, symbol
@@ -252,9 +253,9 @@ def _price(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _named(texts: Sequence[str]) -> list[str]:
+def _named(text: str) -> list[str]:
     """Symbols in the order they are named, pairs before single words."""
-    found = [word for text in texts for word in _SYMBOL.findall(text) if word not in _NO_SYMBOLS]
+    found = [word for word in _SYMBOL.findall(text) if word not in _NO_SYMBOLS]
     found.sort(key=lambda word: "/" not in word)
     return list(dict.fromkeys(found))
 
