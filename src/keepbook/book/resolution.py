@@ -2,9 +2,9 @@
 
 It begins with the first bar that starts after the decision. The entry fills when it is touched; a price that jumped
 over it between two bars fills at the open. From then on the first bar that touches stop or target closes it, at the
-open where that lies beyond already. A bar does not tell in which order its prices came, so what it leaves open is
-counted against the decision, and said: stop and target in one bar is the stop, and a target that may have come before
-the entry is none.
+open where that lies beyond already. A bar does not tell in which order its prices came, so of all the ways it may have
+gone the worst is taken, and said: stop and target in one bar is the stop, and a target that may have come before the
+entry is none.
 """
 
 from collections.abc import Iterable
@@ -87,7 +87,8 @@ def _out(plan: Plan, course: Course, bar: Bar, *, whole_bar: bool) -> Course:
     if stopped:
         unsure = not whole_bar and plan.side * (bar.open - plan.entry) < 0
         return _closed(course, bar, "stop", plan.stop, BOTH if reached else BEFORE_ENTRY if unsure else None)
-    if reached and (whole_bar or plan.side * (bar.open - plan.entry) <= 0):
+    came_after = plan.side * (bar.open - plan.entry) <= 0 or plan.side * (bar.close - plan.target) >= 0
+    if reached and (whole_bar or came_after):
         return _closed(course, bar, "target", plan.target, None)
     return course
 

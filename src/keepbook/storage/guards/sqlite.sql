@@ -348,8 +348,8 @@ WHEN NOT (
   AND NEW.conviction IS OLD.conviction AND NEW.expires IS OLD.expires AND NEW.regime IS OLD.regime
   AND (
     OLD.state = 'open'
-    OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by = 'bars'
-        AND NEW.through > coalesce(OLD.through, ''))
+    OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS 'bars'
+        AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
   )
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed once'); END;
