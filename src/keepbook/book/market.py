@@ -258,7 +258,12 @@ def _known(conn: Connection, given: Sequence[Bar]) -> dict[tuple[str, ...], Bar]
     for bar in given:
         series.setdefault((bar.symbol, bar.timeframe), []).append(bar.time)
     spans = [
-        and_(bars.c.symbol == symbol, bars.c.timeframe == timeframe, bars.c.time.between(min(times), max(times)))
+        and_(
+            bars.c.symbol == symbol,
+            bars.c.timeframe == timeframe,
+            bars.c.time >= min(times),
+            bars.c.time <= max(times),
+        )
         for (symbol, timeframe), times in series.items()
     ]
     if not spans:
