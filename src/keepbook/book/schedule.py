@@ -5,7 +5,7 @@ moved forward to the next that does; one that exists twice is run once, unless t
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from croniter import CroniterError, croniter
 
@@ -42,9 +42,8 @@ def following(schedule: str, after: datetime, zone: str) -> datetime:
 
 
 def _again(moment: datetime) -> bool:
-    """Whether the clock showed this an hour ago already."""
-    earlier = (moment.astimezone(UTC) - timedelta(hours=1)).astimezone(moment.tzinfo)
-    return earlier.replace(tzinfo=None, fold=0) == moment.replace(tzinfo=None, fold=0)
+    """Whether the clock has shown this once already that night."""
+    return moment.astimezone(UTC).astimezone(moment.tzinfo).fold == 1
 
 
 def _invalid(schedule: str, why: str) -> Invalid:

@@ -76,7 +76,7 @@ class ClaudeCli:
         server = {
             "command": sys.executable,
             "args": [*own, "--blind"] if order.blind else own,
-            "env": {"KEEPBOOK_DB": self._place.db},
+            "env": {"KEEPBOOK_DB": _from_anywhere(self._place.db)},
         }
         with tempfile.TemporaryDirectory(prefix="keepbook-") as name:
             folder = Path(name)
@@ -108,6 +108,12 @@ class ClaudeCli:
             why = said[-1][:TOLD_CHARS] if said else "it says nothing"
             raise _failed(f"{command} ended with {process.returncode}: {why}", "unavailable")
         return out.decode(errors="replace")
+
+
+def _from_anywhere(db: str) -> str:
+    """The command works in another folder: a file's path is told in full."""
+    path = db.removeprefix("sqlite:///")
+    return db if path == ":memory:" or "://" in path or path.startswith("postgres") else os.path.abspath(path)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
