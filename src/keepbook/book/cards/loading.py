@@ -270,7 +270,7 @@ def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple
         (card.follow is None or card.is_decision, ("re_examinable",), "what is followed ends: until_resolved"),
         (
             card.follow is None or set(TRADE_SLOTS) <= slots.keys(),
-            ("slots",),
+            ("follow",),
             f"a trade has the slots {', '.join(TRADE_SLOTS)}",
         ),
         (card.plain is None or card.plain in slots, ("plain",), "expected the name of a slot"),
