@@ -149,7 +149,7 @@ def test_with_memory_off_there_is_no_session_to_work_with(alice: Any) -> None:
     agent = alice.agents.create("Brief")
     with pytest.raises(Conflict) as refused:
         alice.agents.claim(agent.id, lease_seconds=60)
-    assert refused.value.code == "memory_off"
+    assert refused.value.code == "no_session"
     run = note(alice, agent)
     assert (run.session_before, run.session_after) == (None, None)
     assert alice.agents.get(agent.id).memory.runs == 0

@@ -241,7 +241,7 @@ def claim(tx: Tx, id: str, now: str, *, lease_seconds: float) -> Turn | None:
     """Take the turn to work with the session; None while somebody else has it. Memory must be on."""
     row = _row(tx, id)
     if not row.memory_enabled:
-        raise Conflict(f"{row.name} carries no session: its Active Memory is off", code="memory_off")
+        raise Conflict(f"{row.name} carries no session: its Active Memory is off", code="no_session")
     if row.turn_until is not None and row.turn_until > now:
         return None
     token = secrets.token_hex(8)

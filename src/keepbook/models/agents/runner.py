@@ -289,7 +289,7 @@ class Runner:
                     lambda: self.book.agents.claim(agent.id, lease_seconds=LEASE_SECONDS)
                 )
             except Conflict as error:
-                if error.code != "memory_off":  # switched off meanwhile: there is nothing to share
+                if error.code != "no_session":  # switched off meanwhile: there is nothing to share
                     raise
                 return
             if work.held is not None:
