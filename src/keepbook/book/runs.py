@@ -27,6 +27,8 @@ from keepbook.storage.tables import runs, transcripts
 KINDS = ("scheduled", "manual", "chat", RE_EXAMINATION)
 TEXT_LIMIT = 1_000_000
 ERROR_LIMIT = 2000
+QUEUED_SECONDS = 600.0
+"""A run that nobody took up by then was left behind by a program that ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ def queue(
         "created_at": now,
     }  # fmt: skip
     tx.conn.execute(insert(runs), row)
+    due.remind(tx, due.RUN_LOST, str(row["id"]), _later(now, QUEUED_SECONDS))
     return get(tx, str(row["id"]))
 
 
