@@ -4,6 +4,7 @@ kb = Keepbook("keepbook.db")        # a file, ":memory:", or "postgresql://…"
 alice = kb.book("alice")            # everything below is alice's alone
 """
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -20,13 +21,14 @@ from keepbook.book.market import Market
 from keepbook.book.owners import everyone
 from keepbook.book.tokens import Tokens
 from keepbook.errors import Invalid
-from keepbook.jobs import Swept, run_agents, sweep
+from keepbook.jobs import Queued, Swept, perform_runs, queue_runs, sweep
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.database import Clock, Database
 from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
+    from keepbook.book.runs import Run
     from keepbook.book.vectors import Meaning
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
@@ -199,22 +201,24 @@ class Keepbook:
         """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
         return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
-    def run_agents_in_turn(self, holder: str, seconds: float) -> Swept | None:
-        """The scheduled runs that are due, unless another worker has them in hand."""
-        return self._run_agents() if leases.take(self._database, "agents", holder, seconds) else None
+    def queue_runs_in_turn(self, holder: str, seconds: float) -> Sequence[Queued]:
+        """Begin the scheduled runs that are due, unless another worker has that in hand; the caller performs them."""
+        taken = leases.take(self._database, "agents", holder, seconds)
+        return queue_runs(self._database, partial(self.book, door="jobs"), Swept()) if taken else ()
 
     def sweep(self) -> Swept:
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
-        swept, ran = self._sweep(), self._run_agents()
-        return Swept(swept.done | ran.done, swept.failed + ran.failed)
+        swept = self._sweep()
+        if queued := queue_runs(self._database, partial(self.book, door="jobs"), swept):
+            asyncio.run(perform_runs(queued, self.perform, swept))
+        return swept
+
+    async def perform(self, book: Book, run_id: str) -> "Run":
+        """Carry a queued run of a book through, to its card or to its failure."""
+        return await self.runner(book).perform(run_id)
 
     def _sweep(self) -> Swept:
         return sweep(self._database, partial(self.book, door="jobs"))
-
-    def _run_agents(self) -> Swept:
-        return run_agents(
-            self._database, partial(self.book, door="jobs"), lambda book, run_id: self.runner(book).perform(run_id)
-        )
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""

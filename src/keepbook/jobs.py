@@ -12,6 +12,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from keepbook.book import agents, decisions, due, erase, owners, proposals, runs, threads
 from keepbook.book.book import Book
@@ -47,6 +48,13 @@ class Swept:
         self.failed.append(f"{item.work} {item.id}: {code}")
 
 
+class Queued(NamedTuple):
+    """A run that waits to be carried out."""
+
+    book: Book
+    run_id: str
+
+
 Perform = Callable[[Book, str], Awaitable[Run]]
 """Carries a queued run of a book through, with the installation's models."""
 
@@ -77,10 +85,9 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
     return swept
 
 
-def run_agents(database: Database, open_book: Callable[[str], Book], perform: Perform) -> Swept:
-    """The runs whose hour has come. Who runs one is settled when it is queued: its reminder moves on with that."""
-    swept = Swept()
-    queued: list[tuple[Due, Book, str]] = []
+def queue_runs(database: Database, open_book: Callable[[str], Book], swept: Swept) -> list[Queued]:
+    """Begin the runs whose hour has come; who queued one carries it out."""
+    queued: list[Queued] = []
     for item in _waiting(database, stamp(database.clock()), due.RUN):
         book = open_book(item.owner)
         try:
@@ -88,29 +95,27 @@ def run_agents(database: Database, open_book: Callable[[str], Book], perform: Pe
         except Exception as error:  # noqa: BLE001  see sweep()
             swept.failed_at(item, error)
         else:
-            queued += [] if run_id is None else [(item, book, run_id)]
-    if queued:
-        asyncio.run(_perform_all(queued, perform, swept))
-    return swept
+            queued += [] if run_id is None else [Queued(book, run_id)]
+    return queued
 
 
-async def _perform_all(queued: Sequence[tuple[Due, Book, str]], perform: Perform, swept: Swept) -> None:
+async def perform_runs(queued: Sequence[Queued], perform: Perform, swept: Swept) -> None:
+    """Carry them out, a few at once."""
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def one(item: Due, book: Book, run_id: str) -> None:
+    async def one(each: Queued) -> None:
         async with room:
             try:
-                run = await perform(book, run_id)
+                status = (await perform(*each)).status
             except Exception as error:  # noqa: BLE001  see sweep()
-                swept.failed_at(item, error)
-                return
-        if run.status == "succeeded":
+                status = error.code if isinstance(error, KeepbookError) else type(error).__name__
+        if status == "succeeded":
             swept.did(due.RUN)
         else:
-            log.warning("run %s of agent %s failed", run_id, item.id)
-            swept.failed.append(f"{due.RUN} {run_id}: {run.status}")
+            log.warning("run %s: %s", each.run_id, status)
+            swept.failed.append(f"{due.RUN} {each.run_id}: {status}")
 
-    await asyncio.gather(*(one(*each) for each in queued))
+    await asyncio.gather(*map(one, queued))
 
 
 def _queue(book: Book, item: Due) -> str | None:

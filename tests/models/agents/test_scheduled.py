@@ -1,5 +1,6 @@
 """Runs by the clock: when their hour has come, once, whoever sweeps; what was left behind is given up."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -70,10 +71,17 @@ def test_two_sweeps_at_once_run_it_once(house: House, clock: Any) -> None:
 
 
 def test_of_several_workers_one_has_the_runs_in_hand(house: House, clock: Any) -> None:
-    assert house.kb.run_agents_in_turn("one", 60) is not None
-    assert house.kb.run_agents_in_turn("two", 60) is None
+    house.agent(schedule="* * * * *")
+    clock.forward(minutes=2)
+    (queued,) = house.kb.queue_runs_in_turn("one", 60)
+    clock.forward(seconds=30)
+    house.agent("Other", schedule="* * * * *")
+    clock.forward(seconds=20)
+    assert house.kb.queue_runs_in_turn("two", 60) == ()
     clock.forward(seconds=90)
-    assert house.kb.run_agents_in_turn("two", 60) is not None
+    assert len(house.kb.queue_runs_in_turn("two", 60)) == 2
+    house.answers("ok")
+    assert asyncio.run(house.kb.perform(*queued)).status == "succeeded"
 
 
 def test_one_that_fails_keeps_no_other_from_running(house: House, clock: Any) -> None:
@@ -101,6 +109,22 @@ def test_a_run_whose_program_died_is_given_up_and_its_turn_is_free(house: House,
     assert "ended before it did" in str(lost.error)
     house.answers("ok")
     assert house.run("Go on.").status == "succeeded"
+
+
+def test_a_run_that_nobody_took_up_is_given_up(house: House, clock: Any) -> None:
+    run = house.book.runs.queue(house.agent().id, "manual", prompt="Go.")
+    clock.forward(minutes=5)
+    assert house.kb.sweep().done == {}
+    clock.forward(minutes=6)
+    assert house.kb.sweep().done == {"run_lost": 1}
+    assert house.book.runs.get(run.id).status == "failed"
+
+
+def test_a_run_that_another_has_taken_up_is_left_to_it(house: House) -> None:
+    run = house.book.runs.queue(house.agent().id, "manual", prompt="Go.")
+    house.book.runs.start(run.id, adapter="native", model=None, lease_seconds=60)
+    assert asyncio.run(house.kb.perform(house.book, run.id)).status == "running"
+    assert house.sent == []
 
 
 def test_a_run_that_lives_long_is_not_given_up(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,11 @@ from keepbook.app import Keepbook
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools
 from keepbook.doors.http.gate import LOOPBACK, Gate
+from keepbook.doors.http.going import Going
 from keepbook.doors.http.web import pages
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
+from keepbook.jobs import Queued
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +57,7 @@ def create_app(
     )
     app.state.kb = kb
     app.state.metrics = ops.Metrics()
-    app.state.runs = set[asyncio.Task[Any]]()
+    app.state.runs = Going()
     app.state.stopping = asyncio.Event()
     problems.install(app)
     for part in (memory, chat, agents, tools, me, feed, ops):
@@ -87,11 +89,17 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.stopping.clear()
         if (serving := getattr(app.state, "mcp", None)) is not None:
             await stack.enter_async_context(serving())
-        for work in (app.state.kb.sweep_in_turn, app.state.kb.run_agents_in_turn):
-            working = asyncio.create_task(_for_ever(work, app.state.kb.settings.jobs_every, app.state.stopping))
+        kb, runs = app.state.kb, app.state.runs
+        stack.push_async_callback(runs.end)
+
+        def begin(queued: Sequence[Queued]) -> None:
+            for each in queued:
+                runs.begin(kb.perform(*each), in_turn=True)
+
+        for work, then in ((kb.sweep_in_turn, None), (kb.queue_runs_in_turn, begin)):
+            working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(_ended, working)
         stack.callback(app.state.stopping.set)
-        stack.push_async_callback(_all_ended, app.state.runs)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
 
@@ -119,23 +127,21 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
             signal.signal(each, before)
 
 
-async def _all_ended(tasks: "set[asyncio.Task[Any]]") -> None:
-    """Runs that are under way fail with the server, and say so."""
-    for task in list(tasks):
-        await _ended(task)
-
-
-async def _ended(task: "asyncio.Task[Any]") -> None:
+async def _ended(task: "asyncio.Task[None]") -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
 
 
-async def _for_ever(work: Callable[[str, float], object], every: float, stopping: asyncio.Event) -> None:
+async def _for_ever(
+    work: Callable[[str, float], Any], then: Callable[[Any], None] | None, every: float, stopping: asyncio.Event
+) -> None:
     holder = f"{os.getpid()}-{secrets.token_hex(4)}"
     while every and not stopping.is_set():
         try:
-            await asyncio.to_thread(work, holder, 2 * every + 60)
+            done = await asyncio.to_thread(work, holder, 2 * every + 60)
+            if then is not None:
+                then(done)
         except KeepbookError as error:
             log.warning("sweep: %s", error.code)
         with contextlib.suppress(TimeoutError):

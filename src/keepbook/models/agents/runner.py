@@ -54,6 +54,7 @@ class Work:
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
     capped: bool = False
+    started: bool = False
 
 
 class Runner:
@@ -125,7 +126,8 @@ class Runner:
         except BaseException as error:
             stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
             why = "it was stopped before it was done" if stopped else f"this should not happen: {type(error).__name__}"
-            self._fail(work, why)  # not in a thread: what is being cancelled waits for nothing
+            with contextlib.suppress(KeepbookError):  # then the sweep gives it up
+                self._fail(work, why)  # not in a thread: what is being cancelled waits for nothing
             raise
         finally:
             living.cancel()
@@ -163,6 +165,7 @@ class Runner:
             self.book.runs.start(
                 work.run.id, adapter=adapter, model=work.model, lease_seconds=LEASE_SECONDS, turn=work.held
             )
+            work.started = True
             if work.capped:
                 self.book.runs.say(work.run.id, "system", f"{OVER_CAP[0].upper()}{OVER_CAP[1:]}.")
 
@@ -316,10 +319,10 @@ class Runner:
         spent = work.usage
         with self.book.transaction():
             status = self.book.runs.get(work.run.id).status
-            if status == "running":
+            if status == "running" and work.started:
                 for one in work.said:
                     self._say(work.run.id, one)
-            if status in ("queued", "running"):
+            if status == "queued" or (status == "running" and work.started):  # else it is somebody else's
                 self._count(work)
                 self.book.runs.fail(
                     work.run.id, why, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, turn=work.held

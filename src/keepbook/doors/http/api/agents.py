@@ -5,7 +5,6 @@ with the run as it then stands: one that takes longer is `queued` or `running`, 
 """
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -26,7 +25,6 @@ from keepbook.doors.http.desk import Desk, Reading, Writing, answer
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"])
-log = logging.getLogger(__name__)
 
 WAIT = 20.0
 AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
@@ -295,16 +293,6 @@ async def _begun(desk: Desk, queue: Callable[[Runner], Run], wait: float) -> Res
     first = await run_in_threadpool(desk.write, do, 201)
     if not queued:
         return first
-    runner = desk.kb.runner(desk.book)
-    task = asyncio.create_task(runner.perform(queued[0].id))
-    going: set[asyncio.Task[Run]] = desk.request.app.state.runs
-    going.add(task)
-    task.add_done_callback(going.discard)
-    task.add_done_callback(_told)
+    task = desk.request.app.state.runs.begin(desk.kb.perform(desk.book, queued[0].id))
     await asyncio.wait({task}, timeout=wait)
     return answer(await run_in_threadpool(desk.book.runs.get, queued[0].id), 201)
-
-
-def _told(task: "asyncio.Task[Run]") -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("a run broke off: %s", type(error).__name__)
