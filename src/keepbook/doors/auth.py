@@ -70,4 +70,4 @@ def caller_for(kb: Keepbook, secret: str | None, named: str | None, *, local: bo
         return Caller(clean_owner(named), token.kind, scopes, token.id)
     if named is not None and named != token.owner:
         raise NotAllowed("this token opens another owner's book", code="other_owner")
-    return Caller(token.owner, token.kind, scopes, token.id, agent=getattr(token, "agent", None))
+    return Caller(token.owner, token.kind, scopes, token.id, agent=token.agent)

@@ -414,6 +414,7 @@ tokens = _table(
     Column("expires_at", Word),
     Column("revoked_at", Word),
     Column("last_used_at", Word),
+    Column("agent", Word),
     PrimaryKeyConstraint("id"),
     CheckConstraint("owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL", name="opens_one_book"),
 )

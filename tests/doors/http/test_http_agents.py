@@ -168,3 +168,18 @@ def test_tools_of_agents_are_called_by_name(mine: TestClient) -> None:
     assert (told["error"], told["data"]) == (None, {"decisions": []})
     assert mine.post("/api/tools/get_my_decisions", json={}).json()["error"] == "invalid"
     assert mine.post("/api/tools/get_calibration", json={}).json()["data"]["enough"] is False
+
+
+def test_a_token_bound_to_an_agent_has_that_agents_tools(kb: Any, mine: TestClient, client: Clients) -> None:
+    desk = mine.post("/api/agents", json={"name": "Desk"}).json()["id"]
+    made = mine.post("/api/tokens", json={"kind": "agent", "agent": "Desk"})
+    assert made.status_code == 201
+    bound = client(made.json()["token"])
+    tools = [one["function"]["name"] for one in bound.get("/api/tools").json()]
+    assert tools == ["get_my_decisions", "get_calibration", "get_bars"]
+    assert bound.post("/api/tools/get_my_decisions", json={}).json()["data"] == {"decisions": []}
+    assert [one["agent"] for one in mine.get("/api/tokens").json()["tokens"]].count(desk) == 1
+    assert mine.post("/api/tokens", json={"kind": "person", "agent": "Desk"}).json()["field"] == "agent"
+    assert mine.post("/api/tokens", json={"kind": "agent", "agent": "Nobody"}).status_code == 404
+    mine.delete(f"/api/agents/{desk}")
+    assert bound.get("/api/tools").status_code == 404

@@ -1,3 +1,5 @@
+ALTER TABLE tokens ADD COLUMN agent TEXT COLLATE "C";
+
 CREATE TABLE agents (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),

@@ -1,3 +1,31 @@
+CREATE TABLE tokens_with_agents (
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	owner TEXT CHECK (owner <> ''),
+	hash TEXT NOT NULL,
+	kind TEXT NOT NULL CHECK (kind IN ('person', 'agent', 'service')),
+	scopes TEXT NOT NULL,
+	name TEXT,
+	created_at TEXT NOT NULL,
+	expires_at TEXT,
+	revoked_at TEXT,
+	last_used_at TEXT,
+	agent TEXT,
+	PRIMARY KEY (id),
+	CONSTRAINT opens_one_book CHECK (owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL),
+	UNIQUE (hash)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+INSERT INTO tokens_with_agents
+SELECT id, owner, hash, kind, scopes, name, created_at, expires_at, revoked_at, last_used_at, NULL FROM tokens;
+
+DROP TABLE tokens;
+
+ALTER TABLE tokens_with_agents RENAME TO tokens;
+
+CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
+
 CREATE TABLE agents (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	id TEXT NOT NULL CHECK (length(id) = 8),
