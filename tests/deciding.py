@@ -32,11 +32,11 @@ def ran(book: Any, agent: Any, slots: Any, kind: str = "manual", **told: Any) ->
     return book.runs.succeed(run.id, slots=slots, tokens_in=120, tokens_out=8, turn=turn, session=session)
 
 
-def busy_desk(book: Any) -> Any:
+def busy_desk(book: Any, name: str = "Swing desk") -> Any:
     """An agent with all that an agent can have: runs of every kind and end, a team, decisions open and closed."""
     team = [{"name": "Tape", "instructions": "Read the tape ‹é文𝔘›"}]
     agent = book.agents.create(
-        "Swing desk", card_type="trade-decision", memory_enabled=True, schedule="30 7 * * 1-5", team=team,
+        name, card_type="trade-decision", memory_enabled=True, schedule="30 7 * * 1-5", team=team,
         instructions="One trade a day,\nor a reason to wait.", default_prompt="Look at the daily picture.",
     )  # fmt: skip
     first, waiting = ran(book, agent, LONG, "scheduled"), ran(book, agent, WAIT)

@@ -223,6 +223,21 @@ def test_a_decision_is_followed_from_the_bar_after_it_to_its_end(desk: Desk) -> 
     assert won.so_far_r is None
 
 
+def test_the_sweep_follows_every_open_decision_and_goes_on_with_those_that_stay_open(desk: Desk) -> None:
+    won, symbol = desk.decide()
+    open_still, other = desk.decide()
+    desk.load(symbol, [bar(1, *TOUCHED), bar(2, *WON)])
+    desk.load(other, [bar(1, *TOUCHED)])
+    desk.clock.set(BEGIN + timedelta(hours=3))
+    assert desk.kb.sweep().done == {"resolve": 1}
+    assert (desk.book.decisions.get(won).state, desk.book.decisions.get(open_still).state) == ("resolved", "open")
+    desk.load(other, [bar(2, *WON)])
+    assert desk.kb.sweep().done == {"resolve": 1}
+    assert desk.kb.sweep().done == {}
+    desk.clock.set(BEGIN + timedelta(days=400))
+    assert desk.kb.sweep().failed == []
+
+
 def test_a_bar_in_the_making_has_no_say(desk: Desk) -> None:
     run, symbol = desk.decide()
     desk.load(symbol, [bar(1, *TOUCHED), bar(2, 99, 99, 85, 86)])

@@ -6,7 +6,7 @@ Thin like the book: each method opens the owner's transaction and calls the one 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from keepbook.book import agents, calibration, decisions, runs
+from keepbook.book import agents, calibration, decisions, due, runs
 from keepbook.book.agents import Agent, Turn
 from keepbook.book.calibration import Calibration
 from keepbook.book.cards import CardTypes, card_types
@@ -188,7 +188,7 @@ class Decisions:
     def follow(self) -> int:
         """Look at the new bars for every open decision; answers how many were closed. The sweep does it too."""
         with self._book.writing() as (tx, _):
-            return sum(decisions.follow(tx, one.run_id) for one in decisions.listed(tx, state="open", limit=10_000))
+            return sum(decisions.follow(tx, run_id) for run_id in due.reminders(tx, due.RESOLVE))
 
     def calibration(self, agent: str | None = None) -> Calibration:
         with self._book.reading() as (tx, _, _):

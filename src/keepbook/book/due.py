@@ -40,6 +40,12 @@ def reminded_at(tx: Tx, work: str, id: str) -> str | None:
     return at
 
 
+def reminders(tx: Tx, work: str) -> list[str]:
+    """Of what this owner is reminded, whenever that falls due."""
+    query = select(due.c.id).where(due.c.owner == tx.owner, due.c.work == work)
+    return list(tx.conn.execute(query.order_by(due.c.at, due.c.id)).scalars())
+
+
 def due_by(conn: Connection, now: str, work: str, *, after: Due | None = None, limit: int = 500) -> list[Due]:
     """What is due, the longest waiting first; a job asks without an owner's scope, page by page."""
     query = select(due.c.owner, due.c.work, due.c.id, due.c.at).where(due.c.work == work, due.c.at <= now)
