@@ -13,6 +13,7 @@ import anyio
 import pytest
 from mcp.client import Client
 from starlette.testclient import TestClient
+from tests.deciding import busy_desk
 
 from keepbook import Keepbook
 from keepbook.doors.auth import Caller
@@ -73,6 +74,10 @@ class Doors:
             lambda: book.threads.search("likes"),
             lambda: book.ledger(limit=1000),
             lambda: book.notes.write(said),
+            lambda: busy_desk(book, f"{said} {draw.randrange(1000)}"),
+            lambda: [book.agents.list(), book.runs.list(limit=1000), book.decisions.list(), book.agents.get("secret")],
+            lambda: [book.runs.transcript(run.id) for run in book.runs.list(limit=1000)],
+            book.decisions.calibration,
             book.notes.list,
             book.verify,
             lambda: book.undo(draw.randrange(1, 40)),

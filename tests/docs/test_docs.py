@@ -150,7 +150,7 @@ def _commands() -> set[str]:
 def _command_in(line: str) -> str | None:
     """The command that a line `keepbook … …` runs: the longest one that its words begin with."""
     words = re.findall(r"\S+", line)
-    for length in (2, 1):
+    for length in (3, 2, 1):
         if (name := " ".join(words[1 : 1 + length])) in _commands():
             return name
     return None

@@ -32,6 +32,7 @@ LISTINGS = {
     "notes bookmark": ["threads", "list"],
     "notes": ["notes", "list"],
     "proposals": ["proposals", "list"],
+    "run": ["run", "list"],
 }
 """Which command shows the ids that another one takes; all others take a memory or a link."""
 DATA = ("toml", "json", "jsonl", "text", "ini")

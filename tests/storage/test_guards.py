@@ -22,6 +22,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from sqlalchemy import Integer, LargeBinary, Text
+from tests.deciding import busy_desk
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.book import changes
@@ -109,7 +110,7 @@ def _read_by_software(kb: Keepbook, content: str) -> str:
 
 def make_book(address: str) -> dict[str, str]:
     """A book with a memory of each kind; answers their ids by name."""
-    with Keepbook(address, clock=Tick(), settings=Settings()) as kb:
+    with Keepbook(address, clock=Tick(), settings=Settings(), embedder="none") as kb:
         alice, bob = kb.book("alice"), kb.book("bob")
         ids = {
             "asserted": alice.remember("Takes no leverage above five", subject="Leverage").id,
@@ -142,8 +143,19 @@ def make_book(address: str) -> dict[str, str]:
         alice.delete(ids["erased"], forever=True)
         alice.inject("first")  # its block was blanked: rendered anew, without the secret
         alice.inject("second")
+        busy_desk(bob)
+        ids |= _runs_of(alice, busy_desk(alice))
         assert alice.verify().ok
     return ids
+
+
+def _runs_of(book: Any, desk: Any) -> dict[str, str]:
+    """A run of each end by name: closed, waiting (its decision open), looked (a re-examination), failed, queued."""
+    runs = book.runs.list(desk.id)
+    by_status = {run.status: run.id for run in runs if run.status != "succeeded"}
+    looked = next(run for run in runs if run.kind == "re-examination")
+    waiting = next(run for run in runs if run.card and run.card.slots.get("action") == "WAIT")
+    return {"desk": desk.id, "closed": looked.parent_run, "looked": looked.id, "waiting": waiting.id} | by_status
 
 
 @pytest.fixture(scope="module")
@@ -590,6 +602,80 @@ INJECTIONS: dict[str, Steps] = {
     "a session is injected again": (puts_again("injections", "session = 'first'", block="'forged'"),),
 }  # fmt: skip
 
+BEGINS = dict.fromkeys(("card", "session_after", "epoch", "step", "finished_at"), "NULL") | {"status": "'running'"}
+OPENS = dict.fromkeys(("closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct"), "NULL") | {
+    "state": "'open'"
+}
+CLOSES = "state = 'resolved', closed_by = 'bars', closed_at = '2027', outcome = 'target', result_r = 9"
+
+RUNS: dict[str, Steps] = {
+    "a run begins with its result": (puts_again("runs", "id = :closed", id="'NEWRUN01'", step="NULL", epoch="NULL"),),
+    "a second look at a run without a card": (
+        puts_again("runs", "id = :looked", id="'NEWRUN01'", parent_run=":failed", **BEGINS),
+    ),
+    "a second look at a second look": (
+        puts_again("runs", "id = :looked", id="'NEWRUN01'", parent_run=":looked", **BEGINS),
+    ),
+    "a second look at nothing": (
+        puts_again("runs", "id = :looked", id="'NEWRUN01'", parent_run="'NEWRUN99'", **BEGINS),
+    ),
+    "a run of an agent that is not there": (
+        puts_again("runs", "id = :closed", id="'NEWRUN01'", agent_id="'GHOST001'", **BEGINS),
+    ),
+    "a run takes another's step": (
+        "UPDATE runs SET status = 'running' WHERE owner = 'alice' AND id = :queued",
+        "UPDATE runs SET status = 'succeeded', finished_at = '2027', step = 1 WHERE owner = 'alice' AND id = :queued",
+    ),
+    "a run goes back to the queue": (
+        "UPDATE runs SET status = 'running' WHERE owner = 'alice' AND id = :queued",
+        "UPDATE runs SET status = 'queued' WHERE owner = 'alice' AND id = :queued",
+    ),
+    "a running run is told otherwise": ("UPDATE runs SET prompt = 'Sell' WHERE owner = 'alice' AND id = :queued",),
+    "a run changes its parent": ("UPDATE runs SET parent_run = :waiting WHERE owner = 'alice' AND id = :looked",),
+    "a finished run gets another line": (puts_again("transcripts", "run_id = :closed AND turn = 2", turn="3"),),
+    "a line is left out": (
+        "UPDATE runs SET status = 'running' WHERE owner = 'alice' AND id = :queued",
+        puts_again("transcripts", "run_id = :closed AND turn = 2", run_id=":queued"),
+    ),
+    "a decision of a run without a card": (puts_again("decisions", "run_id = :closed", run_id=":failed", **OPENS),),
+    "a decision of a second look": (
+        puts_again("decisions", "run_id = :closed", run_id=":looked", card_type="'re-examination'", **OPENS),
+    ),
+    "a decision begins closed": (
+        "UPDATE runs SET status = 'running' WHERE owner = 'alice' AND id = :queued",
+        "UPDATE runs SET status = 'succeeded', card = '{}', finished_at = '9' WHERE owner = 'alice' AND id = :queued",
+        puts_again("decisions", "run_id = :closed", run_id=":queued"),
+    ),
+    **{
+        f"an open decision says another {column}": (
+            f"UPDATE decisions SET {column} = {value} WHERE owner = 'alice' AND run_id = :waiting",
+        )
+        for column, value in (
+            ("action", "'LONG'"), ("symbol", "'BTC'"), ("entry", "1"), ("stop", "1"), ("target", "1"),
+            ("conviction", "99"), ("expires", "'2099'"), ("decided_at", "'2020'"), ("regime", "'chop'"),
+            ("card_type", "'note'"), ("agent_id", "'GHOST001'"),
+        )
+    },
+    "a decision is closed twice": (
+        f"UPDATE decisions SET {CLOSES} WHERE owner = 'alice' AND run_id = :waiting",
+        f"UPDATE decisions SET {CLOSES}, through = '2028' WHERE owner = 'alice' AND run_id = :waiting",
+    ),
+    "an expired decision is exited": (
+        f"UPDATE decisions SET {CLOSES}, outcome = 'time' WHERE owner = 'alice' AND run_id = :waiting".replace(
+            "outcome = 'target', ", ""
+        ),
+        "UPDATE decisions SET closed_by = 'person', outcome = 'exited', through = '2028' "
+        "WHERE owner = 'alice' AND run_id = :waiting",
+    ),
+    "an expired decision opens again": (
+        f"UPDATE decisions SET {CLOSES}, outcome = 'time' WHERE owner = 'alice' AND run_id = :waiting".replace(
+            "outcome = 'target', ", ""
+        ),
+        "UPDATE decisions SET state = 'open', closed_by = NULL, closed_at = NULL, outcome = NULL, through = '2028' "
+        "WHERE owner = 'alice' AND run_id = :waiting",
+    ),
+}  # fmt: skip
+
 REASONS: dict[str, tuple[str, dict[str, Steps]]] = {
     "trust": (r"automation may not overrule a person|what software read is inferred", TRUST),
     "one current version": (r"guard: |FOREIGN|foreign|UNIQUE|one_current_version|CHECK|check", ONE_CURRENT),
@@ -598,6 +684,7 @@ REASONS: dict[str, tuple[str, dict[str, Steps]]] = {
     "links": (r"guard: |FOREIGN|foreign|UNIQUE|links_from|joins_two", LINKS),
     "erasures": (r"guard: |UNIQUE|erasures_pkey", ERASURES),
     "injections": (r"guard: |FOREIGN|foreign|UNIQUE|_pkey", INJECTIONS),
+    "runs": (r"guard: |FOREIGN|foreign|runs_by_step", RUNS),
 }
 ATTACKS = [
     pytest.param(why, steps, id=f"{guard}-{name}")
@@ -631,6 +718,9 @@ def _rewritten() -> Iterator[Any]:
         "injections": {"plain": "session = 'second'"},
         "injected": {"plain": "memory_id = :asserted AND nth = 1"},
         "erasures": {"plain": "memory_id = :erased"},
+        "runs": {"closed": "id = :closed", "looked at again": "id = :looked", "failed": "id = :failed"},
+        "transcripts": {"plain": "run_id = :closed AND turn = 1"},
+        "decisions": {"closed": "run_id = :closed"},
     }
     for table, kinds in rows.items():
         for column in tables.metadata.tables[table].c:
@@ -647,7 +737,10 @@ def test_what_was_written_is_never_rewritten(book: Attacked, attack: str) -> Non
         book.take(attack)
 
 
-GROWING = ("ledger", "memories", "versions", "links", "injections", "injected", "erasures")
+GROWING = (
+    "ledger", "memories", "versions", "links", "injections", "injected", "erasures", "agents", "runs", "transcripts",
+    "decisions",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("table", GROWING)
@@ -673,6 +766,10 @@ REPLACED: dict[str, Steps] = {
     "a block": (puts_again("injections", "session = 'second'", block="'forged'"),),
     "a count of injections": (puts_again("injected", "memory_id = :asserted AND nth = 1", version="9"),),
     "an erasure": (puts_again("erasures", "memory_id = :erased", at="'2020'"),),
+    "an agent": (puts_again("agents", "id = :desk", step="0"),),
+    "a run by one that begins": (puts_again("runs", "id = :closed", **BEGINS),),
+    "a line of a transcript": (puts_again("transcripts", "run_id = :failed AND turn = 1", text="'I was right'"),),
+    "a closed decision": (puts_again("decisions", "run_id = :closed", **OPENS),),
 }
 
 
@@ -705,6 +802,9 @@ UPSERTED = {
     "injections": ("session = 'second'", "owner, space, session", "block", "'forged'"),
     "injected": ("memory_id = :asserted AND nth = 1", "owner, memory_id, nth", "version", "9"),
     "erasures": ("memory_id = :erased", "owner, memory_id", "at", "'2020'"),
+    "runs": ("id = :closed", "owner, id", "card", "'{}'"),
+    "transcripts": ("run_id = :closed AND turn = 1", "owner, run_id, turn", "text", "'Buy'"),
+    "decisions": ("run_id = :closed", "owner, run_id", "result_r", "9"),
 }
 
 
@@ -754,6 +854,18 @@ def _take_all(book: Attacked, steps: Steps) -> None:
 # --- what must be accepted, or the refusals above prove nothing -------------------------------------------
 
 LAWFUL: dict[str, Steps] = {
+    "a decision that ran out of time without its bars is closed anew by them": (
+        f"UPDATE decisions SET {CLOSES}, outcome = 'time' WHERE owner = 'alice' AND run_id = :waiting".replace(
+            "outcome = 'target', ", ""
+        ),
+        "UPDATE decisions SET outcome = 'stop', result_r = -1, through = '2028' "
+        "WHERE owner = 'alice' AND run_id = :waiting",
+    ),
+    "a run begins, speaks and ends": (
+        puts_again("runs", "id = :looked", id="'NEWRUN01'", **BEGINS),
+        puts_again("transcripts", "run_id = :closed AND turn = 1", run_id="'NEWRUN01'"),
+        "UPDATE runs SET status = 'failed', error = 'no', finished_at = '9' WHERE owner = 'alice' AND id = 'NEWRUN01'",
+    ),
     "a person's version over their own": (*supersedes("asserted", "person"), points("asserted")),
     "a person's new memory": (
         *new_memory("person", confidence="asserted"), begins("asserted", memory_id="GHOST001", version=1),

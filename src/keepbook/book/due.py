@@ -20,6 +20,7 @@ class Due(NamedTuple):
 
 
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
+RUN, RUN_LOST, RESOLVE = "run", "run_lost", "resolve"
 
 
 def remind(tx: Tx, work: str, id: str, at: str) -> None:
@@ -37,6 +38,12 @@ def reminded_at(tx: Tx, work: str, id: str) -> str | None:
     query = select(due.c.at).where(due.c.owner == tx.owner, due.c.work == work, due.c.id == id)
     at: str | None = tx.conn.execute(query).scalar()
     return at
+
+
+def reminders(tx: Tx, work: str) -> list[str]:
+    """Of what this owner is reminded, whenever that falls due."""
+    query = select(due.c.id).where(due.c.owner == tx.owner, due.c.work == work)
+    return list(tx.conn.execute(query.order_by(due.c.at, due.c.id)).scalars())
 
 
 def due_by(conn: Connection, now: str, work: str, *, after: Due | None = None, limit: int = 500) -> list[Due]:

@@ -41,6 +41,8 @@ class Token:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    agent: str | None = None
+    """The id of the one agent of the owner's that it speaks for."""
 
     def opens(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -69,8 +71,9 @@ class Tokens:
         scopes: Iterable[str] = USUAL_SCOPES,
         name: str | None = None,
         expires: Moment = None,
+        agent: str | None = None,
     ) -> NewToken:
-        """Make a token and answer its secret, this once."""
+        """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has."""
         now = self._database.clock()
         secret = f"kb_{secrets.token_urlsafe(32)}"
         id = new_id()
@@ -83,6 +86,7 @@ class Tokens:
             "name": clean_optional(name, "name", 80),
             "created_at": stamp(now),
             "expires_at": _later_than(now, instant(expires, field="expires")),
+            "agent": _agent_of(kind, agent),
         }
         with self._database.unscoped(writes=True) as conn:
             conn.execute(insert(tokens), row)
@@ -137,6 +141,12 @@ def _owner_of(kind: str, owner: str | None) -> str | None:
     return clean_owner(owner)
 
 
+def _agent_of(kind: str, agent: str | None) -> str | None:
+    if agent is not None and kind != "agent":
+        raise Invalid("only a token of kind agent speaks for one; leave out the agent, or say so", field="agent")
+    return clean_optional(agent, "agent", 80)
+
+
 def _clean_scopes(scopes: Iterable[str]) -> list[str]:
     wanted = {scopes} if isinstance(scopes, str) else set(scopes)
     if not wanted or not wanted <= set(SCOPES):
@@ -173,4 +183,5 @@ def _shaped(row: Row[tuple[object, ...]]) -> Token:
     return Token(
         row.id, row.owner, row.kind, tuple(row.scopes.split(",")), row.name,
         parse_stamp(row.created_at), when(row.expires_at), when(row.revoked_at), when(row.last_used_at),
+        row.agent,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from typing import Any
 import typer
 
 from keepbook.doors.cli import (
+    agents,
     audit,
     chats,
     chatting,
@@ -55,6 +56,7 @@ for part in (
     reading,
     chatting,
     chats,
+    agents,
     extracting,
     moving,
     audit,
@@ -78,6 +80,8 @@ _NEXT = {
     "turn": "; `keepbook threads show CHAT` numbers its turns",
     "note": "; `keepbook notes list` shows what there is",
     "proposal": "; `keepbook proposals list` shows what waits",
+    "agent": "; `keepbook agent list` shows what there is",
+    "run": "; `keepbook run list` shows what there is",
 }
 """Where to look when the book has no such thing; the engine does not know the commands of this door."""
 

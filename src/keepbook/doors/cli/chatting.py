@@ -43,8 +43,15 @@ def chat(
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="CHAT", help="Go on with this one; `threads list` shows its id.")
     ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="Go on with the one chat with this agent of yours.")
+    ] = None,
 ) -> None:
     """Talk to an agent that remembers; /help inside lists what else can be done."""
+    if agent is not None:
+        if thread is not None:
+            raise Invalid("a chat with an agent is one chat; leave out --thread", field="thread")
+        thread = desk.keepbook.chat_with(desk.book, agent).id
     going_on = None if thread is None else _found(desk, thread, incognito=incognito)
     sitting = Sitting(desk, incognito=incognito, going_on=going_on)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not desk.as_json

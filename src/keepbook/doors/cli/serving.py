@@ -104,14 +104,18 @@ def create(
     scopes: Annotated[str, typer.Option("--scopes", help="Of read, write, admin; with commas.")] = "read,write",
     name: Annotated[str | None, typer.Option("--name", help="To tell it from others: laptop.")] = None,
     expires: Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="Until when it opens.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="With --kind agent: one of yours, with its tools.")
+    ] = None,
 ) -> None:
     """Make a token; it is shown this once. From the first one on, every request needs one."""
     wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
     owner = None if kind == "service" else desk.settings.owner
     if kind == "service" and desk.given.owner is not None:
         raise Invalid("a service token names its owner with each request; leave out --owner", field="owner")
+    bound = None if agent is None else desk.book.agents.get(agent).id
     made = desk.keepbook.tokens.create(
-        owner, kind=kind, scopes=wanted, name=name, expires=desk.moment(expires, "expires", end=True)
+        owner, kind=kind, scopes=wanted, name=name, expires=desk.moment(expires, "expires", end=True), agent=bound
     )
     known = made.known
     if desk.as_json:

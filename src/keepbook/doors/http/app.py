@@ -23,11 +23,13 @@ from starlette.routing import Route
 
 from keepbook.app import Keepbook
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import chat, feed, me, memory, ops, tools
+from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools
 from keepbook.doors.http.gate import LOOPBACK, Gate
+from keepbook.doors.http.going import Going
 from keepbook.doors.http.web import pages
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
+from keepbook.jobs import Queued
 
 log = logging.getLogger(__name__)
 
@@ -55,9 +57,10 @@ def create_app(
     )
     app.state.kb = kb
     app.state.metrics = ops.Metrics()
+    app.state.runs = Going()
     app.state.stopping = asyncio.Event()
     problems.install(app)
-    for part in (memory, chat, tools, me, feed, ops):
+    for part in (memory, chat, agents, tools, me, feed, ops):
         app.include_router(part.router)
     pages.install(app)
     settings = kb.settings
@@ -86,8 +89,16 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.stopping.clear()
         if (serving := getattr(app.state, "mcp", None)) is not None:
             await stack.enter_async_context(serving())
-        sweeping = asyncio.create_task(_sweep_for_ever(app.state.kb, app.state.stopping))
-        stack.push_async_callback(_ended, sweeping)
+        kb, runs = app.state.kb, app.state.runs
+        stack.push_async_callback(runs.end)
+
+        def begin(queued: Sequence[Queued]) -> None:
+            for each in queued:
+                runs.begin(kb.perform(*each), in_turn=True)
+
+        for work, then in ((kb.sweep_in_turn, None), (kb.queue_runs_in_turn, begin)):
+            working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
+            stack.push_async_callback(_ended, working)
         stack.callback(app.state.stopping.set)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
@@ -122,12 +133,15 @@ async def _ended(task: "asyncio.Task[None]") -> None:
         await task
 
 
-async def _sweep_for_ever(kb: Keepbook, stopping: asyncio.Event) -> None:
-    every = kb.settings.jobs_every
+async def _for_ever(
+    work: Callable[[str, float], Any], then: Callable[[Any], None] | None, every: float, stopping: asyncio.Event
+) -> None:
     holder = f"{os.getpid()}-{secrets.token_hex(4)}"
     while every and not stopping.is_set():
         try:
-            await asyncio.to_thread(kb.sweep_in_turn, holder, 2 * every + 60)
+            done = await asyncio.to_thread(work, holder, 2 * every + 60)
+            if then is not None:
+                then(done)
         except KeepbookError as error:
             log.warning("sweep: %s", error.code)
         with contextlib.suppress(TimeoutError):

@@ -36,6 +36,7 @@ class WantedToken(Sent):
     scopes: list[str] = Field(list(USUAL_SCOPES), description="Of read, write, admin.")
     name: str | None = None
     expires: str | None = None
+    agent: str | None = Field(None, description="With kind agent: one of the owner's, whose tools it has.")
 
 
 class Confirmed(Sent):
@@ -118,7 +119,10 @@ def make_token(desk: Governing, wanted: WantedToken) -> Response:
     for scope in wanted.scopes:
         if scope in ("read", "write", "admin"):
             desk.caller.needs(scope)
-    made: NewToken = desk.kb.tokens.create(desk.caller.owner, **wanted.model_dump())
+    given = wanted.model_dump()
+    if wanted.agent is not None:
+        given["agent"] = desk.book.agents.get(wanted.agent).id
+    made: NewToken = desk.kb.tokens.create(desk.caller.owner, **given)
     known = made.known
     return answer(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
 
