@@ -16,10 +16,11 @@ from keepbook.book.book import Book
 from keepbook.book.facets import Chat
 from keepbook.book.in_force import Presets
 from keepbook.book.ledger import Origin
+from keepbook.book.market import Market
 from keepbook.book.owners import everyone
 from keepbook.book.tokens import Tokens
 from keepbook.errors import Invalid
-from keepbook.jobs import Swept, sweep
+from keepbook.jobs import Swept, run_agents, sweep
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.database import Clock, Database
@@ -27,9 +28,11 @@ from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.book.vectors import Meaning
+    from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
     from keepbook.models.closing import Closed
+    from keepbook.models.compress import Budget
     from keepbook.tools.catalogue import ToolSet
 
 
@@ -55,7 +58,7 @@ class Keepbook:
         embedder: str | None = None,
     ) -> None:
         self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
-        place = str(db) if db is not None else self.settings.db
+        place = self._place = str(db) if db is not None else self.settings.db
         load = partial(load_preset, folders=(self.settings.presets,))
         chosen = preset or self.settings.preset
         if chosen is not None:
@@ -78,6 +81,7 @@ class Keepbook:
             closer=self._close,
             close_after_hours=self.settings.close_after_hours,
             meaning=self.meaning,
+            card_folders=(self.settings.cards,),
         )
 
     @cached_property
@@ -113,10 +117,42 @@ class Keepbook:
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
         # See tools().
         from keepbook.models.chat import Talk
+
+        if chat.thread.agent is not None:
+            # With agents, as with tools().
+            from keepbook.models.agents.talk import AgentTalk, agent_of
+
+            if (agent := agent_of(chat)) is not None:
+                runner = self.runner(chat.book, models=models)
+                return AgentTalk(runner, agent, chat, monthly_tokens=self.settings.monthly_tokens)
+        cap = self.settings.monthly_tokens
+        return Talk(chat.book, chat, models or self.models, budget=self._budget, monthly_tokens=cap)
+
+    def chat_with(self, book: Book, agent: str) -> Chat:
+        """The one chat with an agent, for `talk`; begun if need be."""
+        # See tools().
+        from keepbook.models.agents.talk import thread_of
+
+        return thread_of(book, agent)
+
+    def runner(self, book: Book, *, models: "Models | None" = None) -> "Runner":
+        """What carries out the runs of a book's agents: `await kb.runner(book).run("Swing desk")`."""
+        # See tools().
+        from keepbook.models.agents.claude_cli import Place
+        from keepbook.models.agents.runner import Runner
+
+        known = self.settings
+        place = Place(known.agent_command, known.agent_folder, self._place, book.owner, known.agent_timeout)
+        return Runner(
+            book, models or self.models, budget=self._budget, monthly_tokens=known.monthly_tokens, place=place
+        )
+
+    @property
+    def _budget(self) -> "Budget":
+        # See tools().
         from keepbook.models.compress import Budget
 
-        budget = Budget(self.settings.context_tokens, self.settings.compress_at)
-        return Talk(chat.book, chat, models or self.models, budget=budget, monthly_tokens=self.settings.monthly_tokens)
+        return Budget(self.settings.context_tokens, self.settings.compress_at)
 
     @cached_property
     def models(self) -> "Models":
@@ -154,13 +190,31 @@ class Keepbook:
         """The keys to the doors: `kb.tokens.create("alice")`."""
         return Tokens(self._database)
 
+    @cached_property
+    def market(self) -> Market:
+        """Prices that everybody shares: `kb.market.load(lines)`."""
+        return Market(self._database)
+
     def sweep_in_turn(self, holder: str, seconds: float) -> Swept | None:
         """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
-        return self.sweep() if leases.take(self._database, "sweep", holder, seconds) else None
+        return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
+
+    def run_agents_in_turn(self, holder: str, seconds: float) -> Swept | None:
+        """The scheduled runs that are due, unless another worker has them in hand."""
+        return self._run_agents() if leases.take(self._database, "agents", holder, seconds) else None
 
     def sweep(self) -> Swept:
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+        swept, ran = self._sweep(), self._run_agents()
+        return Swept(swept.done | ran.done, swept.failed + ran.failed)
+
+    def _sweep(self) -> Swept:
         return sweep(self._database, partial(self.book, door="jobs"))
+
+    def _run_agents(self) -> Swept:
+        return run_agents(
+            self._database, partial(self.book, door="jobs"), lambda book, run_id: self.runner(book).perform(run_id)
+        )
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""

@@ -1,19 +1,23 @@
-"""The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire, embedding.
+"""The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire, embedding,
+following decisions on the bars, running agents when their hour has come.
 
 Each sweep asks, outside any owner's scope, what is due, and then works owner by owner inside that owner's scope.
 Whether there is really something to do is decided there, so a stale reminder does nothing, two sweeps at once do the
-work once, and one owner's failure does not keep the others waiting.
+work once, and one owner's failure does not keep the others waiting. Runs are a sweep of their own, since a model may
+take its time: all that are due, a few at once.
 """
 
+import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from keepbook.book import due, erase, owners, proposals, threads
+from keepbook.book import agents, decisions, due, erase, owners, proposals, runs, threads
 from keepbook.book.book import Book
 from keepbook.book.due import Due
 from keepbook.book.ledger import Origin
+from keepbook.book.runs import Run
 from keepbook.book.when import stamp
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.storage.database import Database
@@ -21,6 +25,8 @@ from keepbook.storage.database import Database
 log = logging.getLogger(__name__)
 
 EMBED = "embed"
+AT_ONCE = 4
+"""So many scheduled runs are carried out at a time."""
 LOOKED_AFTER, EMBEDDED = 1000, 2000
 """Of so many owners, others each time where there are more, a sweep looks after the vectors; and so many it makes."""
 
@@ -32,9 +38,21 @@ class Swept:
     done: dict[str, int] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
 
+    def did(self, kind: str, times: int = 1) -> None:
+        self.done[kind] = self.done.get(kind, 0) + times
+
+    def failed_at(self, item: Due, error: Exception) -> None:
+        code = error.code if isinstance(error, KeepbookError) else type(error).__name__
+        log.warning("sweep %s %s: %s", item.work, item.id, code)
+        self.failed.append(f"{item.work} {item.id}: {code}")
+
+
+Perform = Callable[[Book, str], Awaitable[Run]]
+"""Carries a queued run of a book through, with the installation's models."""
+
 
 def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
-    """Everything that is due, once."""
+    """Everything that is due, once, but for the runs of agents."""
     swept = Swept()
     now = stamp(database.clock())
     work: dict[str, Callable[[Book, Due], bool]] = {
@@ -43,20 +61,79 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
         due.PURGE: _purge,
         due.PURGE_CHAT: _purge_chat,
         due.EXPIRE: _expire,
+        due.RUN_LOST: _give_up,
+        due.RESOLVE: _follow,
     }
     for kind, do in work.items():
         for item in _waiting(database, now, kind):
             try:
                 if do(open_book(item.owner), item):
-                    swept.done[kind] = swept.done.get(kind, 0) + 1
+                    swept.did(kind)
             except Exception as error:  # noqa: BLE001  whatever it is, the others have done nothing to wait for it
-                code = error.code if isinstance(error, KeepbookError) else type(error).__name__
-                log.warning("sweep %s %s: %s", kind, item.id, code)
-                swept.failed.append(f"{kind} {item.id}: {code}")
+                swept.failed_at(item, error)
     if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
         database.compact()
     _embed(database, open_book, swept)
     return swept
+
+
+def run_agents(database: Database, open_book: Callable[[str], Book], perform: Perform) -> Swept:
+    """The runs whose hour has come. Who runs one is settled when it is queued: its reminder moves on with that."""
+    swept = Swept()
+    queued: list[tuple[Due, Book, str]] = []
+    for item in _waiting(database, stamp(database.clock()), due.RUN):
+        book = open_book(item.owner)
+        try:
+            run_id = _queue(book, item)
+        except Exception as error:  # noqa: BLE001  see sweep()
+            swept.failed_at(item, error)
+        else:
+            queued += [] if run_id is None else [(item, book, run_id)]
+    if queued:
+        asyncio.run(_perform_all(queued, perform, swept))
+    return swept
+
+
+async def _perform_all(queued: Sequence[tuple[Due, Book, str]], perform: Perform, swept: Swept) -> None:
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: Due, book: Book, run_id: str) -> None:
+        async with room:
+            try:
+                run = await perform(book, run_id)
+            except Exception as error:  # noqa: BLE001  see sweep()
+                swept.failed_at(item, error)
+                return
+        if run.status == "succeeded":
+            swept.did(due.RUN)
+        else:
+            log.warning("run %s of agent %s failed", run_id, item.id)
+            swept.failed.append(f"{due.RUN} {run_id}: {run.status}")
+
+    await asyncio.gather(*(one(*each) for each in queued))
+
+
+def _queue(book: Book, item: Due) -> str | None:
+    """Begin a scheduled run and set the next hour, in one transaction: of two sweeps only one finds it due."""
+    with book.writing() as (tx, _):
+        now = stamp(tx.clock())
+        at = due.reminded_at(tx, due.RUN, item.id)
+        if at is None or at > now:
+            return None
+        if agents.reminded(tx, item.id) is None:
+            return None
+        agent = agents.get(tx, item.id)
+        return runs.queue(tx, now, book.agents.cards, agent.id, "scheduled", prompt=agent.default_prompt).id
+
+
+def _give_up(book: Book, item: Due) -> bool:
+    with book.writing() as (tx, _):
+        return runs.give_up(tx, stamp(tx.clock()), item.id)
+
+
+def _follow(book: Book, item: Due) -> bool:
+    with book.writing() as (tx, _):
+        return decisions.follow(tx, item.id)
 
 
 def _embed(database: Database, open_book: Callable[[str], Book], swept: Swept) -> None:
@@ -77,7 +154,7 @@ def _embed(database: Database, open_book: Callable[[str], Book], swept: Swept) -
             return  # the next owner would only meet the same
         room -= done
         if done:
-            swept.done[EMBED] = swept.done.get(EMBED, 0) + done
+            swept.did(EMBED, done)
 
 
 def _waiting(database: Database, now: str, kind: str) -> Iterator[Due]:

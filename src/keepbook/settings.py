@@ -66,6 +66,9 @@ class Settings(BaseSettings):
     presets: Path = Field(
         default_factory=lambda: HOME.expanduser() / "presets", description="Folder with presets of your own."
     )
+    cards: Path = Field(
+        default_factory=lambda: HOME.expanduser() / "cards", description="Folder with card types of your own."
+    )
     model: str = Field("offline", description="The chat model: offline, openai:NAME or anthropic:NAME.")
     cheap_model: str | None = Field(None, description="For titles; the chat model where none is named.")
     openai_base_url: str | None = Field(
@@ -98,6 +101,11 @@ class Settings(BaseSettings):
     port: int = Field(8765, ge=0, le=65535, description="Its port; 0 takes a free one.")
     jobs_every: float = Field(60.0, ge=0, description="Seconds between sweeps of a running server; 0: none.")
     close_after_hours: float = Field(6.0, gt=0, description="A chat silent for so long is closed by the sweep.")
+    agent_command: str = Field("claude", description="What an agent with the adapter claude-cli starts.")
+    agent_folder: Path = Field(
+        default_factory=lambda: HOME.expanduser() / "agents", description="Where that command works, a folder each."
+    )
+    agent_timeout: float = Field(1800.0, gt=0, le=86_400, description="How long it may take for a run, in seconds.")
     embedder: str = Field(
         "auto", description="auto (the best installed, else words alone), none, onnx:DIR or openai:MODEL."
     )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.deciding import busy_desk
 
 from keepbook import Conflict, Invalid, KeepbookError
 from keepbook.book import changes, injections, meter, proposals
@@ -73,6 +74,7 @@ def well_used(kb: Any, owner: str) -> Any:
     both = book.remember("Archived, then trashed")
     book.forget(both.id), book.delete(both.id)
     talk(kb, book)
+    busy_desk(book)
     return book
 
 
@@ -113,6 +115,9 @@ def seen(book: Any, clock: Any) -> Any:
         lambda: [(thread, book.threads.get(thread.id).messages()) for thread in book.threads.list()],
         lambda: [book.recall_chats(query) for query in ("rome", "roses", "nobody")],
         lambda: (book.notes.list(), book.proposals.list(), book.proposals.list("declined"), book.choices),
+        lambda: [(agent, book.agents.decisions(agent.id, 50)) for agent in book.agents.list()],
+        lambda: [(run, book.runs.transcript(run.id), book.runs.specialists(run.id)) for run in book.runs.list()],
+        lambda: (book.decisions.list(), book.decisions.calibration()),
     ):
         clock.set(at)
         answers.append(read())

@@ -76,7 +76,10 @@ async def drive(client: Client, preset: str) -> None:
         return dict(result.structured_content)
 
     await PRESETS[preset](call)
-    assert called == {tool.name for tool in (await client.list_tools()).tools}
+    assert (await call("get_calibration"))["resolved"] == 0
+    unknown = await client.call_tool("get_my_decisions", {"agent": "nobody"})
+    assert unknown.is_error
+    assert called | {"get_my_decisions"} == {tool.name for tool in (await client.list_tools()).tools}
 
 
 async def text_of(client: Client, uri: str) -> str:

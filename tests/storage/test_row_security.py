@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from psycopg import errors, sql
 from sqlalchemy import Integer, LargeBinary, Text
+from tests.deciding import busy_desk
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.settings import Settings
@@ -75,6 +76,7 @@ def fill(kb: Keepbook) -> None:
         gone = book.remember(f"Soon forgotten by {owner}")
         book.inject("session")
         book.delete(gone.id, forever=True)
+        busy_desk(book)
 
 
 def fill_the_rest(server: Server) -> None:
@@ -302,6 +304,21 @@ GROWING = {
     "links": {"SELECT", "INSERT", "UPDATE"},
     "injections": {"SELECT", "INSERT", "UPDATE (at, block, seq)"},
     "alembic_version": {"SELECT"},
+    "agents": {"SELECT", "INSERT", "UPDATE"},
+    "transcripts": {"SELECT", "INSERT"},
+    "runs": {
+        "SELECT",
+        "INSERT",
+        "UPDATE (adapter, card, epoch, error, finished_at, model, session_after, session_before, started_at, status, "
+        "step, tokens_in, tokens_out)",
+    },
+    "decisions": {
+        "SELECT",
+        "INSERT",
+        "UPDATE (closed_at, closed_by, exit_price, fill_price, filled_at, last_close, note, outcome, result_pct, "
+        "result_r, state, through)",
+    },
+    "bars": {"SELECT", "INSERT", "UPDATE"},
 }
 """All that the role may do with what only grows: to delete and to blank is the erasing function's alone."""
 

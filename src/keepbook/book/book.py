@@ -6,37 +6,28 @@ does the work. Methods called inside `with book.transaction():` are kept togethe
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 from typing import Any, TextIO
 
 from keepbook.book import changes, choices, injections, ledger, links, owners, threads
 from keepbook.book import undo as undoing
+from keepbook.book.agency import Agents, Decisions, Runs
 from keepbook.book.asof import as_of
 from keepbook.book.audit import Audit, audit
 from keepbook.book.block import Rendered
 from keepbook.book.changes import Moment
 from keepbook.book.chat_recall import ChatHit
 from keepbook.book.choices import Choices
-from keepbook.book.erase import Receipt, due_for_purge, erase, purge
+from keepbook.book.erase import Receipt, erase, purge, purge_due
 from keepbook.book.facets import Chat, Chats, Closer, Index, Journal, Review, Spending
 from keepbook.book.in_force import Presets
 from keepbook.book.ledger import Origin
 from keepbook.book.limits import clean_line
-from keepbook.book.links import Link
+from keepbook.book.links import Detailed, Link
 from keepbook.book.listing import list_page
-from keepbook.book.memories import (
-    TRASH_DAYS,
-    Memory,
-    Page,
-    Version,
-    Written,
-    find_row,
-    resolve,
-    shaped,
-    to_version,
-    version_rows,
-)
+from keepbook.book.memories import Memory, Page, Version, Written, find_row, resolve, to_version, version_rows
 from keepbook.book.recall import Hit, recall, recall_past
 from keepbook.book.transfer import Imported, altered, export_lines, import_lines
 from keepbook.book.vectors import Meaning
@@ -46,13 +37,7 @@ from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detailed(Memory):
-    """A memory with all its versions, oldest first, and its links."""
-
-    versions: tuple[Version, ...]
-    links: tuple[Link, ...]
+__all__ = ["Book", "Detailed"]
 
 
 class Book:
@@ -68,11 +53,13 @@ class Book:
         closer: Closer | None = None,
         close_after_hours: float = 6.0,
         meaning: Meaning | None = None,
+        card_folders: Sequence[Path] = (),
     ) -> None:
         self.owner = owners.clean_owner(owner)
         self.origin = origin
         self.close_after_hours = close_after_hours
         self.meaning = meaning
+        self.card_folders = card_folders
         self._database = database
         self._presets = presets
         self._closer = closer
@@ -96,7 +83,7 @@ class Book:
     def _copied(self, origin: Origin, presets: Presets) -> "Book":
         return Book(
             self._database, self.owner, origin, presets, closer=self._closer,
-            close_after_hours=self.close_after_hours, meaning=self.meaning,
+            close_after_hours=self.close_after_hours, meaning=self.meaning, card_folders=self.card_folders,
         )  # fmt: skip
 
     @contextmanager
@@ -173,12 +160,8 @@ class Book:
 
     def purge(self) -> int:
         """Delete for good what has been in the trash for 30 days; answers how many."""
-        job = replace(self.origin, actor="job")
         with self._database.write(self.owner) as tx:
-            due = due_for_purge(tx, stamp(self._database.clock() - timedelta(days=TRASH_DAYS)))
-            for id in due:
-                purge(tx, job, id)
-            return len(due)
+            return purge_due(tx, replace(self.origin, actor="job"))
 
     def restore(self, ref: str) -> Written:
         """Back from the trash to where it was, or from the archive."""
@@ -226,10 +209,7 @@ class Book:
     def get(self, id: str) -> Detailed:
         """A memory with its versions and links, in whatever state it is."""
         with self.reading() as (tx, preset, now):
-            memory = shaped(find_row(tx, id), now, preset)
-            told = tuple(to_version(row) for row in version_rows(tx, id))
-            values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
-            return Detailed(**values, versions=told, links=tuple(links.links_of(tx, id)))
+            return links.detailed(tx, id, now, preset)
 
     def list(
         self,
@@ -390,6 +370,18 @@ class Book:
     @property
     def spending(self) -> Spending:
         return Spending(self)
+
+    @property
+    def agents(self) -> Agents:
+        return Agents(self)
+
+    @property
+    def runs(self) -> Runs:
+        return Runs(self)
+
+    @property
+    def decisions(self) -> Decisions:
+        return Decisions(self)
 
     @property
     def index(self) -> Index:

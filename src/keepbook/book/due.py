@@ -20,6 +20,7 @@ class Due(NamedTuple):
 
 
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
+RUN, RUN_LOST, RESOLVE = "run", "run_lost", "resolve"
 
 
 def remind(tx: Tx, work: str, id: str, at: str) -> None:

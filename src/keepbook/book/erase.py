@@ -2,14 +2,14 @@
 included. Of the latter a receipt is left, and it is not in the book."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, insert, select, update
 
 from keepbook.book import ledger
 from keepbook.book.ledger import Origin
-from keepbook.book.memories import find_row, to_state
-from keepbook.book.when import parse_stamp
+from keepbook.book.memories import TRASH_DAYS, find_row, to_state
+from keepbook.book.when import parse_stamp, stamp
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners, tokens
@@ -37,6 +37,14 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
     event = ledger.append(tx, origin, "purge", at, memory_id=id, sealed=False)
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": id, "at": at, "event": event})
     tx.compact = True
+
+
+def purge_due(tx: Tx, origin: Origin) -> int:
+    """What has been in the trash for 30 days; answers how many."""
+    due = due_for_purge(tx, stamp(tx.clock() - timedelta(days=TRASH_DAYS)))
+    for id in due:
+        purge(tx, origin, id)
+    return len(due)
 
 
 def due_for_purge(tx: Tx, trashed_before: str) -> list[str]:

@@ -12,10 +12,11 @@ from sqlalchemy import alias, and_, insert, or_, select, update
 from keepbook.book import ledger
 from keepbook.book.ledger import Origin
 from keepbook.book.limits import clean_line, sought
-from keepbook.book.memories import find_row, resolve, to_state
+from keepbook.book.memories import Memory, Version, find_row, resolve, shaped, to_state, to_version, version_rows
 from keepbook.book.when import parse_stamp
 from keepbook.book.writing import new_id
 from keepbook.errors import Conflict, Invalid, NotFound
+from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import links, memories
 
@@ -33,6 +34,14 @@ class Link:
     relation: str
     created_at: datetime
     event: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detailed(Memory):
+    """A memory with all its versions, oldest first, and its links."""
+
+    versions: tuple[Version, ...]
+    links: tuple[Link, ...]
 
 
 # Operations
@@ -119,6 +128,14 @@ def links_of(tx: Tx, memory_id: str | None = None) -> list[Link]:
     if memory_id is not None:
         query = query.where(or_(links.c.from_id == memory_id, links.c.to_id == memory_id))
     return [to_link(row) for row in tx.conn.execute(query)]
+
+
+def detailed(tx: Tx, id: str, now: str, preset: Preset) -> Detailed:
+    """A memory with its versions and links, in whatever state it is."""
+    memory = shaped(find_row(tx, id), now, preset)
+    told = tuple(to_version(row) for row in version_rows(tx, id))
+    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+    return Detailed(**values, versions=told, links=tuple(links_of(tx, id)))
 
 
 def to_link(row: Any, event: int | None = None) -> Link:

@@ -6,7 +6,7 @@ comes in is byte for byte what went out, or nothing is kept. Foreign files go th
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +24,9 @@ from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import (
+    agents,
     choices,
+    decisions,
     due,
     erasures,
     injected,
@@ -37,7 +39,9 @@ from keepbook.storage.tables import (
     notes,
     owners,
     proposals,
+    runs,
     threads,
+    transcripts,
     versions,
 )
 
@@ -47,7 +51,8 @@ HEADER = {"kind": "keepbook", "format": FORMAT}
 KINDS: dict[str, Table] = {
     "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
     "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
-    "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due,
+    "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
+    "line": transcripts, "decision": decisions,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 
@@ -289,6 +294,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
         put(KINDS[kind], found[kind])
+    _replay_runs(tx, found, put)
     for message in found["message"]:
         if message["role"] in ("user", "assistant"):
             put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
@@ -298,6 +304,31 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     result = verify(tx)
     if not result.ok:
         raise altered(f"entry {result.broken}: {result.why}")
+
+
+def _replay_runs(
+    tx: Tx, found: Mapping[str, list[Any]], put: Callable[[Table, Sequence[Mapping[str, Any]]], None]
+) -> None:
+    """Agents and their runs as they went: begun, spoken in, ended; and decisions opened, then closed."""
+    put(agents, found["agent"])
+    ended = dict.fromkeys(("card", "error", "session_after", "epoch", "step", "finished_at"))
+    spoken: dict[str, list[Any]] = {}
+    for line in sorted(found["line"], key=lambda row: row["turn"]):
+        spoken.setdefault(line["run_id"], []).append(line)
+    for row in sorted(found["run"], key=lambda row: (row["lead_run"] is not None, row["parent_run"] is not None)):
+        is_over = row["status"] in ("succeeded", "failed")
+        put(runs, [row | ended | {"status": "running"} if is_over else row])
+        put(transcripts, spoken.pop(row["id"], []))
+        if is_over:
+            result = {name: row[name] for name in ("status", *ended)}
+            tx.conn.execute(update(runs).where(runs.c.owner == tx.owner, runs.c.id == row["id"]).values(result))
+    put(transcripts, [line for lines in spoken.values() for line in lines])  # of no run: the guards refuse them
+    closed = dict.fromkeys(("closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note"))
+    for row in found["decision"]:
+        put(decisions, [row | closed | {"state": "open"}])
+        if row["state"] != "open":
+            mine = (decisions.c.owner == tx.owner, decisions.c.run_id == row["run_id"])
+            tx.conn.execute(update(decisions).where(*mine).values({name: row[name] for name in ("state", *closed)}))
 
 
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:

@@ -25,6 +25,10 @@ class Caller:
     scopes: frozenset[str] = frozenset(SCOPES)
     token_id: str | None = None
     preset: str | None = None
+    agent: str | None = None
+    """One of the owner's agents, whose tools it has and no others."""
+    blind: bool = False
+    """With `agent`: a specialist of its team, who sees no decision, no position and no memory."""
 
     @property
     def actor(self) -> str:
@@ -66,4 +70,4 @@ def caller_for(kb: Keepbook, secret: str | None, named: str | None, *, local: bo
         return Caller(clean_owner(named), token.kind, scopes, token.id)
     if named is not None and named != token.owner:
         raise NotAllowed("this token opens another owner's book", code="other_owner")
-    return Caller(token.owner, token.kind, scopes, token.id)
+    return Caller(token.owner, token.kind, scopes, token.id, agent=getattr(token, "agent", None))

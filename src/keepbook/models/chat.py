@@ -71,7 +71,7 @@ class Talk:
         thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)
         async for notice in self._compress(thread, system, toolbox):
             yield notice
-        through, summary = _compressed(await asyncio.to_thread(lambda: self.chat.thread))
+        through, summary = compressed(await asyncio.to_thread(lambda: self.chat.thread))
         messages = await asyncio.to_thread(self.chat.messages)
         said = plan(messages, compressed_through=through, summary=summary, budget=self._budget).said
         try:
@@ -104,7 +104,7 @@ class Talk:
     async def _compress(self, thread: Thread, system: str, toolbox: Toolbox | None) -> AsyncIterator[Notice]:
         """Past the budget, older turns are summarised once for what is sent; the stored ones stay."""
         messages = await asyncio.to_thread(self.chat.messages)
-        through, summary = _compressed(thread)
+        through, summary = compressed(thread)
         tools = toolbox.schemas("openai") if toolbox else []
         found = plan(
             messages,
@@ -165,7 +165,7 @@ class Talk:
             return threads.get(tx, self.chat.id).turns == 0 and threads.being_closed(tx, now) > 0
 
 
-def _compressed(thread: Thread) -> tuple[int, str | None]:
+def compressed(thread: Thread) -> tuple[int, str | None]:
     """How far what is sent is a summary, and which one: from the start again where it was erased with a memory."""
     return (0, None) if thread.compressed is None else (thread.compressed_through, thread.compressed)
 

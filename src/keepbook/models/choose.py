@@ -49,6 +49,17 @@ class Models:
     chat: Model
     cheap: Model
     offline: Model
+    find: Callable[[str], Model] | None = field(default=None, repr=False, compare=False)
+
+    def named(self, name: str | None) -> Model:
+        """The model of this name, as the settings write one; the chat model where none is named."""
+        if name is None or name == self.chat.name:
+            return self.chat
+        if name == self.offline.name:
+            return self.offline
+        if self.find is None:
+            raise Invalid(f"there is no model {name!r} here", field="model")
+        return self.find(name)
 
     @property
     def extractor(self) -> Model:
@@ -87,7 +98,8 @@ def choose(settings: ModelSettings, offline: Model) -> Models:
     """The models that the settings name; `Invalid` for a name that is none. Nothing is loaded or called yet."""
     chat = _model(settings.model, settings, offline)
     same = settings.cheap_model in (None, settings.model)
-    return Models(chat, chat if same else _model(settings.cheap_model or OFFLINE, settings, offline), offline)
+    cheap = chat if same else _model(settings.cheap_model or OFFLINE, settings, offline)
+    return Models(chat, cheap, offline, lambda name: _model(name, settings, offline))
 
 
 def _model(name: str, settings: ModelSettings, offline: Model) -> Model:

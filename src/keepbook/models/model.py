@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from keepbook.book.cards import CardType
 from keepbook.models.offline.values import Candidate, Known, Turn
 
 
@@ -65,10 +66,14 @@ def with_hidden(said: Said) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a reply is made from. `system` and `said` up to the last message are a stable prefix."""
+    """All that a reply is made from. `system` and `said` up to the last message are a stable prefix.
+
+    `card` is the form that the answer must have; the words of the system prompt or of the last message ask for it.
+    """
 
     system: str
     said: tuple[Said, ...]
+    card: CardType | None = None
 
 
 # What happens while a model replies, in order of time.

@@ -138,6 +138,12 @@ class ToolSet:
     def __repr__(self) -> str:
         return f"<ToolSet: {', '.join(self._tools)}>"
 
+    def without(self, operations: Iterable[str]) -> "ToolSet":
+        """The same tools but for those that do this."""
+        left_out = {self._names.get(operation) for operation in operations}
+        names = {operation: name for operation, name in self._names.items() if name not in left_out}
+        return ToolSet([tool for tool in self if tool.name not in left_out], names)
+
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Answer:
         """Do what a model asks, with its arguments as a mapping or as JSON; what it got wrong is answered too."""
         tool = None

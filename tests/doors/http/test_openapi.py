@@ -1,5 +1,6 @@
 """The whole OpenAPI document, thrown at the server by schemathesis: nothing breaks, nothing is undocumented."""
 
+import asyncio
 from typing import Any
 
 import hypothesis
@@ -37,7 +38,9 @@ def filled(kb: Keepbook) -> dict[str, list[Any]]:
     chat.add("user", "I have a dog called Bo")
     note = book.notes.write("A note")
     token = kb.tokens.create("alice")
-    ids = [first.id, second.id, link.id, chat.id, note.id, token.known.id]
+    agent = book.agents.list()[0] if book.agents.list() else book.agents.create("Desk", card_type="trade-decision")
+    run = asyncio.run(kb.runner(book).run(agent.id, "ETH/USDT?"))
+    ids = [first.id, second.id, link.id, chat.id, note.id, token.known.id, agent.id, run.id]
     return {"id": ids, "event": [1, 2, 3], "name": ["recall", "remember"]}
 
 

@@ -1,8 +1,9 @@
 """`keepbook jobs`: the sweeps, once or for ever.
 
-Closing chats that fell silent, archiving old ones, emptying the trash, letting proposals expire: for every owner of the
-installation. Several may run at once; each piece of work is done once. SIGTERM and Ctrl-C end a wait at once and let a
-sweep that is under way finish; a second one stops that too.
+Closing chats that fell silent, archiving old ones, emptying the trash, letting proposals expire, following decisions on
+the bars, running agents when their hour has come: for every owner of the installation. Several may run at once; each
+piece of work is done once. SIGTERM and Ctrl-C end a wait at once and let a sweep that is under way finish; a second one
+stops that too.
 """
 
 import json
@@ -136,6 +137,9 @@ _DONE = {
     "purge_chat": ("removed from the trash", "chat", "chats"),
     "expire": ("let expire", "proposal", "proposals"),
     "embed": ("embedded", "memory or turn", "memories and turns"),
+    "run": ("ran", "agent", "agents"),
+    "run_lost": ("gave up", "run that was left", "runs that were left"),
+    "resolve": ("closed", "decision", "decisions"),
 }
 
 

@@ -33,17 +33,27 @@ def mcp(
         bool, typer.Option("--install", help="Show what goes into a client's config, and write it if you say yes.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --install: write it without asking.")] = False,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="Serve the tools of this agent of yours alone.")
+    ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="With --agent: for a specialist, without decisions and memories.")
+    ] = False,
 ) -> None:
     """Serve the book to an MCP client over stdin and stdout."""
+    if blind and agent is None:
+        raise Invalid("--blind goes with --agent; name one", field="agent")
     if install:
+        if agent is not None:
+            raise Invalid("--install sets up the whole book; leave out --agent", field="agent")
         _install(desk, client, yes=yes)
     elif client is not None or yes:
         raise Invalid("to set up a client, add --install; to serve, name no client", field="client")
     else:
-        _serve(desk)
+        _serve(desk, agent, blind=blind)
 
 
-def _serve(desk: Desk) -> None:
+def _serve(desk: Desk, agent: str | None, *, blind: bool) -> None:
     try:
         # As slow to load as a web server, which half of it is.
         from keepbook.doors.mcp.stdio import run_stdio
@@ -58,7 +68,7 @@ def _serve(desk: Desk) -> None:
     if sys.stdin.isatty():
         desk.note("Speaking MCP on stdin and stdout, for a client to start; Ctrl-C ends it.")
         desk.note(f"To set up a client: {desk.program} mcp --install")
-    run_stdio(keepbook, desk.settings.owner, desk.settings.preset)
+    run_stdio(keepbook, desk.settings.owner, desk.settings.preset, agent=agent, blind=blind)
 
 
 # Telling a client

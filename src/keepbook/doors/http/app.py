@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from keepbook.app import Keepbook
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import chat, feed, me, memory, ops, tools
+from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools
 from keepbook.doors.http.gate import LOOPBACK, Gate
 from keepbook.doors.http.web import pages
 from keepbook.doors.mcp import asgi as mcp
@@ -55,9 +55,10 @@ def create_app(
     )
     app.state.kb = kb
     app.state.metrics = ops.Metrics()
+    app.state.runs = set[asyncio.Task[Any]]()
     app.state.stopping = asyncio.Event()
     problems.install(app)
-    for part in (memory, chat, tools, me, feed, ops):
+    for part in (memory, chat, agents, tools, me, feed, ops):
         app.include_router(part.router)
     pages.install(app)
     settings = kb.settings
@@ -86,9 +87,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.stopping.clear()
         if (serving := getattr(app.state, "mcp", None)) is not None:
             await stack.enter_async_context(serving())
-        sweeping = asyncio.create_task(_sweep_for_ever(app.state.kb, app.state.stopping))
-        stack.push_async_callback(_ended, sweeping)
+        for work in (app.state.kb.sweep_in_turn, app.state.kb.run_agents_in_turn):
+            working = asyncio.create_task(_for_ever(work, app.state.kb.settings.jobs_every, app.state.stopping))
+            stack.push_async_callback(_ended, working)
         stack.callback(app.state.stopping.set)
+        stack.push_async_callback(_all_ended, app.state.runs)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
 
@@ -116,18 +119,23 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
             signal.signal(each, before)
 
 
-async def _ended(task: "asyncio.Task[None]") -> None:
+async def _all_ended(tasks: "set[asyncio.Task[Any]]") -> None:
+    """Runs that are under way fail with the server, and say so."""
+    for task in list(tasks):
+        await _ended(task)
+
+
+async def _ended(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
 
 
-async def _sweep_for_ever(kb: Keepbook, stopping: asyncio.Event) -> None:
-    every = kb.settings.jobs_every
+async def _for_ever(work: Callable[[str, float], object], every: float, stopping: asyncio.Event) -> None:
     holder = f"{os.getpid()}-{secrets.token_hex(4)}"
     while every and not stopping.is_set():
         try:
-            await asyncio.to_thread(kb.sweep_in_turn, holder, 2 * every + 60)
+            await asyncio.to_thread(work, holder, 2 * every + 60)
         except KeepbookError as error:
             log.warning("sweep: %s", error.code)
         with contextlib.suppress(TimeoutError):

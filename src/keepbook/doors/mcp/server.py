@@ -44,8 +44,9 @@ from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.shape import to_json
 from keepbook.doors.auth import Caller
-from keepbook.errors import Invalid, KeepbookError, NotFound
+from keepbook.errors import Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.tools import catalogue
+from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.definition import Answer
 from keepbook.tools.definition import Tool as Definition
 
@@ -116,7 +117,10 @@ class _Desk:
         return _result(answer)
 
     def _tools(self, caller: Caller) -> catalogue.ToolSet:
-        return catalogue.build(caller.preset, self._book(caller), outside=True)
+        book = self._book(caller)
+        if caller.agent is not None:
+            return toolbox(book, book.agents.get(caller.agent), blind=caller.blind)
+        return catalogue.build(caller.preset, book, outside=True, extra=agent_tools(book))
 
     def _book(self, caller: Caller) -> Book:
         # Whoever holds the token, what writes through this door is an agent's program.
@@ -144,6 +148,8 @@ class _Desk:
             return "text/plain", self._block(caller, str(found["session"]))
         if (found := MEMORY.match(uri)) is not None:
             caller.needs("read")
+            if caller.agent is not None:
+                raise NotAllowed("this agent reads no single memories", code="scope")
             memory = self._book(caller).get(str(found["id"]))
             return "application/json", json.dumps(to_json(memory), ensure_ascii=False, indent=2)
         known = ", ".join((BLOCK, str(SESSION_BLOCK), str(MEMORY)))
@@ -153,10 +159,12 @@ class _Desk:
         """What a chat that begins now would see; with a session what that session sees, kept from then on."""
         caller.needs("read")
         book = self._book(caller)
+        if caller.agent is not None and (caller.blind or not book.agents.get(caller.agent).use_block):
+            return ""
         if session is None:
-            return book.block(preset=caller.preset) if book.choices.memory else ""
+            return book.block(preset=caller.preset, scope=caller.agent) if book.choices.memory else ""
         caller.needs("write")  # what a session is told is kept, and counts as a use of each memory in it
-        return book.inject(session, preset=caller.preset)
+        return book.inject(session, preset=caller.preset, scope=caller.agent)
 
     async def list_prompts(self, context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
         return ListPromptsResult(prompts=[_PROMPT])

@@ -29,10 +29,14 @@ _AHEAD = 16
 """How many chunks may wait to be read; a client that sends more waits itself."""
 
 
-def run_stdio(kb: Keepbook, owner: str, preset: str | None = None) -> None:
-    """Serve one owner's book until the client leaves."""
-    kb.book(owner).preset(preset)  # a name that is wrong is told now, not to a client that waits
-    caller = Caller(owner, kind="agent", preset=preset)
+def run_stdio(
+    kb: Keepbook, owner: str, preset: str | None = None, *, agent: str | None = None, blind: bool = False
+) -> None:
+    """Serve one owner's book until the client leaves; with `agent`, the tools of that agent alone."""
+    book = kb.book(owner)
+    book.preset(preset)  # a name that is wrong is told now, not to a client that waits
+    bound = None if agent is None else book.agents.get(agent).id
+    caller = Caller(owner, kind="agent", preset=preset, agent=bound, blind=blind)
     try:
         asyncio.run(_serve(build(kb, lambda _: caller)))
     except* BrokenPipeError:  # the client is gone without a word; nobody is left to tell

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Usage
-from keepbook.models.offline import chat, summary
+from keepbook.models.offline import agent, chat, summary
 from keepbook.models.offline.extract import extract
 from keepbook.models.offline.values import Turn
 
@@ -20,8 +20,8 @@ class OfflineModel:
         return f"<model {self.name}>"
 
     def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
-        """Answer the last message, calling tools on the way."""
-        return chat.reply(conversation, tools)
+        """Answer the last message, calling tools on the way; where a card is wanted, as an agent."""
+        return chat.reply(conversation, tools) if conversation.card is None else agent.reply(conversation, tools)
 
     async def extract(self, reading: Reading) -> Extraction:
         """Read a closing chat by rules."""

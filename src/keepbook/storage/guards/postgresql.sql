@@ -252,6 +252,10 @@ BEGIN
         id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
         OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
         OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
+    UPDATE agents SET compressed = NULL
+      WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
+        SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
+        WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
     DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM answers WHERE owner = NEW.owner;
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
@@ -264,6 +268,10 @@ BEGIN
       WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
   ELSE
     DELETE FROM answers WHERE owner = NEW.owner;
+    DELETE FROM decisions WHERE owner = NEW.owner;
+    DELETE FROM transcripts WHERE owner = NEW.owner;
+    DELETE FROM runs WHERE owner = NEW.owner;
+    DELETE FROM agents WHERE owner = NEW.owner;
     DELETE FROM vectors WHERE owner = NEW.owner;
     DELETE FROM vector_spaces WHERE owner = NEW.owner;
     DELETE FROM turn_terms WHERE owner = NEW.owner;
@@ -300,13 +308,88 @@ BEGIN
 END $$;
 CREATE TRIGGER messages_append BEFORE INSERT OR UPDATE ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_messages_append();
 
+-- Agents: a run begins without a result and ends once; what came of it is never rewritten, by nobody's second look.
+CREATE FUNCTION keepbook_runs_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.status NOT IN ('queued', 'running') OR NEW.step IS NOT NULL OR NEW.epoch IS NOT NULL
+    OR (NEW.parent_run IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.parent_run AND agent_id = NEW.agent_id
+        AND card IS NOT NULL AND nature <> 're-examination'))
+    OR (NEW.lead_run IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.lead_run AND agent_id = NEW.agent_id AND lead_run IS NULL))
+  THEN PERFORM keepbook_refuse('a run begins without a result, and a second look at a run that has one'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER runs_begin BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_runs_begin();
+
+CREATE FUNCTION keepbook_runs_end_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
+    AND (NEW.owner, NEW.id, NEW.agent_id, NEW.nature, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
+         NEW.specialist, NEW.thread_id, NEW.created_at)
+      IS NOT DISTINCT FROM
+        (OLD.owner, OLD.id, OLD.agent_id, OLD.nature, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
+         OLD.specialist, OLD.thread_id, OLD.created_at)
+  ) THEN PERFORM keepbook_refuse('the result of a run is never changed'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_runs_end_once();
+
+CREATE FUNCTION keepbook_transcripts_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what was said in a run is never rewritten'); END IF;
+  IF NEW.turn <> 1 + coalesce((SELECT max(turn) FROM transcripts WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+    OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND status IN ('queued', 'running'))
+  THEN PERFORM keepbook_refuse('a transcript grows turn by turn, while its run lasts'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER transcripts_append BEFORE INSERT OR UPDATE ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_transcripts_append();
+
+CREATE FUNCTION keepbook_decisions_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.state <> 'open' OR NOT EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND agent_id = NEW.agent_id
+      AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
+  THEN PERFORM keepbook_refuse('a decision begins open, with the card of a run'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_begin();
+
+-- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+CREATE FUNCTION keepbook_decisions_close_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    (NEW.owner, NEW.run_id, NEW.agent_id, NEW.card_type, NEW.decided_at, NEW.action, NEW.symbol, NEW.entry, NEW.stop,
+     NEW.target, NEW.conviction, NEW.expires, NEW.regime)
+      IS NOT DISTINCT FROM
+        (OLD.owner, OLD.run_id, OLD.agent_id, OLD.card_type, OLD.decided_at, OLD.action, OLD.symbol, OLD.entry, OLD.stop,
+         OLD.target, OLD.conviction, OLD.expires, OLD.regime)
+    AND (
+      OLD.state = 'open'
+      OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS NOT DISTINCT FROM 'bars'
+          AND coalesce(NEW.through, '') > coalesce(OLD.through, '')))
+  ) THEN PERFORM keepbook_refuse('a decision keeps what it said, and is closed once'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_close_once();
+
+CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER agents_never_truncated BEFORE TRUNCATE ON agents EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER runs_never_truncated BEFORE TRUNCATE ON runs EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER transcripts_never_truncated BEFORE TRUNCATE ON transcripts EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER decisions_never_truncated BEFORE TRUNCATE ON decisions EXECUTE FUNCTION keepbook_never_truncated();
+
 -- Row-level security: a transaction that has not said whom it serves sees and writes nothing.
 DO $$
 DECLARE a_table text;
 BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
-    'vectors', 'vector_spaces', 'answers'] LOOP
+    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -325,6 +408,12 @@ GRANT DELETE ON owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON agents, bars TO keepbook_app;
+GRANT SELECT, INSERT ON runs, transcripts, decisions TO keepbook_app;
+GRANT UPDATE (status, adapter, model, card, error, session_before, session_after, epoch, step, tokens_in, tokens_out,
+  started_at, finished_at) ON runs TO keepbook_app;
+GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, closed_by, outcome, exit_price, result_r,
+  result_pct, note) ON decisions TO keepbook_app;
 
 -- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
 -- and a guard would look at that one.

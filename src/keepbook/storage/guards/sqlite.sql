@@ -230,6 +230,10 @@ BEGIN
       id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
       OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
       OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
+  UPDATE agents SET compressed = NULL
+    WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
+      SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
+      WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
   DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
@@ -246,6 +250,10 @@ CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
   DELETE FROM answers WHERE owner = NEW.owner;
+  DELETE FROM decisions WHERE owner = NEW.owner;
+  DELETE FROM transcripts WHERE owner = NEW.owner;
+  DELETE FROM runs WHERE owner = NEW.owner;
+  DELETE FROM agents WHERE owner = NEW.owner;
   DELETE FROM vectors WHERE owner = NEW.owner;
   DELETE FROM vector_spaces WHERE owner = NEW.owner;
   DELETE FROM turn_terms WHERE owner = NEW.owner;
@@ -275,3 +283,77 @@ BEGIN SELECT RAISE(ABORT, 'guard: what was said in a chat is never rewritten'); 
 CREATE TRIGGER messages_follow_each_other BEFORE INSERT ON messages
 WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'); END;
+
+-- Agents: a run begins without a result and ends once; what came of it is never rewritten, by nobody's second look.
+CREATE TRIGGER runs_begin BEFORE INSERT ON runs
+WHEN EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.id)
+  OR NEW.status NOT IN ('queued', 'running') OR NEW.step IS NOT NULL OR NEW.epoch IS NOT NULL
+  OR NOT EXISTS (SELECT 1 FROM agents WHERE owner = NEW.owner AND id = NEW.agent_id)
+  OR (NEW.parent_run IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.parent_run AND agent_id = NEW.agent_id
+      AND card IS NOT NULL AND nature <> 're-examination'))
+  OR (NEW.lead_run IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.lead_run AND agent_id = NEW.agent_id AND lead_run IS NULL))
+BEGIN SELECT RAISE(ABORT, 'guard: a run begins without a result, and a second look at a run that has one'); END;
+
+CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs
+WHEN NOT (
+  OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
+  AND NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.agent_id = OLD.agent_id AND NEW.nature = OLD.nature
+  AND NEW.prompt = OLD.prompt AND NEW.card_type IS OLD.card_type AND NEW.parent_run IS OLD.parent_run
+  AND NEW.lead_run IS OLD.lead_run AND NEW.specialist IS OLD.specialist AND NEW.thread_id IS OLD.thread_id
+  AND NEW.created_at = OLD.created_at
+  AND NOT (NEW.step IS NOT NULL AND EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND agent_id = NEW.agent_id AND step = NEW.step AND id <> NEW.id))
+)
+BEGIN SELECT RAISE(ABORT, 'guard: the result of a run is never changed'); END;
+
+CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from runs but by an erasure'); END;
+
+CREATE TRIGGER agents_are_not_replaced BEFORE INSERT ON agents
+WHEN EXISTS (SELECT 1 FROM agents WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: an agent is changed, never replaced'); END;
+
+CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from agents but by an erasure'); END;
+
+CREATE TRIGGER transcripts_append BEFORE INSERT ON transcripts
+WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM transcripts WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+  OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND status IN ('queued', 'running'))
+BEGIN SELECT RAISE(ABORT, 'guard: a transcript grows turn by turn, while its run lasts'); END;
+
+CREATE TRIGGER transcripts_never_change BEFORE UPDATE ON transcripts
+BEGIN SELECT RAISE(ABORT, 'guard: what was said in a run is never rewritten'); END;
+
+CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from transcripts but by an erasure'); END;
+
+CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions
+WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.run_id)
+  OR NEW.state <> 'open'
+  OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND agent_id = NEW.agent_id
+                   AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
+BEGIN SELECT RAISE(ABORT, 'guard: a decision begins open, with the card of a run'); END;
+
+-- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.run_id = OLD.run_id AND NEW.agent_id = OLD.agent_id AND NEW.card_type = OLD.card_type
+  AND NEW.decided_at = OLD.decided_at AND NEW.action IS OLD.action AND NEW.symbol IS OLD.symbol
+  AND NEW.entry IS OLD.entry AND NEW.stop IS OLD.stop AND NEW.target IS OLD.target
+  AND NEW.conviction IS OLD.conviction AND NEW.expires IS OLD.expires AND NEW.regime IS OLD.regime
+  AND (
+    OLD.state = 'open'
+    OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by = 'bars'
+        AND NEW.through > coalesce(OLD.through, ''))
+  )
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed once'); END;
+
+CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from decisions but by an erasure'); END;

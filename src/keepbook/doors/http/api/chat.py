@@ -192,7 +192,7 @@ async def say(desk: Writing, id: Id, new: NewMessage, accept: Annotated[str | No
     if not new.reply:
         return await run_in_threadpool(desk.write, lambda book: _record(book, id, new), 201)
     chat = await run_in_threadpool(lambda: desk.book.threads.get(id))
-    talk = desk.kb.talk(chat)
+    talk = await run_in_threadpool(desk.kb.talk, chat)
     if "application/json" in (accept or ""):
         return answer(await _whole(talk, new), 201)
     return StreamingResponse(_streamed(talk, new), media_type=MEDIA_TYPE)

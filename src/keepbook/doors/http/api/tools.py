@@ -6,6 +6,7 @@ from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
 from keepbook.doors.http.desk import Calling, Desk, Reading, answer
+from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer
 
@@ -37,4 +38,7 @@ def call_tool(
 
 def _tools(desk: Desk, preset: str | None) -> ToolSet:
     """An agent's tools always act on the agent's word."""
-    return build(preset, desk.kb.book(desk.caller.owner, by="agent", door="http"), outside=True)
+    book = desk.kb.book(desk.caller.owner, by="agent", door="http")
+    if desk.caller.agent is not None:
+        return toolbox(book, book.agents.get(desk.caller.agent))
+    return build(preset, book, outside=True, extra=agent_tools(book))

@@ -1,0 +1,333 @@
+"""The files of card types: read strictly, each for itself, so that one broken file takes nothing else with it."""
+
+import os
+import re
+import string
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from keepbook.errors import Invalid
+
+RE_EXAMINATION = "re-examination"
+TYPES = ("text", "number", "choice", "list", "time", "boolean")
+RE_EXAMINABLE = ("true", "false", "until_resolved")
+TRADE = "trade"
+TRADE_SLOTS = ("action", "symbol", "entry", "stop", "target", "conviction", "expires")
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_SLOT = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_WORD = re.compile(r"[A-Z][A-Z_]{1,19}")
+
+When = Mapping[str, tuple[str, ...]]
+"""Choices by slot: it holds where each slot named has one of its choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One value of a card. `min` and `max` bound a number, or the length of a text or list.
+
+    Under the choices in `empty_when` it must be empty, else it is required (unless `required` is false). Left out, it
+    takes the first line of the slot named in `from_`.
+    """
+
+    name: str
+    type: str
+    about: str = ""
+    required: bool = True
+    min: float | None = None
+    max: float | None = None
+    above: float | None = None
+    choices: tuple[str, ...] = ()
+    pattern: str | None = None
+    future: bool = False
+    from_: str | None = None
+    empty_when: When | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Slots that must rise strictly in this order, where `when` holds."""
+
+    when: When
+    rising: tuple[str, ...]
+    say: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardType:
+    """`follow = "trade"`: followed on bars. `plain`: the slot that an answer without JSON fills."""
+
+    name: str
+    title: str
+    line: str
+    slots: tuple[Slot, ...]
+    re_examinable: str = "false"
+    re_examine_actions: tuple[str, ...] = ()
+    follow: str | None = None
+    plain: str | None = None
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def is_decision(self) -> bool:
+        """Whether its cards have a state: open, resolved, expired."""
+        return self.re_examinable == "until_resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A file that is no card type: where it breaks, and why."""
+
+    path: str
+    line: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class CardTypes:
+    """The card types in force, by name, and the files that could not be read."""
+
+    types: Mapping[str, CardType]
+    broken: tuple[Broken, ...]
+
+    def get(self, name: str) -> CardType:
+        """The type of this name; `Invalid` says what there is, or what is wrong with its file."""
+        if (found := self.types.get(name)) is not None:
+            return found
+        for one in self.broken:
+            if Path(one.path).stem == name:
+                raise Invalid(f"the card type {name!r} cannot be used: {one}", field="card_type")
+        raise Invalid(
+            f"there is no card type {name!r}.{_nearest(name, self.types)} Known: {', '.join(sorted(self.types))}",
+            field="card_type",
+        )
+
+    def find(self, name: str) -> CardType:
+        """The type of a card that was kept. Where its file is gone, the card can still be shown, and no more."""
+        return self.types.get(name) or CardType(name, name, "{age} · " + name, ())
+
+    def re_examination_of(self, parent: CardType) -> CardType:
+        """The re-examination card, with the parent's own actions as its vocabulary where it names any."""
+        card = self.get(RE_EXAMINATION)
+        if not parent.re_examine_actions:
+            return card
+
+        def bound(slot: Slot) -> Slot:
+            if slot.name != "suggested_action":
+                return slot
+            return replace(slot, type="choice", choices=parent.re_examine_actions, pattern=None)
+
+        return replace(card, slots=tuple(bound(slot) for slot in card.slots))
+
+
+# Operations
+
+
+def load(folders: Sequence[Path]) -> CardTypes:
+    """Every file of these folders, the shipped ones first; of two of one name the first stands."""
+    types: dict[str, CardType] = {}
+    broken = []
+    for folder in folders:
+        for path in sorted(Path(folder).glob("*.toml")):
+            found = _load(str(path), os.stat(path).st_mtime_ns)
+            if isinstance(found, CardType) and found.name in types:
+                found = Broken(str(path), None, f"the name {found.name!r} is taken; rename the file and its `name`")
+            if isinstance(found, Broken):
+                broken.append(found)
+            else:
+                types[found.name] = found
+    return CardTypes(MappingProxyType(types), tuple(broken))
+
+
+@lru_cache(maxsize=256)
+def _load(path: str, _mtime: int) -> CardType | Broken:
+    text = ""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return _card_type(tomllib.loads(text), Path(path).stem)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"at line (\d+)", str(error))
+        line = int(where[1]) if where else len(text.splitlines())
+        return Broken(path, line, f"not valid TOML: {str(error).partition(' (at')[0].lower()}")
+    except UnicodeDecodeError as error:
+        return Broken(path, error.object[: error.start].count(b"\n") + 1, "not text in UTF-8")
+    except OSError as error:
+        return Broken(path, None, f"cannot be read: {error.strerror}")
+    except _Wrong as error:
+        return Broken(path, _line_of(text, error.key), f"`{'.'.join(error.key)}`: {error.reason}")
+
+
+class _Wrong(Exception):
+    def __init__(self, key: tuple[str, ...], reason: str) -> None:
+        super().__init__(reason)
+        self.key, self.reason = key, reason
+
+
+def _line_of(text: str, key: tuple[str, ...]) -> int:
+    """Where a key stands: its own line in its table, else the line of the nearest table that is there."""
+    table: tuple[str, ...] = ()
+    tables: dict[tuple[str, ...], int] = {(): 1}
+    rule = -1
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := re.match(r"\s*\[+\s*([\w.\- \"]+?)\s*\]", line):
+            table = tuple(part.strip(' "') for part in heading[1].split("."))
+            if table == ("rules",):
+                rule += 1
+                table = ("rules", str(rule))
+            tables[table] = number
+        elif (named := re.match(r"\s*\"?([\w\-.]+)\"?\s*=", line)) and (*table, named[1]) == key:
+            return number
+    return next(tables[key[:length]] for length in range(len(key), -1, -1) if key[:length] in tables)
+
+
+# Rules
+
+
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "name": str, "title": str, "line": str, "slots": dict, "re_examinable": (str, bool), "re_examine_actions": list,
+    "follow": str, "plain": str, "rules": list,
+}  # fmt: skip
+_SLOT_KEYS: dict[str, type | tuple[type, ...]] = {
+    "type": str, "about": str, "required": bool, "min": (int, float), "max": (int, float), "above": (int, float),
+    "choices": list, "pattern": str, "future": bool, "from": str, "empty_when": dict,
+}  # fmt: skip
+_RULE_KEYS: dict[str, type | tuple[type, ...]] = {"when": dict, "rising": list, "say": str}
+_WORDS: dict[Any, str] = {
+    str: "text", dict: "a table", list: "a list", bool: "true or false", (int, float): "a number",
+    (str, bool): "true, false or \"until_resolved\"",
+}  # fmt: skip
+
+
+def _card_type(data: dict[str, Any], stem: str) -> CardType:
+    _check_keys(data, _KEYS, (), ("name", "title", "line", "slots"))
+    if data["name"] != stem or not _NAME.fullmatch(stem):
+        _refuse(("name",), f'expected "{stem}", like the file: small letters, digits and dashes')
+    slots = {name: _slot(name, table) for name, table in data["slots"].items()}
+    if not slots:
+        _refuse(("slots",), "a card has at least one slot")
+    allows = data.get("re_examinable", False)
+    card = CardType(
+        name=stem, title=data["title"], line=data["line"], slots=tuple(slots.values()),
+        re_examinable=str(allows).lower() if isinstance(allows, bool) else allows,
+        re_examine_actions=tuple(data.get("re_examine_actions", ())), follow=data.get("follow"),
+        plain=data.get("plain"), rules=tuple(_rule(table, index) for index, table in enumerate(data.get("rules", ()))),
+    )  # fmt: skip
+    for ok, key, reason in _checks(card, slots):
+        if not ok:
+            _refuse(key, reason)
+    return card
+
+
+def _slot(name: str, table: Any) -> Slot:
+    at = ("slots", name)
+    if not _SLOT.fullmatch(name) or name == "age":
+        _refuse(at, "a slot's name has small letters, digits and underscores, and is not `age`")
+    if not isinstance(table, dict):
+        _refuse(at, "expected a table")
+    _check_keys(table, _SLOT_KEYS, at, ("type",))
+    if table["type"] not in TYPES:
+        _refuse((*at, "type"), f"expected one of {', '.join(TYPES)}")
+    if (table["type"] == "choice") != bool(table.get("choices")):
+        _refuse((*at, "choices"), "a choice, and only a choice, has choices")
+    given = {("from_" if key == "from" else key): value for key, value in table.items()}
+    for key in ("choices", "empty_when"):
+        if key in given:
+            given[key] = _when(given[key], (*at, key)) if key == "empty_when" else _texts(given[key], (*at, key))
+    if "pattern" in given:
+        try:
+            re.compile(given["pattern"])
+        except re.error as error:
+            _refuse((*at, "pattern"), f"no regular expression: {error}")
+    return Slot(name, **given)
+
+
+def _rule(table: Any, index: int) -> Rule:
+    at = ("rules", str(index))
+    if not isinstance(table, dict):
+        _refuse(at, "expected a table")
+    _check_keys(table, _RULE_KEYS, at, ("rising", "say"))
+    return Rule(_when(table.get("when", {}), (*at, "when")), _texts(table["rising"], (*at, "rising")), table["say"])
+
+
+def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple[str, ...], str]]:
+    """What one slot cannot say of itself: (holds, key, what is expected)."""
+    shown = _fields(card.line)
+    numbers = [name for name, slot in slots.items() if slot.type == "number"]
+    allowed = f"expected one of {', '.join(RE_EXAMINABLE)}"
+    checks: list[tuple[bool, tuple[str, ...], str]] = [
+        (card.re_examinable in RE_EXAMINABLE, ("re_examinable",), allowed),
+        (shown is not None, ("line",), "braces that do not close"),
+        (set(shown or ()) <= {"age", *slots}, ("line",), "expected only {age} and names of slots in braces"),
+        (all(map(_WORD.fullmatch, card.re_examine_actions)), ("re_examine_actions",), "expected short uppercase words"),
+        (card.follow in (None, TRADE), ("follow",), f'expected "{TRADE}"'),
+        (card.follow is None or card.is_decision, ("re_examinable",), "what is followed ends: until_resolved"),
+        (
+            card.follow is None or set(TRADE_SLOTS) <= slots.keys(),
+            ("slots",),
+            f"a trade has the slots {', '.join(TRADE_SLOTS)}",
+        ),
+        (card.plain is None or card.plain in slots, ("plain",), "expected the name of a slot"),
+    ]
+    for name, slot in slots.items():
+        fits = slot.empty_when is None or _known(slot.empty_when, slots)
+        checks.append((fits, ("slots", name, "empty_when"), "expected choices of a slot of this card"))
+        checks.append((slot.from_ in (None, *slots), ("slots", name, "from"), "expected the name of a slot"))
+    for index, rule in enumerate(card.rules):
+        at = ("rules", str(index))
+        checks.append((_known(rule.when, slots), (*at, "when"), "expected choices of a slot of this card"))
+        checks.append((set(rule.rising) <= set(numbers), (*at, "rising"), f"expected of {', '.join(numbers)}"))
+    return checks
+
+
+def _known(when: When, slots: Mapping[str, Slot]) -> bool:
+    return all(name in slots and set(choices) <= set(slots[name].choices) for name, choices in when.items())
+
+
+def _fields(line: str) -> list[str] | None:
+    try:
+        return [field for _, field, _, _ in string.Formatter().parse(line) if field is not None]
+    except ValueError:
+        return None
+
+
+def _check_keys(
+    data: Mapping[str, Any], known: Mapping[str, Any], at: tuple[str, ...], needed: tuple[str, ...]
+) -> None:
+    for name, value in data.items():
+        if name not in known:
+            _refuse((*at, name), f"there is no such key;{_nearest(name, known)} known are {', '.join(known)}")
+        is_bool = isinstance(value, bool)
+        wanted = known[name] if isinstance(known[name], tuple) else (known[name],)
+        if not isinstance(value, wanted) or (is_bool and bool not in wanted):
+            _refuse((*at, name), f"expected {_WORDS[known[name]]}")
+    for name in needed:
+        if name not in data:
+            _refuse((*at, name), "this key is missing")
+
+
+def _texts(value: Any, at: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        _refuse(at, "expected a list of words")
+    return tuple(value)
+
+
+def _when(value: Mapping[str, Any], at: tuple[str, ...]) -> When:
+    if not isinstance(value, dict):
+        _refuse(at, "expected a table")
+    return MappingProxyType({name: _texts(choices, at) for name, choices in value.items()})
+
+
+def _refuse(key: tuple[str, ...], reason: str) -> NoReturn:
+    raise _Wrong(key, reason)
+
+
+def _nearest(name: str, known: Mapping[str, Any]) -> str:
+    close = get_close_matches(name, list(known), n=1)
+    return f" did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,310 @@
+"""`/api/agents` and `/api/runs`: agents, what they do, and how their decisions turn out.
+
+A run that is begun goes on in the server when its request ends. The request waits for it a while (`wait`) and answers
+with the run as it then stands: one that takes longer is `queued` or `running`, and `/api/runs/{id}` tells of its end.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query
+from fastapi.responses import Response
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.agents import ADAPTERS, Agent
+from keepbook.book.book import Book
+from keepbook.book.calibration import Calibration
+from keepbook.book.decisions import Decision, Past
+from keepbook.book.runs import Line, Run
+from keepbook.book.threads import Thread
+from keepbook.doors.http.api.memory import Sent
+from keepbook.doors.http.desk import Desk, Reading, Writing, answer
+from keepbook.models.agents.runner import Runner
+
+router = APIRouter(prefix="/api", tags=["agents"])
+log = logging.getLogger(__name__)
+
+WAIT = 20.0
+AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
+RunId = Annotated[str, Path(alias="id", description="A run's id.", max_length=200)]
+Wait = Annotated[float, Query(ge=0, le=300, description="Seconds to wait for its end.")]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+
+class Member(Sent):
+    """A specialist of a team."""
+
+    name: str
+    instructions: str = ""
+    model: str | None = None
+
+
+class NewAgent(Sent):
+    name: str
+    instructions: str = Field("", description="Its skill, in words.")
+    default_prompt: str = Field("", description="What a run is asked where nothing else is said.")
+    model: str | None = Field(None, description="As in the settings; the chat model where none is named.")
+    adapter: str = Field("native", description=", ".join(ADAPTERS))
+    card_type: str = Field("note", description="What its answer must hold.")
+    schedule: str | None = Field(None, description="Cron, in the owner's zone: 30 7 * * 1-5.")
+    team: list[Member] = Field(default_factory=list)
+    use_block: bool = Field(False, description="Whether it is told what is known of the person.")
+    memory_enabled: bool = Field(False, description="Active Memory: chat and runs share one session.")
+    review_decisions: bool = Field(False, description="Whether it looks at its last decisions first.")
+
+
+class ChangedAgent(Sent):
+    name: str | None = None
+    instructions: str | None = None
+    default_prompt: str | None = None
+    model: str | None = None
+    adapter: str | None = None
+    card_type: str | None = None
+    schedule: str | None = Field(None, description="null: by hand only.")
+    team: list[Member] | None = None
+    use_block: bool | None = None
+    memory_enabled: bool | None = Field(None, description="true starts fresh.")
+    review_decisions: bool | None = None
+
+
+class NewRun(Sent):
+    prompt: str | None = Field(None, description="Instead of the agent's default prompt.")
+
+
+class Exit(Sent):
+    price: float | None = Field(None, gt=0, description="Where the person got out; the fill, if nothing is said.")
+    at: str | None = Field(None, description="When; now, if nothing is said.")
+
+
+@dataclass(frozen=True)
+class Agents:
+    agents: list[Agent]
+
+
+@dataclass(frozen=True)
+class Runs:
+    runs: list[Run]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown(Run):
+    """A run with what was said in it, its team's runs, its decision, and whether it may be looked at again."""
+
+    transcript: list[Line]
+    specialists: list[Run]
+    decision: Decision | None
+    re_examinable: bool
+
+
+@dataclass(frozen=True)
+class Decisions:
+    decisions: list[Decision]
+
+
+@dataclass(frozen=True)
+class OwnDecisions:
+    decisions: list[Past]
+
+
+@dataclass(frozen=True)
+class CardTypeShown:
+    name: str
+    title: str
+    re_examinable: str
+    re_examine_actions: list[str]
+
+
+@dataclass(frozen=True)
+class CardTypes:
+    types: list[CardTypeShown]
+    broken: list[str]
+
+
+# Agents
+
+
+@router.get("/agents", response_model=Agents)
+def list_agents(desk: Reading) -> Response:
+    """In the order in which they were made, each with what it carries (`memory`)."""
+    return answer(Agents(list(desk.book.agents.list())))
+
+
+@router.post("/agents", status_code=201, response_model=Agent)
+def create(desk: Writing, new: NewAgent) -> Response:
+    """Only the name is needed."""
+    given = new.model_dump()
+    return desk.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
+
+
+@router.get("/agents/card-types", response_model=CardTypes)
+def card_types(desk: Reading) -> Response:
+    """What an agent's answer can be, and the files that are no card type, with the line and the reason."""
+    known = desk.book.agents.cards
+    types = [
+        CardTypeShown(one.name, one.title, one.re_examinable, list(one.re_examine_actions))
+        for one in known.types.values()
+    ]
+    return answer(CardTypes(types, [str(one) for one in known.broken]))
+
+
+@router.get("/agents/{id}", response_model=Agent)
+def get(desk: Reading, id: AgentId) -> Response:
+    return answer(desk.book.agents.get(id))
+
+
+@router.patch("/agents/{id}", response_model=Agent)
+def change(desk: Writing, id: AgentId, changed: ChangedAgent) -> Response:
+    """Only what is sent changes."""
+    given = changed.model_dump(exclude_unset=True)
+    return desk.write(lambda book: book.agents.update(id, **given))
+
+
+@router.delete("/agents/{id}", response_model=Agent)
+def delete(desk: Writing, id: AgentId) -> Response:
+    """Out of every list and never run again; its runs and decisions stay."""
+    return desk.write(lambda book: book.agents.delete(id))
+
+
+@router.post("/agents/{id}/memory/reset", response_model=Agent)
+def reset(desk: Writing, id: AgentId) -> Response:
+    """The next run starts fresh; chats and decisions stay."""
+    return desk.write(lambda book: book.agents.reset(id))
+
+
+@router.post("/agents/{id}/chat", response_model=Thread)
+def chat(desk: Writing, id: AgentId) -> Response:
+    """The one chat with this agent, begun if need be; talk in it under `/api/chat/threads/{id}/messages`."""
+    return desk.write(lambda book: desk.kb.chat_with(book, id).thread)
+
+
+@router.get("/agents/{id}/decisions", response_model=OwnDecisions)
+def own_decisions(desk: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
+    """Its own last cards, as `get_my_decisions` answers them."""
+    return answer(OwnDecisions(list(desk.book.agents.decisions(id, limit))))
+
+
+# Runs
+
+
+@router.get("/agents/{id}/runs", response_model=Runs)
+def list_runs(
+    desk: Reading,
+    id: AgentId,
+    kind: Annotated[str | None, Query(description="scheduled, manual, chat or re-examination")] = None,
+    status: Annotated[str | None, Query(description="queued, running, succeeded or failed")] = None,
+    limit: Limit = 50,
+    before: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
+) -> Response:
+    """Newest first."""
+    return answer(_page(desk.book, limit, agent=id, kind=kind, status=status, before=before))
+
+
+@router.get("/runs", response_model=Runs)
+def list_all_runs(
+    desk: Reading,
+    kind: str | None = None,
+    status: str | None = None,
+    limit: Limit = 50,
+    before: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """Those of every agent, newest first."""
+    return answer(_page(desk.book, limit, agent=None, kind=kind, status=status, before=before))
+
+
+@router.post("/agents/{id}/runs", status_code=201, response_model=Run)
+async def run(desk: Writing, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
+    """Run it now, with its default prompt or this one."""
+    prompt = new.prompt if new else None
+    return await _begun(desk, lambda runner: runner.queue(id, prompt), wait)
+
+
+@router.get("/runs/{id}", response_model=Shown)
+def show_run(desk: Reading, id: RunId) -> Response:
+    book = desk.book
+    found = book.runs.get(id)
+    known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
+    return answer(
+        Shown(
+            **known,
+            transcript=list(book.runs.transcript(id)),
+            specialists=list(book.runs.specialists(id)),
+            decision=book.decisions.find(id),
+            re_examinable=book.runs.may_re_examine(id),
+        )
+    )
+
+
+@router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
+async def re_examine(desk: Writing, id: RunId, wait: Wait = WAIT) -> Response:
+    """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
+    return await _begun(desk, lambda runner: runner.queue_again(id), wait)
+
+
+@router.get("/runs/{id}/re-examinations", response_model=list[Run])
+def re_examinations(desk: Reading, id: RunId) -> Response:
+    """In time order."""
+    return answer(list(desk.book.runs.re_examinations(id)))
+
+
+@router.post("/runs/{id}/resolve", response_model=Decision)
+def resolve(desk: Writing, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
+    """The person got out of an open decision."""
+    given = told or Exit()
+    return desk.write(lambda book: book.decisions.exit(id, given.price, at=given.at))
+
+
+# Decisions
+
+
+@router.get("/decisions", response_model=Decisions)
+def decisions(
+    desk: Reading,
+    state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
+    agent: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """Newest first."""
+    return answer(Decisions(list(desk.book.decisions.list(state=state, agent=agent, limit=limit))))
+
+
+@router.get("/decisions/calibration", response_model=Calibration)
+def calibration(desk: Reading, agent: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+    """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
+    return answer(desk.book.decisions.calibration(agent))
+
+
+def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> Runs:
+    found = list(book.runs.list(agent, limit=limit, **filters))
+    return Runs(found, found[-1].id if len(found) == limit else None)
+
+
+async def _begun(desk: Desk, queue: Callable[[Runner], Run], wait: float) -> Response:
+    """Queue a run, let it go on in this process, and answer with it after a while. Sent again with the same key it is
+    not run again."""
+    queued: list[Run] = []
+
+    def do(book: Book) -> Run:
+        queued.append(queue(desk.kb.runner(book)))
+        return queued[-1]
+
+    first = await run_in_threadpool(desk.write, do, 201)
+    if not queued:
+        return first
+    runner = desk.kb.runner(desk.book)
+    task = asyncio.create_task(runner.perform(queued[0].id))
+    going: set[asyncio.Task[Run]] = desk.request.app.state.runs
+    going.add(task)
+    task.add_done_callback(going.discard)
+    task.add_done_callback(_told)
+    await asyncio.wait({task}, timeout=wait)
+    return answer(await run_in_threadpool(desk.book.runs.get, queued[0].id), 201)
+
+
+def _told(task: "asyncio.Task[Run]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("a run broke off: %s", type(error).__name__)

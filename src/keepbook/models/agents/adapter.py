@@ -1,0 +1,86 @@
+"""How a run is executed, whoever executes it.
+
+An adapter is given an order, complete: what comes first, what came before, and the run's own prompt as the last word.
+It answers with the text, with what was said on the way, and with the name that the session has from here on. It writes
+nothing of the book's: whether the session moves is decided when the run is kept, so one that fails moves nothing.
+"""
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from keepbook.book.agents import Agent, Turn
+from keepbook.book.cards import CardType
+from keepbook.book.runs import Line
+from keepbook.models.model import Event, Said, ToolCall, Usage
+from keepbook.tools.catalogue import ToolSet
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What was sent before a run's prompt, with the summary of what is no longer sent."""
+
+    said: tuple[Said, ...] = ()
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An execution that came to its end. `said` is what it adds to the session: the prompt first, the answer last."""
+
+    text: str
+    said: tuple[Said, ...]
+    session: str
+    usage: Usage
+    model: str
+    past: Past | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One execution. `held` is the turn on the shared session, where there is one; `earlier` what a chat without a
+    session has seen; `after` what this run itself has said so far."""
+
+    agent: Agent
+    system: str
+    prompt: Said
+    tools: ToolSet
+    held: Turn | None = None
+    earlier: tuple[Said, ...] = ()
+    after: Done | None = None
+    card: CardType | None = None
+    model: str | None = None
+    review: bool = False
+    """Whether it is to look at its own last decisions before anything else."""
+    blind: bool = False
+    """Whether it may see no decision, no position and no memory: a specialist."""
+    capped: bool = False
+    """Whether the month's tokens are used up, so that what runs by itself is done offline."""
+
+
+class Adapter(Protocol):
+    """Whatever executes a run. The last thing it yields is a `Done`; a failure is `ModelFailed`."""
+
+    name: str
+
+    def execute(self, order: Order) -> AsyncIterator[Event | Done]: ...
+
+
+# What was said, as a run keeps it
+
+
+def to_parts(one: Said) -> dict[str, Any] | None:
+    """What a message holds beside its text."""
+    parts: dict[str, Any] = {"hidden": one.hidden} if one.hidden else {}
+    if one.calls:
+        parts["calls"] = [{name: getattr(call, name) for name in ToolCall.__slots__} for call in one.calls]
+    return parts or None
+
+
+def from_lines(lines: Iterable[Line]) -> tuple[Said, ...]:
+    return tuple(_said(one) for one in lines if one.role in ("user", "assistant"))
+
+
+def _said(one: Line) -> Said:
+    parts = one.parts or {}
+    return Said(one.role, one.text, parts.get("hidden"), tuple(ToolCall(**call) for call in parts.get("calls", ())))

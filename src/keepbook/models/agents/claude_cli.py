@@ -1,0 +1,170 @@
+"""A run executed by another program: a command in the manner of Claude's, which keeps its sessions itself.
+
+The command is a setting. It is started with the session to resume, with an MCP config that opens this agent's tools and
+nothing else, and in a folder of the agent's own, because such programs find a session again only where it began. The
+prompt goes in on stdin; the answer and the session's new id come out as one JSON object on stdout. A run that is given
+up takes the program and all that it started with it.
+"""
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keepbook.errors import Invalid, LimitReached, ModelFailed
+from keepbook.models.agents import prompts
+from keepbook.models.agents.adapter import Done, Order
+from keepbook.models.model import Event, Said, TextDelta, Usage, with_hidden
+
+SERVER = "keepbook"
+"""What our tools are called in its config."""
+TOLD_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the command finds things: what to start, the folder of all agents, the book, and how long it may take."""
+
+    command: str
+    folder: Path
+    db: str
+    owner: str
+    seconds: float
+
+
+class ClaudeCli:
+    """It holds nothing between two runs: sessions are the command's own."""
+
+    name = "claude-cli"
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    async def execute(self, order: Order) -> AsyncIterator[Event | Done]:
+        if order.capped:
+            raise LimitReached("this month's model tokens are used up, and this agent has no offline way", code="cap")
+        session = order.after.session if order.after else order.held.session if order.held else None
+        with self._papers(order) as papers:
+            answer = await self._ask(self._line(order, session, papers), _sent(order), order.agent.id)
+        text, after, usage = _read(answer, self._place.command)
+        yield TextDelta(text)
+        yield Done(text, (order.prompt, Said("assistant", text)), after, usage, order.model or self.name)
+
+    def _line(self, order: Order, session: str | None, papers: Path) -> list[str]:
+        line = [*_words(self._place.command), "--print", "--output-format", "json"]
+        line += ["--mcp-config", str(papers / "mcp.json"), "--strict-mcp-config", "--allowedTools", f"mcp__{SERVER}"]
+        line += ["--append-system-prompt-file", str(papers / "system.txt")]
+        if order.model is not None:
+            line.append(f"--model={order.model}")
+        if session is not None:
+            line += ["--resume", session]
+        return line
+
+    @contextmanager
+    def _papers(self, order: Order) -> Iterator[Path]:
+        """What it is told and which tools it has, in a folder that only its person may read and that goes with the run:
+        a command line can be seen by everybody on the machine."""
+        own = ["-m", "keepbook", "mcp", "--owner", self._place.owner, "--agent", order.agent.id]
+        server = {
+            "command": sys.executable,
+            "args": [*own, "--blind"] if order.blind else own,
+            "env": {"KEEPBOOK_DB": self._place.db},
+        }
+        with tempfile.TemporaryDirectory(prefix="keepbook-") as name:
+            folder = Path(name)
+            (folder / "mcp.json").write_text(json.dumps({"mcpServers": {SERVER: server}}), encoding="utf-8")
+            (folder / "system.txt").write_text(order.system, encoding="utf-8")
+            yield folder
+
+    async def _ask(self, line: Sequence[str], told: str, agent_id: str) -> str:
+        command = line[0]
+        folder = self._place.folder.expanduser() / agent_id
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            process = await asyncio.create_subprocess_exec(
+                *line, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                cwd=folder, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise _failed(f"{command} cannot be started ({why}); set agent_command", "missing") from None
+        try:
+            async with asyncio.timeout(self._place.seconds):
+                out, err = await process.communicate(told.encode())
+        except TimeoutError:
+            raise _failed(f"{command} did not answer within {self._place.seconds:g} s", "timeout") from None
+        finally:
+            await _end(process)
+        if process.returncode != 0:
+            said = (err or out).decode(errors="replace").strip().splitlines()
+            why = said[-1][:TOLD_CHARS] if said else "it says nothing"
+            raise _failed(f"{command} ended with {process.returncode}: {why}", "unavailable")
+        return out.decode(errors="replace")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Also whatever it has started itself; it leads a group of its own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _sent(order: Order) -> str:
+    """One text, with the run's own prompt as its last word."""
+    first = [prompts.REVIEW] if order.review and order.after is None else []
+    chat = [prompts.told_chat(order.earlier)] if order.earlier and order.after is None else []
+    return "\n\n".join([*chat, *first, with_hidden(order.prompt)])
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Invalid(f"agent_command cannot be read: {error}", field="agent_command") from None
+    if not words:
+        raise Invalid("agent_command is empty; name a program", field="agent_command")
+    return words
+
+
+def _read(answer: str, command: str) -> tuple[str, str, Usage]:
+    """The text, the session's new id, and what it cost."""
+    try:
+        told = json.loads(answer)
+    except ValueError:
+        raise _failed(f"{command} did not answer in JSON: {answer.strip()[:TOLD_CHARS]!r}") from None
+    if isinstance(told, list):  # its whole course, the result at the end
+        told = told[-1] if told else None
+    if not isinstance(told, Mapping):
+        raise _failed(f"{command} did not answer with one JSON object")
+    usage = _usage(told.get("usage"))
+    text, session = told.get("result"), told.get("session_id")
+    if told.get("is_error"):
+        raise _failed(f"{command} failed: {str(text or told.get('subtype'))[:TOLD_CHARS]}", "unavailable", usage)
+    if not isinstance(text, str) or not text.strip():
+        raise _failed(f"{command} gave an empty answer", usage=usage)
+    if not isinstance(session, str) or not session.strip():
+        raise _failed(f"{command} did not say which session this is", usage=usage)
+    return text, session.strip(), usage
+
+
+def _usage(told: Any) -> Usage:
+    counted: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return Usage(sum(_number(counted.get(name)) for name in names), _number(counted.get("output_tokens")))
+
+
+def _number(told: Any) -> int:
+    return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else 0
+
+
+def _failed(why: str, cause: str = "garbage", usage: Usage | None = None) -> ModelFailed:
+    spent = usage or Usage()
+    return ModelFailed(why, cause=cause, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)

@@ -1,0 +1,145 @@
+"""Every word that an agent is told, in one place.
+
+The system prompt goes from the most stable to the least: who it is → its team → what is known of the person → the form
+of its answer → what to go by. What belongs to one run (the hour, the reads of the team) travels with that run's prompt,
+before it: the prompt is the last word. A re-examination's prompt is made here from the earlier card alone; a specialist
+is told who it is and what to look at, and nothing else.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from keepbook.book.agents import Agent, Specialist
+from keepbook.book.cards import CardType, instructions
+from keepbook.book.cards.reading import age
+from keepbook.book.runs import Card
+from keepbook.book.when import stamp, zone_named
+from keepbook.models.model import Said
+from keepbook.models.prompt import TRUST
+
+NO_PROMPT = "Do your work as your instructions say, as things stand now."
+SUBJECTS = ("symbol", "subject")
+"""The slots that name what a card is about: all of an earlier card that a specialist may be told."""
+REVIEW = "Before anything else, call the tool get_my_decisions once and take your last decisions into account."
+
+WRONG = """\
+Your answer cannot be used:
+{wrong}
+Answer once more, with one JSON object of the form you were given, corrected, and nothing else."""
+
+_CARD = """\
+## Your answer
+
+Work with your tools first, as far as you need them.
+{form}"""
+
+_BLIND = """\
+You are {name}, one of several specialists who each look at one side of a matter for the lead of their team.
+You are told what to look at and nothing else, so that your view is your own. Do not guess at positions or at earlier
+decisions, and do not advise on them. Look with your tools, then answer in plain words, a few sentences: what you see
+from your side, which way it points, and how sure you are."""
+
+_READ = """\
+Look at this now and give your own read of it:
+{task}"""
+
+_RE_EXAMINE = """\
+Re-examine one earlier conclusion of yours. For this run the following replaces your usual task and the usual form of
+your answer.
+
+This is what you concluded on {at} ({age}):
+<decision type="{type}">
+{slots}
+</decision>
+
+Look at the matter afresh, as it stands now, with your tools as far as you need them. Then judge how much of that
+conclusion still holds: 0 means that it is fully invalidated, 100 that it is fully confirmed. Do not defend it because
+it is yours, and do not drop it for movement that means nothing.
+{form}
+This is advice: nothing is carried out because of it, and the earlier card stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a specialist sees; without words where its run failed."""
+
+    name: str
+    text: str | None
+
+
+def system(agent: Agent, *, card: CardType | None = None, block: str = "") -> str:
+    """The system prompt of an agent's run, or of a chat with it where no card is wanted."""
+    parts = [f"You are {agent.name}.\n\n{agent.instructions}".strip()]
+    if agent.team:
+        roster = "\n".join(f"- {one.name}: {_first_line(one.instructions)}".rstrip(": ") for one in agent.team)
+        parts.append(f"## Your team\n\nYou lead these specialists:\n{roster}")
+    if block.strip():
+        parts.append(block)
+    if card is not None:
+        parts.append(_CARD.format(form=instructions(card)))
+    return "\n\n".join([*parts, TRUST])
+
+
+def blind(specialist: Specialist) -> str:
+    """The system prompt of a specialist. It says nothing of whose lead is asking, or why."""
+    return "\n\n".join(filter(None, [_BLIND.format(name=specialist.name), specialist.instructions, TRUST]))
+
+
+def prompt(text: str, now: datetime, zone: str, reads: Sequence[Read] = ()) -> Said:
+    """A run's own prompt, with the hour and the team's reads before it."""
+    told = [clock(now, zone)]
+    if reads:
+        told.append(f"What your team reads now:\n{_told(reads)}")
+    return Said("user", text.strip() or NO_PROMPT, "\n\n".join(told))
+
+
+def task(text: str, now: datetime, zone: str) -> Said:
+    """What a specialist is asked."""
+    return Said("user", _READ.format(task=text.strip() or NO_PROMPT), clock(now, zone))
+
+
+def matter(card: Card, agent: Agent) -> str:
+    """What a card is about, and nothing that it says about that; where it does not tell, the agent's standing task."""
+    return next((str(card.slots[name]) for name in SUBJECTS if card.slots.get(name)), agent.default_prompt)
+
+
+def re_examination(card: Card, at: datetime, now: datetime, form: CardType) -> str:
+    """The whole prompt of a re-examination, from the earlier card. `form` has that card's own actions."""
+    return _RE_EXAMINE.format(
+        at=f"{stamp(at)[:16].replace('T', ' ')} UTC",
+        age=age(stamp(at), stamp(now)),
+        type=card.type,
+        slots=written(card.slots),
+        form=instructions(form),
+    )
+
+
+def clock(now: datetime, zone: str) -> str:
+    there = now.astimezone(zone_named(zone))
+    return f"It is {there:%A, %Y-%m-%d %H:%M} ({zone})."
+
+
+def written(slots: Mapping[str, Any]) -> str:
+    """A card as text; nothing in it can end the part it stands in."""
+    return json.dumps(slots, ensure_ascii=False, indent=2).replace("</", "‹/")
+
+
+def told_chat(said: Sequence[Said]) -> str:
+    """A chat so far as one text, for a program that is given no other past."""
+    lines = [f"{'Person' if one.role == 'user' else 'You'}: {one.text.strip()}" for one in said if one.text.strip()]
+    inside = "\n\n".join(lines).replace("</", "‹/")
+    return f"<chat>\n{inside}\n</chat>"
+
+
+def _told(reads: Sequence[Read]) -> str:
+    return "\n".join(
+        f'<read from="{one.name}">\n{(one.text or "No read: this one failed.").replace("</", "‹/")}\n</read>'
+        for one in reads
+    )
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

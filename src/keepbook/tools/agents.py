@@ -1,0 +1,166 @@
+"""What an agent can ask about itself and the market: its last decisions, its calibration, the bars.
+
+An agent's own tools know which agent it is; over MCP it is bound by `--agent` or by the token, and where it is not, the
+call names it. A specialist is blind: of all tools it has those alone that tell nothing of decisions, positions or
+memories.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Annotated
+
+from pydantic import Field
+
+from keepbook.book import market
+from keepbook.book.agents import Agent
+from keepbook.book.book import Book
+from keepbook.book.calibration import Calibration
+from keepbook.book.decisions import Past
+from keepbook.book.market import Bar
+from keepbook.book.shape import to_json
+from keepbook.errors import Invalid
+from keepbook.tools.catalogue import SYSTEM, ToolSet, build
+from keepbook.tools.definition import READS, Answer, Tool, define
+
+MY_DECISIONS = "get_my_decisions"
+CHAT_TOOLS = ("recall_chats", "record_turns")
+"""What a run is not given of the memory's tools: without a session it knows nothing of chats."""
+MOST_BARS = 300
+
+Limit = Annotated[int, Field(ge=1, le=50), "How many, newest first."]
+Which = Annotated[str | None, "The agent, by its id or name."]
+
+
+# The tools
+
+
+def get_my_decisions(book: Book, agent: str | None, /, limit: Limit = 5) -> Answer:
+    """Your own last decisions, newest first, each as one line: how long ago, what, why, and how it turned out.
+    Use it before you decide again on the same matter. It tells nothing of what was said in those runs."""
+    if agent is None:
+        raise Invalid("say which agent you are", field="agent")
+    past = book.agents.decisions(agent, limit)
+    lines = [_line(one) for one in past] or ["You have not decided anything yet."]
+    return Answer("\n".join(lines), {"decisions": to_json(past)})
+
+
+def get_calibration(book: Book, agent: str | None, /) -> Answer:
+    """Whether stated conviction has meant anything: of the decisions that were resolved, how many came right at each
+    level of conviction, hit rate, expectancy in R, and the Brier score. Use it before you state a conviction."""
+    found = book.decisions.calibration(agent)
+    return Answer("\n".join(_calibrated(found)), to_json(found))
+
+
+def get_bars(
+    book: Book,
+    /,
+    symbol: Annotated[str, "Such as ETH/USDT."],
+    timeframe: Annotated[str | None, "Such as 1d or 1h; the finest there is, if none is named."] = None,
+    limit: Annotated[int, Field(ge=1, le=MOST_BARS), "How many, the latest."] = 60,
+) -> Answer:
+    """The last complete bars of a symbol, oldest first: time, open, high, low, close, volume."""
+    with book.reading() as (tx, _, now):
+        known = market.symbols(tx.conn)
+        bars = market.recent(tx.conn, _meant(symbol, known), now, timeframe=timeframe, limit=limit)
+    if not bars:
+        there = f" There are bars for {', '.join(known[:20])}." if known else " There are no bars at all."
+        return Answer(f"There are no bars for {symbol}.{there}", {"symbol": symbol, "bars": []})
+    data = {"symbol": bars[-1].symbol, "timeframe": bars[-1].timeframe, "bars": [_bar(bar) for bar in bars]}
+    return Answer("\n".join(_told(bars)), data)
+
+
+# Tool sets
+
+
+def toolbox(
+    book: Book,
+    agent: Agent,
+    *,
+    chat: bool = False,
+    blind: bool = False,
+    thread_id: str | None = None,
+    turn_ids: Sequence[str] = (),
+) -> ToolSet:
+    """All that an agent is given in a run or, with `chat`, in a chat with it."""
+    bars = _bound(get_bars, book)
+    if blind:
+        return ToolSet([bars])
+    own = [_bound(get_my_decisions, book, agent.id), _bound(get_calibration, book, agent.id), bars]
+    if not agent.use_block or not book.choices.memory:
+        return ToolSet(own)
+    # In a run nobody is there to say anything: what it writes is its own reading.
+    told = book if chat else book.acting(source="inferred")
+    whole = build(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own)
+    return whole if chat else whole.without(CHAT_TOOLS)
+
+
+def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
+    """For agents outside: bound to one of the book's agents, or naming it with each call."""
+    if agent is not None:
+        return [_bound(get_my_decisions, book, agent), _bound(get_calibration, book, agent)]
+    return [_bound(_any_decisions, book, name=MY_DECISIONS), _bound(_any_calibration, book, name="get_calibration")]
+
+
+def _any_decisions(book: Book, /, agent: Annotated[str, "The agent, by its id or name."], limit: Limit = 5) -> Answer:
+    """An agent's own last decisions, newest first, each as one line: how long ago, what, why, and how it turned out.
+    Use it before that agent decides again on the same matter."""
+    return get_my_decisions(book, agent, limit=limit)
+
+
+def _any_calibration(book: Book, /, agent: Which = None) -> Answer:
+    """Whether stated conviction has meant anything, for one agent or all: how many resolved decisions came right at
+    each level of conviction, hit rate, expectancy in R, and the Brier score."""
+    return get_calibration(book, agent)
+
+
+def _bound(function: Callable[..., Answer], *given: object, name: str | None = None) -> Tool:
+    return define(partial(function, *given), name=name, tags=("agents", SYSTEM), annotations=READS)
+
+
+# Words
+
+
+def _meant(symbol: str, known: Sequence[str]) -> str:
+    """The symbol as the bars know it: in other letters, or `ETH` where there is one pair of it."""
+    wanted = symbol.strip().upper()
+    same = [one for one in known if one.upper() == wanted]
+    pairs = [one for one in known if one.upper().startswith((f"{wanted}/", f"{wanted}-"))]
+    return same[0] if same else pairs[0] if len(pairs) == 1 else symbol
+
+
+def _line(one: Past) -> str:
+    parts = [one.line]
+    if one.symbol and one.symbol not in one.line:
+        parts.append(one.symbol)
+    if one.outcome:
+        parts.append(one.outcome if one.result_r is None else f"{one.outcome}, {one.result_r:+.1f} R")
+    elif one.state:
+        parts.append(one.state)
+    return " · ".join(parts)
+
+
+def _calibrated(found: Calibration) -> list[str]:
+    lines = [found.words]
+    for band in found.bands:
+        low, high = (round(100 * edge) for edge in band.interval)
+        lines.append(
+            f"stated {band.low}–{band.high - 1}: {band.right} of {band.count} came right "
+            f"({band.share:.0%}, 95 % interval {low}–{high} %)"
+        )
+    if found.enough and found.brier is not None and found.base_brier is not None:
+        lines.append(f"Brier score {found.brier:.3f}; always stating the hit rate would score {found.base_brier:.3f}.")
+    if found.enough and found.expectancy is not None:
+        lines.append(f"Expectancy {found.expectancy:+.2f} R per decision.")
+    return lines
+
+
+def _told(bars: Sequence[Bar]) -> Iterator[str]:
+    last = bars[-1]
+    yield f"The last {len(bars)} bars of {last.symbol}, {last.timeframe}: time,open,high,low,close,volume"
+    for bar in bars:
+        figures = (bar.open, bar.high, bar.low, bar.close, bar.volume)
+        yield ",".join([f"{bar.time[:16]}Z", *("" if figure is None else f"{figure:.10g}" for figure in figures)])
+
+
+def _bar(bar: Bar) -> dict[str, object]:
+    return {name: getattr(bar, name) for name in ("time", "open", "high", "low", "close", "volume")}
