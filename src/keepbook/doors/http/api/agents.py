@@ -4,8 +4,6 @@ A run that is begun goes on in the server when its request ends. The request wai
 with the run as it then stands: one that takes longer is `queued` or `running`, and `/api/runs/{id}` tells of its end.
 """
 
-import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -23,10 +21,10 @@ from keepbook.book.runs import Line, Run
 from keepbook.book.threads import Thread
 from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.desk import Desk, Reading, Writing, answer
+from keepbook.doors.http.going import set_going
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"])
-log = logging.getLogger(__name__)
 
 WAIT = 20.0
 AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
@@ -295,16 +293,5 @@ async def _begun(desk: Desk, queue: Callable[[Runner], Run], wait: float) -> Res
     first = await run_in_threadpool(desk.write, do, 201)
     if not queued:
         return first
-    runner = desk.kb.runner(desk.book)
-    task = asyncio.create_task(runner.perform(queued[0].id))
-    going: set[asyncio.Task[Run]] = desk.request.app.state.runs
-    going.add(task)
-    task.add_done_callback(going.discard)
-    task.add_done_callback(_told)
-    await asyncio.wait({task}, timeout=wait)
+    await set_going(desk.request, desk.kb.runner(desk.book), queued[0].id, wait=wait)
     return answer(await run_in_threadpool(desk.book.runs.get, queued[0].id), 201)
-
-
-def _told(task: "asyncio.Task[Run]") -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("a run broke off: %s", type(error).__name__)
