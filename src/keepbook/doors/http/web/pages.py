@@ -16,6 +16,8 @@ from starlette.exceptions import HTTPException
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
 from keepbook.doors.http.web import (
+    agent_form,
+    agents,
     api_docs,
     chat,
     memory,
@@ -23,6 +25,7 @@ from keepbook.doors.http.web import (
     notes,
     one_memory,
     review,
+    runs,
     search,
     settings,
     shell,
@@ -47,6 +50,9 @@ ROUTERS = (
     sign_in.router,
     notes.router,
     settings.router,
+    agent_form.router,
+    agents.router,
+    runs.router,
 )
 """One for each page; shown in the order of `shell.PLACES`."""
 
