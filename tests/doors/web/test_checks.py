@@ -53,6 +53,7 @@ PAGES = {
     "time travel": Shown("/time"),
     "notes": Shown("/journal"),
     "settings": Shown("/settings"),
+    "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
     "agents": Shown("/agents", (".agent .menu > summary",)),
     "agent": Shown("/agents/{agent}"),
     "new agent": Shown("/agents/new"),

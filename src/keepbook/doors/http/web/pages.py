@@ -24,6 +24,7 @@ from keepbook.doors.http.web import (
     memory_forms,
     notes,
     one_memory,
+    results,
     review,
     runs,
     search,
@@ -53,6 +54,7 @@ ROUTERS = (
     agent_form.router,
     agents.router,
     runs.router,
+    results.router,
 )
 """One for each page; shown in the order of `shell.PLACES`."""
 
