@@ -16,6 +16,7 @@ WAIT = LONG | {
     "size": None,
     "reason": "range unresolved",
 }
+CALL = {"id": "c1", "name": "get_bars", "arguments": {"symbol": "ETH/USDT", "limit": 60}, "answer": "no bars yet"}
 SECOND_LOOK = {"conviction_score": 40, "notes": "Volume faded.", "suggested_action": "HOLD"}
 
 
@@ -27,7 +28,7 @@ def ran(book: Any, agent: Any, slots: Any, kind: str = "manual", **told: Any) ->
     run = book.runs.queue(agent.id, kind, prompt="What now?", **told)
     book.runs.start(run.id, adapter="native", model="offline", lease_seconds=600, turn=turn)
     book.runs.say(run.id, "user", "What now?")
-    book.runs.say(run.id, "assistant", str(slots), parts=[{"tool": "get_bars"}])
+    book.runs.say(run.id, "assistant", str(slots), parts={"calls": [CALL]})
     session = None if turn is None else f"session-{run.id}"
     return book.runs.succeed(run.id, slots=slots, tokens_in=120, tokens_out=8, turn=turn, session=session)
 

@@ -134,6 +134,59 @@ def test_notes_lead_back_to_where_they_were_said(book: Any) -> None:
         assert (turn.role, turn.text) == ("assistant", note.text)
 
 
+def test_a_trade_goes_wrong_and_conviction_falls_until_it_is_stopped(book: Any) -> None:
+    trade = next(run for run in book.runs.list("Swing desk", kind="manual") if "SOL/EUR" in run.prompt)
+    looks = book.runs.re_examinations(trade.id)
+    assert [trade.card.slots["conviction"], *(look.card.slots["conviction_score"] for look in looks)] == [
+        78,
+        61,
+        44,
+        22,
+    ]
+    assert [look.card.slots["suggested_action"] for look in looks] == ["HOLD", "HOLD", "CLOSE"]
+    decision = book.decisions.get(trade.id)
+    assert (decision.state, decision.outcome, decision.closed_by) == ("resolved", "stop", "bars")
+    assert decision.result_r == pytest.approx(-1, abs=0.02)
+    assert looks[-1].finished_at < decision.closed_at
+    assert not book.runs.may_re_examine(trade.id)
+
+
+def test_a_team_looks_apart_and_its_lead_decides(book: Any) -> None:
+    agent = book.agents.get("Rate watch")
+    assert len(agent.team) == 2
+    assert (agent.memory.status, agent.memory.suggest_reset) == ("carrying", False)
+    runs = book.runs.list("Rate watch")
+    assert [run.kind for run in runs] == ["re-examination", "manual", "manual"]
+    for run in runs:
+        assert sorted(one.specialist for one in book.runs.specialists(run.id)) == ["Central bank", "Offers"]
+    blind = book.runs.transcript(book.runs.specialists(runs[0].id)[0].id)
+    assert not any("2.9 %" in line.text or "64" in line.text for line in blind)
+
+
+def test_the_desk_carries_more_runs_than_it_should(book: Any) -> None:
+    assert [agent.name for agent in book.agents.list()] == ["Swing desk", "Rate watch", "Sunday numbers"]
+    desk = book.agents.get("Swing desk")
+    assert desk.memory.runs > 20
+    assert desk.memory.suggest_reset
+    assert book.agents.get("Sunday numbers").memory.enabled is False
+    assert all(run.status == "succeeded" for run in book.runs.list(limit=500))
+
+
+def test_enough_was_resolved_on_the_bars_to_weigh_conviction(kb: Any, book: Any) -> None:
+    found = book.decisions.calibration()
+    assert found.resolved >= 30
+    assert len(found.bands) >= 3
+    assert 0.3 < found.hit_rate < 0.8
+    assert found.looks > 5
+    closed = book.decisions.list(state="resolved", limit=200)
+    assert {one.outcome for one in closed} >= {"target", "stop", "exited"}
+    assert {one.symbol for one in closed} == set(kb.market.symbols())
+    still = book.decisions.list(state="open")
+    assert any(one.so_far_r is not None for one in still)
+    assert kb.market.recent("SOL/EUR", limit=1)[0].time < NOW.strftime("%Y-%m-%dT%H:%M:%S")
+    assert book.decisions.follow() == 0  # nothing was left to be found out
+
+
 def test_what_the_last_chat_saved_can_still_be_undone(kb: Any, chats: dict[str, Any]) -> None:
     mine = kb.copied()
     book = mine.book(OWNER)
@@ -166,6 +219,9 @@ def test_it_can_be_told_on_any_day(now: str) -> None:
     book = told.book(OWNER)
     assert book.verify().ok
     assert len(book.list(limit=200)) >= 40
+    assert book.decisions.calibration().resolved >= 30
+    assert book.agents.get("Swing desk").memory.suggest_reset
+    assert {one.outcome for one in book.decisions.list(state="resolved", limit=200)} >= {"target", "stop", "exited"}
     assert all(chat.touched_at <= datetime.fromisoformat(now) for chat in book.threads.list(limit=1000))
     told.close()
 

@@ -6,11 +6,11 @@ a long chat is compressed, and a chat that closes is read under its lease, by th
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
@@ -140,3 +140,16 @@ class Life:
             async for _ in talk.say(exchange.said):
                 pass
             self.clock.wait(15 + self.pace.random() * 60)
+
+
+Deed = Callable[[Life], object]
+
+
+class Step(NamedTuple):
+    """Something that happens at a moment."""
+
+    at: datetime
+    do: Deed
+
+
+Chapter = Callable[[Calendar], Iterator[Step]]

@@ -1,20 +1,20 @@
 """The story of Ines Varga: three months with an agent, told from a seed, ending now.
 
 A chapter is a function that says what happens when; the steps of all chapters are put in the order of time and then
-lived through, since a ledger is written in one direction only. Another chapter (her agents, her trades) is one more
-function in `CHAPTERS`. The seed sets the pace of what is said; the dates follow the day on which it is told.
+lived through, since a ledger is written in one direction only. Another chapter is one more function in
+`CHAPTERS`. The seed sets the pace of what is said; the dates follow the day on which it is told.
 """
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from keepbook.app import Keepbook
-from keepbook.demo.life import Clock, Life
+from keepbook.demo.desks import working
+from keepbook.demo.life import Chapter, Clock, Deed, Life, Step
 from keepbook.demo.plays import Calendar, read
 from keepbook.settings import Settings
 
@@ -23,19 +23,6 @@ ZONE = "Europe/Vienna"
 SEED = 7
 DAYS = 97
 """How long ago it begins."""
-
-
-Deed = Callable[[Life], object]
-
-
-class Step(NamedTuple):
-    """Something that happens at a moment."""
-
-    at: datetime
-    do: Deed
-
-
-Chapter = Callable[[Calendar], Iterator[Step]]
 
 
 def tell(now: datetime, *, seed: int = SEED) -> Keepbook:
@@ -142,7 +129,7 @@ def reading_between_the_lines(calendar: Calendar) -> Iterator[Step]:
         yield Step(at(f"-{days} 04:00"), lambda life: life.kb.sweep())
 
 
-CHAPTERS: tuple[Chapter, ...] = (talking, keeping, answering, reading_between_the_lines)
+CHAPTERS: tuple[Chapter, ...] = (talking, keeping, answering, reading_between_the_lines, working)
 
 
 # Deeds

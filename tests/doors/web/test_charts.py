@@ -164,3 +164,27 @@ def test_a_curve_goes_from_edge_to_edge_and_up_is_small() -> None:
 def test_a_curve_of_one_value_or_of_a_level_is_no_division_by_zero() -> None:
     assert curve([5]).dots == [(0, 0)]
     assert [y for _, y in curve([5, 5]).dots] == [0, 0]
+
+
+# Calibration
+
+
+def test_a_point_as_stated_lies_on_the_diagonal_of_a_square() -> None:
+    from keepbook.doors.http.web.charts import HEAD, LEFT, SQUARE, reliability
+
+    plot = reliability([(0, 0.0, (0.0, 0.3), 1), (50, 0.5, (0.2, 0.8), 9), (100, 1.0, (0.7, 1.0), 400)])
+    for point in plot.points:
+        assert point.x - LEFT == HEAD + SQUARE - point.y
+        assert HEAD <= point.top <= point.y <= point.bottom <= HEAD + SQUARE
+    first, middle, last = plot.points
+    assert first.radius < middle.radius < last.radius <= 14
+    assert plot.path == f"M{first.x:g} {first.y:g}L{middle.x:g} {middle.y:g}L{last.x:g} {last.y:g}"
+    assert [level for *_, level in plot.marks] == [0, 25, 50, 75, 100]
+
+
+def test_more_that_came_right_lies_higher() -> None:
+    from keepbook.doors.http.web.charts import reliability
+
+    low, high = reliability([(60, 0.4, (0.2, 0.6), 5), (60, 0.7, (0.5, 0.9), 5)]).points
+    assert high.y < low.y
+    assert high.x == low.x

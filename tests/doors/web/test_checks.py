@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Page
+from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
 
 from keepbook.doors.http.web.assets import FOLDER
 
@@ -52,6 +53,14 @@ PAGES = {
     "time travel": Shown("/time"),
     "notes": Shown("/journal"),
     "settings": Shown("/settings"),
+    "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
+    "agents": Shown("/agents", (".agent .menu > summary",)),
+    "agent": Shown("/agents/{agent}"),
+    "new agent": Shown("/agents/new"),
+    "edit agent": Shown("/agents/{agent}/edit"),
+    "run": Shown("/runs/{run}", (".transcript details > summary", ".exit > summary")),
+    "failed run": Shown("/runs/{lost}"),
+    "second look": Shown("/runs/{look}"),
 }
 
 
@@ -81,7 +90,20 @@ def lived(alice: Any, talk: Any, clock: Any) -> dict[str, str]:
     alice.notes.bookmark(chat.id, 2)
     trashed = talk("A word " + "averyveryverylongword" * 12)
     alice.threads.delete(trashed.id)
-    return {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id}
+    known = {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id}
+    return known | _worked(alice)
+
+
+def _worked(alice: Any) -> dict[str, str]:
+    """A desk with everything, past its twentieth run, and one open decision that was looked at again."""
+    desk = busy_desk(alice)
+    for _ in range(20):
+        ran(alice, desk, WAIT, "scheduled")
+    run = ran(alice, desk, LONG)
+    look = ran(alice, desk, SECOND_LOOK, "re-examination", parent_run=run.id)
+    alice.agents.create("Fresh", memory_enabled=True, schedule="0 9 1 * *")
+    lost = next(one for one in alice.runs.list(desk.id) if one.status == "failed")
+    return {"agent": desk.id, "run": run.id, "look": look.id, "lost": lost.id}
 
 
 def show(person: Page, page: Shown, lived: dict[str, str]) -> None:

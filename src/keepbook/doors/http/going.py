@@ -25,6 +25,10 @@ class Going:
         task.add_done_callback(self._ended)
         return task
 
+    async def stay(self, work: Coroutine[Any, Any, Any], *, wait: float) -> None:
+        """Let it go on, and stay with it for `wait` seconds at most."""
+        await asyncio.wait({self.begin(work)}, timeout=wait)
+
     async def end(self) -> None:
         """Stop what is under way: each run fails, and says that it was stopped."""
         for task in list(self._tasks):

@@ -4,7 +4,6 @@ A run that is begun goes on in the server when its request ends. The request wai
 with the run as it then stands: one that takes longer is `queued` or `running`, and `/api/runs/{id}` tells of its end.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -293,6 +292,5 @@ async def _begun(desk: Desk, queue: Callable[[Runner], Run], wait: float) -> Res
     first = await run_in_threadpool(desk.write, do, 201)
     if not queued:
         return first
-    task = desk.request.app.state.runs.begin(desk.kb.perform(desk.book, queued[0].id))
-    await asyncio.wait({task}, timeout=wait)
+    await desk.request.app.state.runs.stay(desk.kb.perform(desk.book, queued[0].id), wait=wait)
     return answer(await run_in_threadpool(desk.book.runs.get, queued[0].id), 201)

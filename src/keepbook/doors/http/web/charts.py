@@ -77,6 +77,24 @@ class Curve(NamedTuple):
     high: float
 
 
+class Point(NamedTuple):
+    """A group of decisions: what was stated across, what came right up, with the ends of its interval."""
+
+    x: float
+    y: float
+    radius: float
+    top: float
+    bottom: float
+
+
+class Reliability(NamedTuple):
+    """Stated against right, in a square of `SQUARE` that begins at `LEFT` and `HEAD`; `path` joins the points."""
+
+    points: Sequence[Point]
+    path: str
+    marks: Sequence[tuple[float, float, int]]  # where a level lies across and up, and its number
+
+
 class Axis:
     """A stretch of time laid over the width."""
 
@@ -228,3 +246,27 @@ def curve(values: Sequence[float], *, low: float | None = None, high: float | No
     dots = [(round(100 * n / steps, 2), round(100 * (top - value) / height, 2)) for n, value in enumerate(values)]
     path = "M" + "L".join(f"{x:g} {y:g}" for x, y in dots)
     return Curve(path, dots, floor, top)
+
+
+# Calibration
+
+SQUARE, LEFT, HEAD = 300, 34, 14
+
+
+def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]]) -> Reliability:
+    """Of groups (stated 0 to 100, share that came right, its interval, count), in the order of what was stated.
+    A point's area grows with its count, from a size that can be seen to one that hides no other."""
+    points = [
+        Point(_across(stated / 100), _up(share), round(min(2.4 + 1.04 * sqrt(count), 14), 1), _up(high), _up(low))
+        for stated, share, (low, high), count in groups
+    ]
+    path = "M" + "L".join(f"{point.x:g} {point.y:g}" for point in points) if points else ""
+    return Reliability(points, path, [(_across(n / 100), _up(n / 100), n) for n in (0, 25, 50, 75, 100)])
+
+
+def _across(share: float) -> float:
+    return round(LEFT + SQUARE * share, 1)
+
+
+def _up(share: float) -> float:
+    return round(HEAD + SQUARE * (1 - share), 1)

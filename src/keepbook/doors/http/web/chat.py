@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.agents import Agent
 from keepbook.book.chat_view import Given, given, tried_again_at
 from keepbook.book.facets import Chat
 from keepbook.book.notes import Note
@@ -21,6 +22,7 @@ from keepbook.doors.http.web.blocks import Lines, lines_of
 from keepbook.doors.http.web.site import Visit, Visiting
 from keepbook.doors.http.web.slips import Slip
 from keepbook.errors import Conflict, ModelFailed
+from keepbook.models.agents.talk import agent_of
 from keepbook.presets import Preset
 
 router = APIRouter(include_in_schema=False)
@@ -62,6 +64,8 @@ class Talked:
     budget: int | None
     tried_again: Any = None
     tries: int = MOST_FAILURES
+    with_agent: Agent | None = None
+    """Whose one chat it is, where it is an agent's."""
 
     @property
     def unanswered(self) -> bool:
@@ -142,9 +146,11 @@ def _talked(visit: Visit, id: str) -> Talked:
     book = visit.book
     thread = book.threads.get(id).thread
     preset = book.preset(thread.preset)
+    agent = agent_of(book.threads.get(id)) if thread.agent else None
     if not thread.turns:
         begun = _beginning(visit)
-        return Talked(thread, [], [], begun.given, begun.lines, begun.agent, begun.budget)
+        name = begun.agent if agent is None else agent.name
+        return Talked(thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent)
     messages = [one for one in book.threads.get(id).messages() if one.role in ("user", "assistant")]
     notes = {note.turn: note for note in book.notes.list() if note.thread_id == id}
     shown: dict[int, list[int]] = {}
@@ -161,9 +167,10 @@ def _talked(visit: Visit, id: str) -> Talked:
         [told[entry.event] for entry in reversed(entries) if entry.event in told and entry.event not in inside],
         block,
         lines_of(block.text) if block else None,
-        (thread.agent or thread.preset).capitalize(),
+        agent.name if agent else (thread.agent or thread.preset).capitalize(),
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
+        with_agent=agent,
     )  # fmt: skip
 
 

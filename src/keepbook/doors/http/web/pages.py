@@ -16,13 +16,17 @@ from starlette.exceptions import HTTPException
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
 from keepbook.doors.http.web import (
+    agent_form,
+    agents,
     api_docs,
     chat,
     memory,
     memory_forms,
     notes,
     one_memory,
+    results,
     review,
+    runs,
     search,
     settings,
     shell,
@@ -47,6 +51,10 @@ ROUTERS = (
     sign_in.router,
     notes.router,
     settings.router,
+    agent_form.router,
+    agents.router,
+    runs.router,
+    results.router,
 )
 """One for each page; shown in the order of `shell.PLACES`."""
 

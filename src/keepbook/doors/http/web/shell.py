@@ -31,6 +31,8 @@ PLACES = (
     Place("memory", "Memory", "/profile/facts", "book", "m"),
     Place("notes", "Notes", "/journal", "mark", "n"),
     Place("time", "Time travel", "/time", "clock", "t"),
+    Place("agents", "Agents", "/agents", "agent", "a"),
+    Place("results", "Results", "/results/trade-decisions", "target", "r"),
     Place("settings", "Settings", "/settings", "set", "s"),
 )
 

@@ -1,0 +1,318 @@
+"""Her agents: a desk that trades on paper, a team that watches the rates, and one that writes down her Sundays.
+
+All of it goes through the engine's own runs: prompts, tools, cards, the shared session, blind specialists, and
+decisions that the bars resolve. Only the words of the model are written here: the desk's by a plain rule over the bars
+it asked for, the rest in full. Second looks that nobody wrote down are the offline model's.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+from keepbook.book import agents
+from keepbook.book.cards import RE_EXAMINATION
+from keepbook.book.runs import Run
+from keepbook.book.threads import estimate
+from keepbook.book.when import stamp
+from keepbook.demo.life import OFFLINE, AtOnce, Clock, Life, Step
+from keepbook.demo.plays import Calendar
+from keepbook.demo.prices import FALLING, PAIRS, bars
+from keepbook.errors import ModelFailed
+from keepbook.models.agents.runner import Runner
+from keepbook.models.choose import Models
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, ToolCall, Usage
+from keepbook.models.offline.values import Turn
+
+Answer = str | dict[str, Any]
+DESK, RATES, SUNDAY = "Swing desk", "Rate watch", "Sunday numbers"
+HOURS = "30 7 * * 1-4"
+WEEKDAYS = (0, 1, 2, 3)
+LOOKED_BACK = 15
+WEAK = 0.3
+HELD = timedelta(days=12)
+
+KEPT = "Buy BTC/EUR on paper and leave it the room of a whole week."
+LATEST = "One more for the week: ETH/EUR, if it is worth it."
+BUY = "Buy SOL/EUR on paper if the climb of last week holds, with the stop under the last low. How sure are you?"
+LOOKS = (
+    (61, "HOLD", "The climb stopped at the entry and two days closed lower on no news; the low still holds."),
+    (44, "HOLD", "Four closes in a row below the entry: what was a pause is a slow fall towards the stop."),
+    (22, "CLOSE", "The last low is about to give way and nothing buys it; the reason for the trade is gone."),
+)
+TEAM = (
+    {"name": "Central bank", "instructions": "Reads what the central bank says and does, and what markets expect."},
+    {"name": "Offers", "instructions": "Reads what banks ask for ten and fifteen years fixed, and at what fees."},
+)
+THESES: tuple[tuple[str, dict[str, Answer]], ...] = (
+    (
+        "-40 19:20",
+        {
+            "Central bank": "One cut is priced in for spring, a second one is a coin toss. It points a little down.",
+            "Offers": "Ten years fixed is offered at 3.2 to 3.4 %, above what runs now. It points to waiting.",
+            RATES: {
+                "subject": "Fixing the mortgage anew before it runs out", "stance": "NEGATIVE", "conviction": 71,
+                "claim": "Waiting costs nothing: every offer is above the 2.9 % that runs now.",
+                "evidence": ["Offers stand at 3.2 to 3.4 %", "A cut in spring is priced in", "The fee is about €1,100"],
+                "would_change": ["An offer under 2.9 %", "A jump in inflation"],
+            },
+        },
+    ),
+    (
+        "-12 19:35",
+        {
+            "Central bank": "Two cuts are priced in now, after weak figures. It points down; surer than last time.",
+            "Offers": "The best offer came down to 3.0 %. Still above what runs now, and the gap is closing.",
+            RATES: {
+                "subject": "Fixing the mortgage anew before it runs out", "stance": "NEGATIVE", "conviction": 64,
+                "claim": "Still too early, but no longer by much: look again below 2.9 %.",
+                "evidence": ["The best offer is 3.0 %", "Two cuts are priced in"],
+                "would_change": ["An offer under 2.9 %"],
+            },
+        },
+    ),
+)  # fmt: skip
+SECOND_THOUGHTS: dict[str, Answer] = {
+    "Central bank": "A member of the council spoke against a second cut; markets gave back half of it.",
+    "Offers": "Nothing new since the 3.0 % of last week.",
+    RATES: {
+        "conviction_score": 69, "suggested_action": "KEEP",
+        "notes": "With the second cut in doubt, an offer under 2.9 % is further away than it looked.",
+    },
+}  # fmt: skip
+SUNDAYS = (
+    ("-24 18:10", "Groceries €612 so far, €40 under plan. The move is paid off. Nothing needs doing this week."),
+    ("-3 18:05", "Groceries €298 so far, on plan. Jonas's severance pay arrived; the buffer stands at four months."),
+)
+
+
+class Trade(NamedTuple):
+    """A trade that she asks for; stop and target as shares of the entry."""
+
+    symbol: str
+    conviction: int
+    stop: float
+    target: float
+    reason: str
+    thesis: str
+
+
+TRADES = {
+    BUY: Trade(
+        FALLING, 78, 0.92, 1.16, "five higher closes, the low far below",
+        "Five days in a row closed above the one before, after a month of going nowhere. The last low is far enough "
+        "below to be wrong only once.",
+    ),
+    KEPT: Trade(
+        "BTC/EUR", 58, 0.91, 1.14, "quiet for days above its last low",
+        "It has gone sideways above its last low for days. With a wide stop there is time to see which way it ends.",
+    ),
+    LATEST: Trade(
+        "ETH/EUR", 63, 0.93, 1.11, "holds while the others give way",
+        "The others gave back what they had gained this week and this one did not. Small, and with a stop below.",
+    ),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Cast:
+    """A model that plays everybody: by name what stands on the list, else the desk by its rule."""
+
+    clock: Clock
+    words: dict[str, Answer] = field(default_factory=dict)
+    dice: random.Random = field(default_factory=lambda: random.Random(DESK))
+    name: str = "demo:agents"
+    turn: int = 0
+    calls: int = 0
+
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+        who = conversation.system.removeprefix("You are ").split(".")[0].split(",")[0]
+        self.clock.wait(7)
+        made: list[ToolCall] = []
+        if who in self.words:
+            answer = self.words[who]
+        elif conversation.card is not None and conversation.card.name == RE_EXAMINATION:
+            async for event in OFFLINE.reply(conversation, tools):
+                yield event
+            return
+        else:
+            answer = self._decide([said.text for said in conversation.said if said.role == "user"][-1], tools, made)
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
+        yield Replied(text, tuple(made), Usage(sent, estimate(text)))
+
+    def _decide(self, prompt: str, tools: Toolbox | None, made: list[ToolCall]) -> dict[str, Any]:
+        """On the pair that she names, else on the one whose turn it is."""
+        assert tools is not None
+        trade = TRADES.get(prompt)
+        symbol = trade.symbol if trade else list(PAIRS)[self.turn % len(PAIRS)]
+        self.turn += trade is None
+        self.calls += 1
+        arguments = {"symbol": symbol, "limit": LOOKED_BACK}
+        answer = tools.call("get_bars", arguments)
+        made.append(ToolCall(f"look_{self.calls}", "get_bars", arguments, answer.text))
+        found: list[dict[str, Any]] = answer.data["bars"]
+        if trade is not None:
+            return bought(trade, float(found[-1]["close"]), self.clock.now)
+        return decided(symbol, found, self.clock.now, self.dice.gauss(0, 4))
+
+    async def extract(self, reading: Reading) -> Extraction:
+        return await OFFLINE.extract(reading)
+
+    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        return await OFFLINE.summarise(previous, turns)
+
+    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+        return await OFFLINE.title(turns)
+
+
+# What the desk decides
+
+
+def decided(symbol: str, found: Sequence[dict[str, Any]], now: datetime, mood: float) -> dict[str, Any]:
+    """With the drift of five days, against its daily range; the further it has gone, the surer."""
+    closes = [float(bar["close"]) for bar in found]
+    span = sum(float(bar["high"]) - float(bar["low"]) for bar in found) / len(found)
+    close, mean = closes[-1], sum(closes) / len(closes)
+    strength = (close - mean) / span
+    if abs(strength) < WEAK:
+        return {
+            "action": "WAIT", "symbol": symbol, "conviction": 50, "reason": "no drift to go with",
+            "thesis": f"The close {close:g} is where the mean of five days is, {mean:.6g}. Nothing to go with.",
+            "watch_for": [], "expires": stamp(now + timedelta(days=2)),
+        }  # fmt: skip
+    side, word = (1, "above") if strength > 0 else (-1, "below")
+    entry, stop, target = (float(f"{close + side * step * span:.5g}") for step in (0.0, -2.0, 2.8))
+    return {
+        "action": "LONG" if side > 0 else "SHORT", "symbol": symbol, "entry": entry, "stop": stop, "target": target,
+        "size": float(f"{30 / abs(entry - stop):.3g}"),
+        "conviction": round(min(89.0, max(42.0, 48 + 14 * abs(strength) + mood))),
+        "reason": f"{abs(strength):.1f} ranges {word} its mean of five days",
+        "thesis": f"The close {close:g} is {word} the mean of five days, {mean:.6g}, by {abs(strength):.1f} "
+        "daily ranges. Going with it, two ranges of room.",
+        "watch_for": [f"a close back {'below' if side > 0 else 'above'} {mean:.5g}"],
+        "expires": stamp(now + HELD),
+    }  # fmt: skip
+
+
+def bought(trade: Trade, close: float, now: datetime) -> dict[str, Any]:
+    """One of hers, at the last close."""
+    entry, stop, target = (float(f"{close * part:.5g}") for part in (1.0, trade.stop, trade.target))
+    return {
+        "action": "LONG", "symbol": trade.symbol, "entry": entry, "stop": stop, "target": target,
+        "size": float(f"{30 / (entry - stop):.3g}"), "conviction": trade.conviction, "reason": trade.reason,
+        "thesis": trade.thesis, "watch_for": ["a close below the entry", "the other pairs not following"],
+        "expires": stamp(now + HELD),
+    }  # fmt: skip
+
+
+# The chapter
+
+
+def working(calendar: Calendar) -> Iterator[Step]:
+    """What her agents do, and what she does about it."""
+    at, cast = calendar.moment, Cast(Clock(calendar.now))
+    yield Step(at("-92 20:30"), _begin)
+    for day in range(-91, 1):
+        moment = at(f"{day:+d} 07:30")
+        if moment.weekday() in WEEKDAYS and moment < calendar.now - timedelta(minutes=10):
+            yield Step(moment, partial(_scheduled, cast=cast))
+        elif moment.weekday() == 4 and day < -1:
+            yield Step(at(f"{day:+d} 18:00"), partial(_look_again, cast=cast, most=1))
+    yield Step(at("-41 20:10"), lambda life: life.book.agents.update(DESK, memory_enabled=True))
+    for day in range(-36, -20, 2):
+        yield Step(at(f"{day:+d} 19:30"), _get_out)
+    yield Step(at("-19 08:10"), partial(_run, cast=cast, ref=DESK, prompt=BUY))
+    yield Step(at("-7 08:40"), partial(_run, cast=cast, ref=DESK, prompt=KEPT))
+    yield Step(at("now-95m"), partial(_run, cast=cast, ref=DESK, prompt=LATEST))
+    for day, (score, action, notes) in zip((-17, -15, -13), LOOKS, strict=True):
+        look = {"conviction_score": score, "suggested_action": action, "notes": notes}
+        yield Step(at(f"{day:+d} 09:05"), partial(_doubt, cast=cast, look=look))
+    for when, words in THESES:
+        yield Step(at(when), partial(_run, cast=cast, ref=RATES, words=words))
+    yield Step(at("-4 20:15"), partial(_think_again, cast=cast))
+    for when, text in SUNDAYS:
+        yield Step(at(when), partial(_run, cast=cast, ref=SUNDAY, words={SUNDAY: text}))
+    yield Step(at("-1 18:20"), partial(_look_again, cast=cast, most=4))
+    yield Step(at("now-1m"), lambda life: life.book.decisions.follow())
+
+
+def _begin(life: Life) -> None:
+    """She makes her agents, and loads the prices that the desk goes by."""
+    life.kb.market.load(bars(life.calendar))
+    life.book.agents.create(
+        DESK, card_type="trade-decision", schedule=HOURS, review_decisions=True,
+        instructions="Trades on paper, to learn whether a stated conviction means anything; no money is in it.\n"
+        "Takes BTC/EUR, ETH/EUR and SOL/EUR in turn and goes with the drift of five days, or waits.",
+        default_prompt="Look at the pair whose turn it is, and decide.",
+    )  # fmt: skip
+    life.clock.wait(240)
+    life.book.agents.create(
+        RATES, card_type="research-thesis", memory_enabled=True, team=TEAM,
+        instructions="Watches whether the mortgage should be fixed anew before it runs out. Leads two who look apart.",
+        default_prompt="Should the mortgage be fixed anew now?",
+    )  # fmt: skip
+    life.clock.wait(180)
+    life.book.agents.create(
+        SUNDAY, instructions="Writes down the week's household numbers in three sentences.",
+        default_prompt="How did the week go?",
+    )  # fmt: skip
+
+
+def _carry_out(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]], words: dict[str, Answer]) -> Run:
+    cast.clock, cast.words = life.clock, words
+
+    async def done() -> Run:
+        return await work(life.kb.runner(life.book, models=Models(cast, cast, OFFLINE)))
+
+    with asyncio.Runner() as runner, life.book.transaction():
+        runner.get_loop().set_default_executor(AtOnce())
+        run = runner.run(done())
+    if run.status != "succeeded":
+        raise ModelFailed(f"a run of the story {run.status}: {run.error}")
+    return run
+
+
+def _run(life: Life, cast: Cast, ref: str, prompt: str | None = None, words: dict[str, Answer] | None = None) -> Run:
+    return _carry_out(life, cast, lambda runner: runner.run(ref, prompt), words or {})
+
+
+def _scheduled(life: Life, cast: Cast) -> None:
+    """A run at its hour, and its next hour set: the story has nobody else who would keep it."""
+    life.book.decisions.follow()
+    _carry_out(life, cast, lambda runner: runner.run(DESK, kind="scheduled"), {})
+    with life.book.writing() as (tx, _):
+        agents.reminded(tx, agents.find(tx, DESK).id)
+
+
+def _look_again(life: Life, cast: Cast, most: int) -> None:
+    """On Fridays at the oldest one that is in, and at the end at all of them."""
+    life.book.decisions.follow()
+    held = [one for one in life.book.decisions.list(state="open") if one.so_far_r is not None]
+    for one in held[::-1][:most]:
+        _carry_out(life, cast, partial(Runner.re_examine, run_id=one.run_id), {})
+        life.clock.wait(20)
+
+
+def _doubt(life: Life, cast: Cast, look: dict[str, Any]) -> None:
+    life.book.decisions.follow()
+    trade = next(run for run in life.book.runs.list(DESK, kind="manual") if run.prompt == BUY)
+    _carry_out(life, cast, partial(Runner.re_examine, run_id=trade.id), {DESK: look})
+
+
+def _think_again(life: Life, cast: Cast) -> None:
+    thesis = life.book.runs.list(RATES, kind="manual", limit=1)[0]
+    _carry_out(life, cast, partial(Runner.re_examine, run_id=thesis.id), SECOND_THOUGHTS)
+
+
+def _get_out(life: Life) -> None:
+    """Once she does not wait for the target, of the one that is furthest ahead."""
+    life.book.decisions.follow()
+    held = [one for one in life.book.decisions.list(state="open") if (one.so_far_r or 0) > 0.2]
+    if held and not any(one.closed_by == "person" for one in life.book.decisions.list(state="resolved")):
+        best = max(held, key=lambda one: one.so_far_r or 0.0)
+        life.book.decisions.exit(best.run_id, best.last_close)

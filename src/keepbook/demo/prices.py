@@ -1,0 +1,51 @@
+"""Prices for the story: a few pairs, three bars a day, always the same ones, ending on the day it is told.
+
+They wander with a drift that turns every two weeks, as markets seem to. One fall is drawn by hand: that of the trade
+whose conviction the story follows.
+"""
+
+import math
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from keepbook.demo.plays import Calendar
+
+PAIRS = {"BTC/EUR": 71_400.0, "ETH/EUR": 2_640.0, "SOL/EUR": 128.0}
+"""Each with the price it begins at."""
+FALLING = "SOL/EUR"
+DAYS = 105
+FALL = {
+    -24: 0.95, -23: 0.962, -22: 0.975, -21: 0.986, -20: 1.0, -19: 0.995, -18: 0.982, -17: 0.972, -16: 0.965,
+    -15: 0.955, -14: 0.945, -13: 0.936, -12: 0.914,
+}  # fmt: skip
+"""Where each day closes around the trade that goes wrong, as a share of its entry."""
+_DRIFTS = (-0.009, -0.004, 0.004, 0.009)
+
+
+def bars(calendar: Calendar) -> Iterator[str]:
+    """A CSV file of them; none that is not complete when the story ends."""
+    yield "symbol,timeframe,time,open,high,low,close"
+    midnight = datetime.combine(calendar.now.date(), datetime.min.time(), UTC)
+    for symbol, first in PAIRS.items():
+        for hours, *prices in _walk(symbol, first):
+            begins = midnight + timedelta(hours=hours)
+            if begins + timedelta(hours=8) <= calendar.now:
+                yield f"{symbol},8h,{begins:%Y-%m-%dT%H:%M:%SZ},{','.join(f'{price:.6g}' for price in prices)}"
+
+
+def _walk(symbol: str, close: float) -> Iterator[tuple[int, float, float, float, float]]:
+    """Hours from the last midnight, open, high, low, close."""
+    dice, drift, bought = random.Random(symbol), 0.0, 0.0
+    for day in range(-DAYS, 1):
+        if day % 14 == 0:
+            drift = dice.choice(_DRIFTS)
+        for part in (1, 2, 3):
+            opened = close
+            close *= math.exp(drift / 3 + dice.gauss(0, 0.01))
+            reach = 1 + abs(dice.gauss(0, 0.006))
+            if symbol == FALLING and day in FALL:
+                bought = bought or opened / 0.94
+                before = FALL.get(day - 1, 0.94)
+                close, reach = bought * (before + (FALL[day] - before) * part / 3), 1.002
+            yield 24 * day + 8 * part - 8, opened, max(opened, close) * reach, min(opened, close) / reach, close
