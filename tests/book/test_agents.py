@@ -96,6 +96,22 @@ def test_a_removed_agent_is_gone_and_what_it_did_stays(alice: Any, desk: Any) ->
     assert alice.agents.create("Swing desk").id != desk.id
 
 
+def test_a_removed_agent_comes_back_fresh_unless_its_name_is_taken(alice: Any, kb: Any) -> None:
+    agent = alice.agents.create("Brief", schedule="30 7 * * 1-5", memory_enabled=True)
+    run = note(alice, agent)
+    alice.agents.delete(agent.id)
+    back = alice.agents.restore(agent.id)
+    assert (back.name, back.schedule, back.memory.session) == ("Brief", "30 7 * * 1-5", None)
+    assert [one.id for one in alice.runs.list(agent.id)] == [run.id]
+    with kb._database.read("alice") as tx:
+        assert due.reminded_at(tx, due.RUN, agent.id)
+    assert alice.agents.restore(agent.id).id == agent.id, "restored twice is restored"
+    alice.agents.delete(agent.id)
+    alice.agents.create("brief")
+    with pytest.raises(Conflict):
+        alice.agents.restore(agent.id)
+
+
 def test_a_schedule_puts_a_reminder_in_the_owners_zone(alice: Any, kb: Any) -> None:
     def reminded(id: str) -> str | None:
         with kb._database.read("alice") as tx:

@@ -269,7 +269,8 @@ def test_to_wait_only_expires(desk: Desk) -> None:
     run, symbol = desk.decide(hours=3, **{name: WAIT[name] for name in ("action", "entry", "stop", "target", "size")})
     desk.load(symbol, [bar(hour, 100, 130, 80, 100) for hour in range(1, 6)])
     assert desk.look(run, 2).state == "open"
-    assert (desk.look(run, 4).state, desk.look(run, 4).result_r) == ("expired", None)
+    closed = desk.look(run, 4)
+    assert (closed.state, closed.result_r, closed.note) == ("expired", None, None)
     with pytest.raises(Conflict):
         desk.book.decisions.exit(run, 100.0)
 

@@ -57,6 +57,11 @@ class Agents:
         with self._book.writing() as (tx, _):
             return agents.remove(tx, stamp(tx.clock()), agents.find(tx, ref).id)
 
+    def restore(self, id: str) -> Agent:
+        """Put back an agent that was deleted, by its id; its session starts fresh."""
+        with self._book.writing() as (tx, _):
+            return agents.put_back(tx, stamp(tx.clock()), id)
+
     def keep_thread(self, id: str, thread_id: str) -> None:
         """The chat with an agent goes on in this thread."""
         with self._book.writing() as (tx, _):

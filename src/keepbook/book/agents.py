@@ -226,6 +226,16 @@ def remove(tx: Tx, now: str, id: str) -> Agent:
     return agent
 
 
+def put_back(tx: Tx, now: str, id: str) -> Agent:
+    """An agent that was removed, as it was but for its session: that starts fresh."""
+    row = _row(tx, id, deleted=True)
+    if row.deleted_at is not None:
+        _free_name(tx, row.name)
+        _set(tx, id, deleted_at=None, updated_at=now)
+        _remind(tx, row._mapping)
+    return get(tx, id)
+
+
 def reminded(tx: Tx, id: str) -> str | None:
     """Set the reminder of the next scheduled run anew, from this moment on; answers when, if ever."""
     return _remind(tx, _row(tx, id)._mapping)

@@ -146,7 +146,7 @@ def follow(tx: Tx, run_id: str) -> bool:
         begins = course.through or stamp(decision.decided_at + timedelta(microseconds=1))
         course = walk(decision.plan, course, market.coming(tx, row.symbol, begins, row.expires or now, now))
     if course.outcome is None and row.expires is not None and now >= row.expires:
-        course = at_expiry(course, row.expires)
+        course = at_expiry(course, row.expires, waited=decision.plan is None)
     if course.through != before.through or (row.state == "open" and course.outcome is not None):
         _keep(tx, decision, course)
     return row.state == "open" and course.outcome is not None

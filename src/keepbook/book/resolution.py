@@ -97,9 +97,9 @@ def _closed(course: Course, bar: Bar, outcome: str, price: float, note: str | No
     return replace(course, outcome=outcome, exit_price=price, closed_at=ends(bar), note=note)
 
 
-def at_expiry(course: Course, expires: str) -> Course:
+def at_expiry(course: Course, expires: str, *, waited: bool = False) -> Course:
     """Time is up: what was never filled has expired, what was filled is closed at the last close there is."""
     if course.fill_price is None:
-        note = NO_BARS if course.through is None else None
+        note = NO_BARS if course.through is None and not waited else None
         return replace(course, outcome="expired", closed_at=expires, note=note)
     return replace(course, outcome="time", closed_at=expires, exit_price=course.last_close)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, insert, select, tuple_, update
+from sqlalchemy import and_, func, insert, select, tuple_, update
 
 from keepbook.book import agents, decisions, due
 from keepbook.book.agents import Turn
@@ -324,7 +324,18 @@ def carried(tx: Tx, turn: Turn) -> Sequence[tuple[int, Run, Sequence[Line]]]:
         .where(runs.c.step > turn.compressed_through)
         .order_by(runs.c.step)
     )
-    return [(row.step, _to_run(row), transcript(tx, row.id)) for row in tx.conn.execute(query).all()]
+    moved = tx.conn.execute(query).all()
+    said: dict[str, list[Line]] = {row.id: [] for row in moved}
+    lines = (
+        select(transcripts)
+        .join(runs, and_(runs.c.owner == transcripts.c.owner, runs.c.id == transcripts.c.run_id))
+        .where(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
+        .where(runs.c.step > turn.compressed_through)
+        .order_by(transcripts.c.run_id, transcripts.c.turn)
+    )
+    for row in tx.conn.execute(lines):
+        said[row.run_id].append(_to_line(row._mapping))
+    return [(row.step, _to_run(row), said[row.id]) for row in moved]
 
 
 def why_not_re_examined(tx: Tx, cards: CardTypes, run: Run) -> Conflict | None:

@@ -253,7 +253,7 @@ def _begin(life: Life) -> None:
     life.clock.wait(240)
     life.book.agents.create(
         RATES, card_type="research-thesis", memory_enabled=True, team=TEAM,
-        instructions="Watches whether the mortgage should be fixed anew before it runs out. Leads two who look apart.",
+        instructions="Watches whether the mortgage should be fixed anew before it runs out.",
         default_prompt="Should the mortgage be fixed anew now?",
     )  # fmt: skip
     life.clock.wait(180)

@@ -118,6 +118,10 @@ def test_a_removed_agent_leaves_its_runs(client: TestClient, alice: Any, desk: A
     assert "Swing desk" in page.text, "in the list of recent runs"
     assert client.get(f"/runs/{run.id}").status_code == 200
     assert client.get(f"/agents/{desk.id}").status_code == 404
+    assert f'action="/agents/{desk.id}/restore"' in page.text, "Undo"
+    page = client.post(f"/agents/{desk.id}/restore")
+    assert page.status_code == 200
+    assert [one.id for one in alice.agents.list()] == [desk.id]
 
 
 def test_words_of_people_are_printed_as_words(client: TestClient, alice: Any) -> None:
@@ -149,7 +153,8 @@ def test_older_runs_are_on_further_pages(client: TestClient, alice: Any, desk: A
     [
         (None, "By hand only"), ("30 7 * * 1-5", "Weekdays 07:30"), ("45 6 * * *", "Every day 06:45"),
         ("0 9 1 * *", "1st of the month 09:00"), ("0 9 22 * *", "22nd of the month 09:00"),
-        ("5 10 * * 0", "Sundays 10:05"), ("*/5 * * * *", "*/5 * * * *"), ("0 9 1 1 *", "0 9 1 1 *"),
+        ("5 10 * * 0", "Sundays 10:05"), ("30 7 * * 1-4", "Mondays to Thursdays 07:30"),
+        ("*/5 * * * *", "*/5 * * * *"), ("0 9 1 1 *", "0 9 1 1 *"),
     ],
 )  # fmt: skip
 def test_a_schedule_is_told_in_words_where_it_is_simple(cron: str | None, words: str) -> None:

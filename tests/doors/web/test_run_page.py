@@ -82,7 +82,7 @@ def test_session_before_and_after_stand_beside_a_run(client: TestClient, alice: 
 
 def test_a_resolved_decision_shows_no_button_and_the_server_refuses(client: TestClient, alice: Any, desk: Any) -> None:
     run = ran(alice, desk, LONG)
-    page = client.post(f"/runs/{run.id}/exit", data={"price": " 110 "})
+    page = client.post(f"/results/trade-decisions/{run.id}/exit", data={"price": " 110 ", "back": f"/runs/{run.id}"})
     assert page.status_code == 200
     assert alice.decisions.get(run.id).state == "resolved"
     assert "/re-examine" not in page.text
@@ -96,7 +96,7 @@ def test_a_resolved_decision_shows_no_button_and_the_server_refuses(client: Test
 @pytest.mark.parametrize("price", ["a lot", "1,10", "nan", "-3"])
 def test_a_price_that_is_none_is_refused(price: str, client: TestClient, alice: Any, desk: Any) -> None:
     run = ran(alice, desk, LONG)
-    page = client.post(f"/runs/{run.id}/exit", data={"price": price})
+    page = client.post(f"/results/trade-decisions/{run.id}/exit", data={"price": price, "back": f"/runs/{run.id}"})
     assert page.status_code == 422
     assert alice.decisions.get(run.id).state == "open"
 
@@ -104,8 +104,8 @@ def test_a_price_that_is_none_is_refused(price: str, client: TestClient, alice: 
 def test_a_form_comes_back_only_to_an_address_of_ours(client: TestClient, alice: Any, desk: Any) -> None:
     run = ran(alice, desk, LONG)
     asked = {"price": "110", "back": "//elsewhere.example/"}
-    answer = client.post(f"/runs/{run.id}/exit", data=asked, follow_redirects=False)
-    assert answer.headers["location"] == "/?exited=1"
+    answer = client.post(f"/results/trade-decisions/{run.id}/exit", data=asked, follow_redirects=False)
+    assert answer.headers["location"] == f"/?exited={run.id}"
 
 
 def test_the_ladder_has_the_lowest_price_at_the_left(alice: Any, desk: Any) -> None:

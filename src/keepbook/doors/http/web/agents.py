@@ -4,6 +4,7 @@ A switch acts at once. Where there is a way back the toast offers it: memory tha
 again. The other way round there is none, for switching it on always starts fresh, and the toast says so.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -78,6 +79,8 @@ def schedule_in_words(text: str | None) -> str:
             return f"Weekdays {at}"
         case "*", one if one.isdecimal() and int(one) <= 7:
             return f"{DAYS[int(one) % 7]} {at}"
+        case "*", span if re.fullmatch(r"[0-6]-[1-7]", span):
+            return f"{DAYS[int(span[0])]} to {DAYS[int(span[2]) % 7]} {at}"
         case one, "*" if one.isdecimal():
             return f"{_ordinal(int(one))} of the month {at}"
     return text
@@ -119,7 +122,7 @@ def _done(visit: Visit) -> Done | None:
     """What the form before a redirect did: it stands in the address."""
     asked = visit.request.query_params
     if asked.get("done") == "removed":
-        return Done("The agent is gone. Its runs and decisions stay.")
+        return Done("The agent is gone. Its runs and decisions stay.", f"{HOME}/{asked.get('agent', '')}/restore")
     try:
         return _words(visit.book.agents.get(asked["agent"]), asked["done"]) if "agent" in asked else None
     except (NotFound, KeyError):
@@ -234,4 +237,10 @@ def chat(visit: Visiting, id: str) -> Response:
 @router.post(f"{HOME}/{{id}}/remove")
 def remove(visit: Visiting, id: str) -> Response:
     visit.writing().agents.delete(id)
-    return visit.back(HOME, done="removed")
+    return visit.back(HOME, done="removed", agent=id)
+
+
+@router.post(f"{HOME}/{{id}}/restore")
+def restore(visit: Visiting, id: str) -> Response:
+    """Take a removal back."""
+    return visit.back(f"{HOME}#agent-{visit.writing().agents.restore(id).id}")

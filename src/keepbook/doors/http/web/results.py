@@ -19,7 +19,7 @@ from keepbook.book.runs import Run
 from keepbook.doors.http.web import cards
 from keepbook.doors.http.web.agents import names
 from keepbook.doors.http.web.charts import Curve, Reliability, curve, reliability
-from keepbook.doors.http.web.site import Visit, Visiting
+from keepbook.doors.http.web.site import Visit, Visiting, own_path
 from keepbook.errors import Invalid
 
 router = APIRouter(include_in_schema=False)
@@ -179,13 +179,16 @@ def show(visit: Visiting) -> Response:
 
 
 @router.post(f"{HOME}/{{id}}/exit")
-def mark_exited(visit: Visiting, id: str, price: Annotated[str, Form()] = "") -> Response:
+def mark_exited(
+    visit: Visiting, id: str, price: Annotated[str, Form()] = "", back: Annotated[str, Form()] = ""
+) -> Response:
+    """The person got out of an open decision, at this price."""
     book = visit.writing()
     try:
         book.decisions.exit(id, _price(price))
     except Invalid as error:
         return page(visit, exiting=id, typed=price, wrong=error)
-    return visit.back(f"{HOME}#d-{id}", exited=id)
+    return visit.back(own_path(back) if back else f"{HOME}#d-{id}", exited=id)
 
 
 def _price(typed: str) -> float:

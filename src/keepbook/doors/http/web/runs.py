@@ -17,7 +17,7 @@ from keepbook.doors.http.web import cards
 from keepbook.doors.http.web.agents import WAIT, names
 from keepbook.doors.http.web.blocks import Lines, lines_of
 from keepbook.doors.http.web.site import Visit, Visiting, own_path
-from keepbook.errors import Invalid, NotFound
+from keepbook.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
 
@@ -125,16 +125,3 @@ async def re_examine(visit: Visiting, id: str, back: Annotated[str, Form()] = ""
     queued = await run_in_threadpool(runner.queue_again, id)
     await visit.request.app.state.runs.stay(runner.perform(queued.id), wait=WAIT)
     return visit.back(own_path(back) if back else f"/runs/{id}#conviction")
-
-
-@router.post("/runs/{id}/exit")
-def mark_exited(
-    visit: Visiting, id: str, price: Annotated[str, Form()] = "", back: Annotated[str, Form()] = ""
-) -> Response:
-    """The person got out of an open decision, at this price."""
-    try:
-        at = float(price) if price.strip() else None
-    except ValueError:
-        raise Invalid(f"{price!r} is no price; write a number such as 3412.5", field="price") from None
-    visit.writing().decisions.exit(id, at)
-    return visit.back(own_path(back) if back else f"/runs/{id}", exited="1")

@@ -3,7 +3,7 @@
 
 import { complain, find, pieces, problem, showToast } from "./shell.js";
 
-const PASSING = ["undo", "events", "answered", "event"];
+const PASSING = ["undo", "events", "answered", "event", "exited"];
 let newest = 0;
 
 function remember(url) {
