@@ -84,6 +84,7 @@ class Keepbook:
             close_after_hours=self.settings.close_after_hours,
             meaning=self.meaning,
             card_folders=(self.settings.cards,),
+            impact_minutes=self.settings.impact_minutes,
         )
 
     @cached_property
@@ -108,12 +109,14 @@ class Keepbook:
         owner: str,
         thread_id: str | None = None,
         turn_ids: Sequence[str] = (),
+        mode: str | None = None,
     ) -> "ToolSet":
-        """The preset's tools over one owner's book, for any agent framework."""
+        """The preset's tools over one owner's book, for any agent framework; in `authoring` mode also those that write
+        a skill."""
         # Loaded with the first use, here and below: a book alone needs neither tools nor models.
         from keepbook.tools.catalogue import build
 
-        return build(preset, self.book(owner, by="agent"), thread_id=thread_id, turn_ids=turn_ids)
+        return build(preset, self.book(owner, by="agent"), thread_id=thread_id, turn_ids=turn_ids, mode=mode)
 
     def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""

@@ -101,6 +101,9 @@ class Settings(BaseSettings):
     port: int = Field(8765, ge=0, le=65535, description="Its port; 0 takes a free one.")
     jobs_every: float = Field(60.0, ge=0, description="Seconds between sweeps of a running server; 0: none.")
     close_after_hours: float = Field(6.0, gt=0, description="A chat silent for so long is closed by the sweep.")
+    impact_minutes: int = Field(
+        60, ge=1, le=1440, description="How long after a market event the price is taken to move because of it."
+    )
     agent_command: str = Field("claude", description="What an agent with the adapter claude-cli starts.")
     agent_folder: Path = Field(
         default_factory=lambda: HOME.expanduser() / "agents", description="Where that command works, a folder each."

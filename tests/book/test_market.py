@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keepbook import Invalid
-from keepbook.book import market
+from keepbook.book import loading, market
 from keepbook.book.market import Bar, ends
 
 HEADER = "symbol,timeframe,time,open,high,low,close,volume"
@@ -104,7 +104,7 @@ def test_wrong_lines_of_json_are_named(kb: Any) -> None:
 
 def test_of_very_many_wrong_rows_the_first_are_told_and_all_are_counted(kb: Any) -> None:
     loaded = kb.market.load([HEADER, *["ETH/USDT,1h,never,1,2,1,2,1"] * 1100, ROWS[0]])
-    assert (loaded.added, loaded.wrong, len(loaded.refused)) == (1, 1100, market.MOST_REFUSED)
+    assert (loaded.added, loaded.wrong, len(loaded.refused)) == (1, 1100, loading.MOST_REFUSED)
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["symbol,time,open\n", "ETH,2026,1\n"], ["not,a,table"]])
@@ -125,7 +125,8 @@ def test_said_twice_in_one_file_the_later_stands(kb: Any) -> None:
     assert [bar.high for bar in kb.market.recent("ETH/USDT")] == [111]
 
 
-def test_progress_is_heard(kb: Any) -> None:
+def test_progress_is_heard(kb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "AT_ONCE", 500)
     seen: list[int] = []
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [f"ETH,1m,{(begin + timedelta(minutes=n)).isoformat()},1,2,1,2,1" for n in range(1200)]
@@ -163,3 +164,83 @@ def test_bars_are_nobodys_and_an_erasure_leaves_them(kb: Any) -> None:
     kb.book("alice").remember("Trades ETH")
     kb.book("alice").erase(confirm="alice")
     assert kb.market.symbols() == ["BTC/USDT", "ETH/USDT"]
+
+
+# --- questions about many bars ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(kb: Any) -> Any:
+    """Three timeframes of one symbol, one of another, and a gap."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [HEADER]
+    for minutes, timeframe in ((15, "15m"), (60, "1h"), (240, "4h")):
+        for n in range(2 * 1440 // minutes):
+            at = begin + timedelta(minutes=n * minutes)
+            if not (timeframe == "15m" and 6 <= at.hour < 9):
+                rows.append(f"BTC/USDT,{timeframe},{at.isoformat()},{n + 1},{n + 1},{n + 1},{n + 1},")
+    rows.append("ADA,1M,2026-01-01,1,1,1,1,")
+    rows.append("ADA,1M,2026-02-01,2,2,2,2,")
+    kb.market.load(rows)
+    with kb._database.unscoped() as conn:
+        yield conn
+
+
+@pytest.mark.parametrize(
+    ("timeframe", "at", "found"),
+    [
+        ("15m", "2026-01-01T00:14:59.999999Z", None),
+        ("15m", "2026-01-01T00:15:00.000000Z", ("2026-01-01T00:15:00.000000Z", 1.0)),
+        ("15m", "2026-01-01T00:29:59.999999Z", ("2026-01-01T00:15:00.000000Z", 1.0)),
+        ("15m", "2026-01-01T08:00:00.000000Z", ("2026-01-01T06:00:00.000000Z", 24.0)),  # in the gap: the last before it
+        ("4h", "2026-01-01T07:00:00.000000Z", ("2026-01-01T04:00:00.000000Z", 1.0)),
+        ("4h", "2031-01-01T00:00:00.000000Z", ("2026-01-03T00:00:00.000000Z", 12.0)),
+        ("1d", "2031-01-01T00:00:00.000000Z", None),
+        ("15m", "0001-01-01T00:00:00.000000Z", None),
+    ],
+)
+def test_the_last_close_is_of_a_bar_that_was_over(many: Any, timeframe: str, at: str, found: Any) -> None:
+    assert market.close_at(many, "BTC/USDT", timeframe, at) == found
+
+
+def test_a_month_is_over_when_it_is(many: Any) -> None:
+    def close(at: str) -> Any:
+        return market.close_at(many, "ADA", "1M", f"{at}T00:00:00.000000Z")
+
+    assert (close("2026-01-31"), close("2026-02-01")) == (None, ("2026-02-01T00:00:00.000000Z", 1.0))
+    assert (close("2026-02-28"), close("2026-03-01")) == (close("2026-02-01"), ("2026-03-01T00:00:00.000000Z", 2.0))
+
+
+def test_symbols_and_timeframes_are_told_the_finest_first(many: Any) -> None:
+    assert market.symbols(many) == ["ADA", "BTC/USDT"]
+    assert market.timeframes(many, "BTC/USDT") == ["15m", "1h", "4h"]
+    assert market.timeframes(many, "ADA") == ["1M"]
+    assert market.timeframes(many, "NOSUCH") == market.timeframes(many, "\x00") == []
+
+
+def test_without_bars_there_is_no_symbol(kb: Any) -> None:
+    assert kb.market.symbols() == []
+
+
+def test_what_is_followed_goes_from_the_finest_to_the_next_where_there_is_a_gap(kb: Any, many: Any, alice: Any) -> None:
+    with alice.reading() as (tx, _, _):
+        begins, until = "2026-01-01T05:30:00.000000Z", "2026-01-01T10:00:00.000000Z"
+        found = [(bar.timeframe, bar.time[11:16]) for bar in market.coming(tx, "BTC/USDT", begins, until, until)]
+    assert found == [
+        ("15m", "05:30"), ("15m", "05:45"), ("1h", "06:00"), ("1h", "07:00"), ("1h", "08:00"), ("15m", "09:00"),
+        ("15m", "09:15"), ("15m", "09:30"), ("15m", "09:45"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_no_question_reads_all_the_bars(kb: Any) -> None:
+    """The plan of each is a look into the key, never a scan: that is what keeps ten million as quick as ten."""
+    told = {"symbol": "BTC/USDT"}
+    with kb._database.unscoped() as conn:
+        for query in (market._SYMBOLS, market._TIMEFRAMES, market._CLOSES._statement):
+            sql = str(query.compile(dialect=conn.dialect))
+            rows = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", (told["symbol"],) * sql.count("?")).all()
+            looks = [row[3] for row in rows if "bars" in row[3]]
+            assert looks
+            # Without a condition SQLite calls the one look for the least symbol a search, too.
+            assert not [look for look in looks if not look.startswith("SEARCH")]

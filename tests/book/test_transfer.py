@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.deciding import busy_desk
+from tests.floor import busy_floor
 
 from keepbook import Conflict, Invalid, KeepbookError
 from keepbook.book import changes, injections, meter, proposals
@@ -75,6 +76,7 @@ def well_used(kb: Any, owner: str) -> Any:
     book.forget(both.id), book.delete(both.id)
     talk(kb, book)
     busy_desk(book)
+    busy_floor(book)
     return book
 
 

@@ -20,14 +20,29 @@ from keepbook.doors.auth import Caller
 from keepbook.doors.http.app import create_app
 from keepbook.doors.mcp.server import build as build_mcp
 from keepbook.errors import KeepbookError
+from keepbook.tools.catalogue import build as build_tools
 
 OWNERS = ("ann", "anna", "ann%", "ann_", "Ann", "аnn", "ann\u0301", "änn", "ann'", 'ann"', "*", "ann/../anna", "アン")
-STEPS = 260
+STEPS = 340
 
 
 def word_of(owner: str) -> str:
     """A word that stands in this owner's texts and in nobody else's."""
     return f"zq{OWNERS.index(owner):02d}secret"
+
+
+def small_desk(book: Any) -> None:
+    """A skill, a deployment that lost seven times, what it holds and what it taught: all of it says whose it is."""
+    trading, word = book.trading, word_of(book.owner)
+    if not trading.skills():
+        trading.create_deployment(f"{word} main", trading.create_skill(f"{word} skill", strategy=f"{word} buys").id)
+    days = range(7)
+    header = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,entry_regime_tag,exit_reason"
+    rows = [f"{word} main,BTC/USDT,long,1,2026-02-1{day},100,2026-02-1{day},9{day},{word},{word}" for day in days]
+    trading.load("trades", [header, *rows])
+    header = "deployment,symbol,side,quantity,entry_time,entry_price"
+    trading.load("positions", [header, f"{word} main,BTC/USDT,long,1,2026-02-20,100"])
+    trading.reflect(skill=f"{word} skill")
 
 
 class Doors:
@@ -78,6 +93,15 @@ class Doors:
             lambda: [book.agents.list(), book.runs.list(limit=1000), book.decisions.list(), book.agents.get("secret")],
             lambda: [book.runs.transcript(run.id) for run in book.runs.list(limit=1000)],
             book.decisions.calibration,
+            lambda: small_desk(book),
+            lambda: [book.trading.skills(), book.trading.deployments(), book.trading.positions()],
+            lambda: [book.trading.trades(limit=1000).items, book.trading.lessons(state="all")],
+            lambda: [book.trading.performance(), book.trading.equity(), book.trading.field_history("secret")],
+            lambda: book.trading.performance(skill=others),
+            lambda: book.trading.set_field(others, "chat", said),
+            lambda: book.trading.change_deployment(others, account=said),
+            lambda: book.trading.events(deployment=others, min_importance=0),
+            lambda: book.trading.retire(others),
             book.notes.list,
             book.verify,
             lambda: book.undo(draw.randrange(1, 40)),
@@ -108,6 +132,21 @@ class Doors:
                 ("GET", "/api/journal", None),
                 ("GET", "/api/me", None),
                 ("POST", "/api/tools/recall", {"query": "secret"}),
+                ("GET", "/api/trading/skills", None),
+                ("GET", "/api/trading/skills/secret?detail=full", None),
+                ("GET", f"/api/trading/skills/{other}?detail=full", None),
+                ("PATCH", f"/api/trading/skills/{other}", {"chat": said}),
+                ("GET", "/api/trading/deployments", None),
+                ("GET", f"/api/trading/deployments/{other}?detail=full", None),
+                ("PATCH", f"/api/trading/deployments/{other}", {"account": said}),
+                ("GET", "/api/trading/trades?limit=1000", None),
+                ("GET", f"/api/trading/trades?deployment_id={other}", None),
+                ("GET", f"/api/trading/events?deployment_id={other}&min_importance=0", None),
+                ("GET", "/api/trading/lessons?state=all", None),
+                ("POST", f"/api/trading/lessons/{other}/pin", None),
+                ("POST", f"/api/trading/lessons/{other}/retire", None),
+                ("POST", "/api/trading/lessons/reflect", {"skill_id": "secret"}),
+                ("POST", "/api/tools/get_my_deployments?preset=coach", {"detail": "full"}),
                 ("GET", "/profile/facts", None),
                 ("GET", "/time", None),
                 ("GET", "/chat", None),
@@ -120,7 +159,9 @@ class Doors:
 
     def over_mcp(self, owner: str, draw: random.Random, ids: list[str]) -> str:
         async def ask() -> str:
-            server = build_mcp(self.kb, lambda _: Caller(owner, "agent"))
+            coached = draw.random() < 0.3
+            how = {"preset": "coach", "mode": "authoring"} if coached else {}
+            server = build_mcp(self.kb, lambda _: Caller(owner, "agent", **how))
             async with Client(server) as client:
                 said = f"{word_of(owner)} owns thing {draw.randrange(9)}"
                 name, arguments = draw.choice(
@@ -134,6 +175,8 @@ class Doors:
                         ("history", {"memory": draw.choice(ids) if ids else "thing"}),
                     ]
                 )
+                if coached:
+                    name, arguments = draw.choice(_trading_calls(draw.choice(ids) if ids else "secret", said))
                 answered = await client.call_tool(name, arguments)
                 block = await client.read_resource("keepbook://block")
                 return answered.model_dump_json() + block.model_dump_json()
@@ -141,8 +184,11 @@ class Doors:
         return anyio.run(ask)
 
     def by_tools(self, owner: str, draw: random.Random, ids: list[str]) -> str:
-        tools = self.kb.tools("general", owner=owner)
         said = f"{word_of(owner)} keeps thing {draw.randrange(9)}"
+        if draw.random() < 0.3:
+            coach = build_tools("coach", self.kb.book(owner, by="agent"), mode="authoring")
+            return str(coach.call(*draw.choice(_trading_calls(draw.choice(ids), said))))
+        tools = self.kb.tools("general", owner=owner)
         name, arguments = draw.choice(
             [
                 ("remember", {"content": said}),
@@ -154,11 +200,32 @@ class Doors:
         return str(tools.call(name, arguments))
 
 
+def _trading_calls(id: str, said: str) -> list[tuple[str, dict[str, Any]]]:
+    """Calls of the coach's tools, with an id that may be anybody's."""
+    return [
+        ("list_my_skills", {}),
+        ("get_my_deployments", {"detail": "full"}),
+        ("get_my_deployments", {"deployment_id": id}),
+        ("get_skill_performance", {"skill_id": "secret", "detail": "full"}),
+        ("get_skill_performance", {"skill_id": id, "detail": "full"}),
+        ("get_upcoming_events", {"deployment_id": id}),
+        ("prepare_action", {"kind": "close", "deployment_id": id, "reason": said}),
+        ("prepare_action", {"kind": "pause", "deployment_id": "secret", "reason": said}),
+        ("set_strategy", {"skill_id": id, "text": said}),
+        ("set_chat", {"skill_id": "secret", "text": said}),
+    ]
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_answer_of_any_door_holds_another_owners_text(kb: Keepbook, seed: int) -> None:
     draw = random.Random(seed)
     doors = Doors(kb)
     ids = [kb.book(owner).remember(f"{word_of(owner)} is here").id for owner in OWNERS]
+    for owner in OWNERS[:6]:
+        small_desk(kb.book(owner))
+        trading = kb.book(owner).trading
+        assert trading.lessons()
+        ids += [one.id for one in (*trading.skills(), *trading.deployments(), *trading.lessons())]
     for step in range(STEPS):
         owner = draw.choice(OWNERS)
         door = draw.choice((doors.python, doors.over_http, doors.over_http, doors.over_mcp, doors.by_tools))
@@ -172,3 +239,8 @@ def test_no_answer_of_any_door_holds_another_owners_text(kb: Keepbook, seed: int
     for owner in OWNERS:
         assert kb.book(owner).verify().ok
         assert word_of(owner) in kb.book(owner).list(state="all", scope="*").items[0].content
+        trading = kb.book(owner).trading
+        named = [*trading.skills(), *trading.deployments()]
+        assert all(word_of(owner) in one.name for one in named)
+        written = trading.field_history(named[0].id) if named else []
+        assert all(word_of(owner) in one.value for one in written)

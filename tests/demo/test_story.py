@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from keepbook.demo.story import OWNER, ZONE, tell
+from keepbook.demo.trades import DOLLARS, FIRST, MAIN, QUICK
 
 NOW = datetime(2026, 11, 12, 9, 40, tzinfo=UTC)
 
@@ -180,11 +181,66 @@ def test_enough_was_resolved_on_the_bars_to_weigh_conviction(kb: Any, book: Any)
     assert found.looks > 5
     closed = book.decisions.list(state="resolved", limit=200)
     assert {one.outcome for one in closed} >= {"target", "stop", "exited"}
-    assert {one.symbol for one in closed} == set(kb.market.symbols())
+    assert {one.symbol for one in closed} == {symbol for symbol in kb.market.symbols() if symbol.endswith("/EUR")}
     still = book.decisions.list(state="open")
     assert any(one.so_far_r is not None for one in still)
     assert kb.market.recent("SOL/EUR", limit=1)[0].time < NOW.strftime("%Y-%m-%dT%H:%M:%S")
     assert book.decisions.follow() == 0  # nothing was left to be found out
+
+
+def test_two_skills_trade_on_paper_and_one_try_has_ended(book: Any) -> None:
+    assert [skill.name for skill in book.trading.skills()] == ["Range breakout", "BTC scalper"]
+    main, quick, first = (book.trading.deployment(name) for name in (MAIN.name, QUICK.name, FIRST.name))
+    assert first.ended_at < NOW - timedelta(days=60)
+    found = book.trading.performance(deployment=main.id)
+    assert 60 <= found.trades <= 100
+    assert 0 < found.pnl < 2000
+    assert 0.01 < found.max_drawdown_pct < 0.10
+    assert found.open_positions == 2
+    assert NOW - timedelta(days=91) < found.first
+    assert book.trading.performance(deployment=quick.id).periods["last_7_days"].trades > 3
+    assert book.trading.performance(deployment=first.id).sharpe is None  # nobody told its capital
+    assert len(book.trading.field_history("Range breakout", "strategy")) == 2
+
+
+def test_what_is_open_was_neither_stopped_nor_at_its_target(kb: Any, book: Any) -> None:
+    for held in book.trading.positions(MAIN.name):
+        since = [bar for bar in kb.market.recent(held.symbol, limit=48) if bar.time >= held.entry_time]
+        low, high = (
+            (min(bar.low for bar in since), max(bar.high for bar in since)) if since else (held.entry_price,) * 2
+        )
+        stop, target = (0.011, 0.0225) if held.side == "long" else (0.0225, 0.011)
+        assert held.entry_price * (1 - stop) < low
+        assert high < held.entry_price * (1 + target)
+
+
+def test_lessons_changed_between_two_reflections_and_she_chose_among_them(book: Any) -> None:
+    lessons = book.trading.lessons(deployment=MAIN.name, state="all")
+    assert [one.pinned for one in lessons].count(True) == 1
+    assert [one.state for one in lessons].count("retired") == 1
+    changed = [one for one in lessons if one.earlier and one.state == "active"]
+    assert any(round(one.mean_pct, 3) != round(one.earlier[-1].mean_pct, 3) for one in changed)
+    assert all(one.earlier[-1].trades < one.trades for one in changed)
+
+
+def test_coming_events_find_what_is_open_and_one_finds_too_few_like_it(book: Any) -> None:
+    coming = book.trading.events(lookahead_hours=72, deployment=MAIN.name)
+    assert {one.title for one in coming.events} >= {
+        "US consumer prices",
+        "ETH options expiry",
+        "Solana network upgrade",
+    }
+    rows = {(row.event_id.split("-")[0], row.symbol): row for row in coming.your_exposure}
+    assert rows["inflation", "ETH/USDT"].similar_events_back == 3
+    assert rows["inflation", "BTC/USDT"].worst_move_pct < 0 < rows["inflation", "BTC/USDT"].median_abs_move_pct
+    assert rows["expiry", "ETH/USDT"].similar_events_back == 2
+    assert rows["expiry", "ETH/USDT"].median_abs_move_pct is None
+    assert not any(kind == "upgrade" for kind, _ in rows)
+
+
+def test_a_bitcoin_costs_the_same_on_both_desks(kb: Any) -> None:
+    euros, dollars = (kb.market.recent(symbol, limit=1)[0].close for symbol in ("BTC/EUR", "BTC/USDT"))
+    assert dollars / euros == pytest.approx(DOLLARS, rel=0.001)
 
 
 def test_what_the_last_chat_saved_can_still_be_undone(kb: Any, chats: dict[str, Any]) -> None:
@@ -222,6 +278,11 @@ def test_it_can_be_told_on_any_day(now: str) -> None:
     assert book.decisions.calibration().resolved >= 30
     assert book.agents.get("Swing desk").memory.suggest_reset
     assert {one.outcome for one in book.decisions.list(state="resolved", limit=200)} >= {"target", "stop", "exited"}
+    lessons = book.trading.lessons(deployment=MAIN.name, state="all")
+    assert {(one.pinned, one.state) for one in lessons} >= {(True, "active"), (False, "active"), (False, "retired")}
+    assert any(one.earlier for one in lessons)
+    exposed = book.trading.events(lookahead_hours=72, deployment=MAIN.name).your_exposure
+    assert {row.median_abs_move_pct is None for row in exposed} == {True, False}
     assert all(chat.touched_at <= datetime.fromisoformat(now) for chat in book.threads.list(limit=1000))
     told.close()
 

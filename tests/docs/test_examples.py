@@ -35,7 +35,7 @@ LISTINGS = {
     "run": ["run", "list"],
 }
 """Which command shows the ids that another one takes; all others take a memory or a link."""
-DATA = ("toml", "json", "jsonl", "text", "ini")
+DATA = ("toml", "json", "jsonl", "csv", "text", "ini")
 
 
 def _needs_server(page: Path) -> bool:

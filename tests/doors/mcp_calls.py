@@ -53,6 +53,19 @@ async def coach(call: Call) -> None:
     saved = await call("remember", fact="Runs on Tuesdays", topic="training", confidence="asserted")
     assert (saved["category"], saved["confidence"]) == ("training", "asserted")
     assert (await call("forget", fact_id="on Tuesdays"))["archived_reason"] == "agent_forget"
+    (skill,) = (await call("list_my_skills"))["skills"]
+    assert (await call("get_skill_performance", skill_id=skill["id"], detail="full"))["performance"]["trades"] == 0
+    (running,) = (await call("get_my_deployments"))["deployments"]
+    assert (await call("get_upcoming_events", deployment_id=running["id"]))["your_exposure"] == []
+    told = {"kind": "pause", "deployment_id": "BTC scalper main", "reason": "A holiday"}
+    assert (await call("prepare_action", **told))["draft"]["executed"] is False
+
+
+def begin(kb: Any, owner: str, preset: str) -> None:
+    """What must be there before an agent can ask about it."""
+    if preset == "coach":
+        trading = kb.book(owner).trading
+        trading.create_deployment("BTC scalper main", trading.create_skill("BTC scalper").id)
 
 
 PRESETS: dict[str, Callable[[Call], Awaitable[None]]] = {

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
-from tests.doors.mcp_calls import PRESETS, drive, text_of
+from tests.doors.mcp_calls import PRESETS, begin, drive, text_of
 
 from keepbook import Book, Keepbook
 from keepbook.presets import load_preset, preset_names
@@ -84,12 +84,32 @@ def test_every_preset_is_driven_here() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_official_client_calls_every_tool_of_every_preset(place: str, preset: str) -> None:
+    with closing(Keepbook(place)) as kb:
+        begin(kb, "alice", preset)
     use(lambda client: drive(client, preset), "--preset", preset)
     with closing(Keepbook(place)) as kb:
         book = kb.book("alice")
         assert {entry.actor for entry in book.ledger()} == {"agent"}
         assert {entry.door for entry in book.ledger()} == {"mcp"}
         assert book.verify().ok
+
+
+def test_the_tools_that_write_a_skill_are_there_in_authoring_alone(file: Path) -> None:
+    writers = {"set_strategy", "set_schedule", "set_chat"}
+
+    def names(*args: str) -> set[str]:
+        found: set[str] = set()
+
+        async def ask(client: Client) -> None:
+            found.update(tool.name for tool in (await client.list_tools()).tools)
+
+        use(ask, *args)
+        return found
+
+    assert names("--preset", "coach", "--mode", "authoring") - names("--preset", "coach") == writers
+    assert not names("--preset", "general", "--mode", "authoring") & writers
+    refused = subprocess.run([*PROGRAM, "--mode", "ops"], capture_output=True, text=True, check=False, timeout=120)
+    assert (refused.returncode, "--mode is authoring" in refused.stderr) == (1, True)
 
 
 def test_a_client_of_the_older_protocol_is_served_the_same(file: Path) -> None:

@@ -21,7 +21,7 @@ from keepbook.storage import schema, tables
 from keepbook.storage.database import upgrade
 from keepbook.storage.statements import split
 
-SHARED = {"owners", "due", "tokens", "leases", "bars", "alembic_version"}
+SHARED = {"owners", "due", "tokens", "leases", "bars", "market_events", "event_symbols", "alembic_version"}
 """Tables without personal text, which work that serves no owner may search as it needs."""
 
 

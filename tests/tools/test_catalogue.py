@@ -16,6 +16,11 @@ CONTRACT = {
     "coach": [
         "remember(fact, topic?, confidence='inferred')",
         "forget(fact_id, reason='agent_forget')",
+        "get_skill_performance(skill_id, detail='summary')",
+        "get_my_deployments(deployment_id?, detail='list')",
+        "get_upcoming_events(lookahead_hours=24, types?, symbols?, min_importance=0.4, deployment_id?)",
+        "list_my_skills()",
+        "prepare_action(kind, deployment_id, reason, symbol?, details?)",
     ],
     "advisor": [
         "save_preference(category, content, detail?)",
@@ -45,9 +50,11 @@ CONTRACT = {
 }
 READ_ONLY = {"list_preferences", "recall_preferences", "recall_memory"}
 READ_ONLY |= {"list_memories", "recall", "recall_chats", "history"}
+TRADING = {"get_skill_performance", "get_my_deployments", "get_upcoming_events", "list_my_skills", "prepare_action"}
+READ_ONLY |= TRADING
 DESTRUCTIVE = {"forget", "forget_preference"}
 PRESETS = sorted(CONTRACT)
-TYPES = {"string", "integer", "boolean"}
+TYPES = {"string", "integer", "number", "boolean", "array"}
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +103,12 @@ def test_every_schema_is_whole(preset: str, book: Book) -> None:
         for part in schema["properties"].values():
             assert part["type"] in TYPES
             assert part["description"]
-            assert set(part) <= {"type", "description", "default", "enum", "minimum", "maximum"}
+            assert set(part) <= {"type", "description", "default", "enum", "minimum", "maximum", "items"}
+            assert part["type"] != "array" or part["items"] == {"type": "string"}
             if "enum" in part:
                 assert part["enum"]
                 assert all(isinstance(choice, str) for choice in part["enum"])
-            assert part.get("default", None) in (*part.get("enum", []), 10, False, None)
+            assert part.get("default", None) in (*part.get("enum", []), 10, 24, 0.4, False, None)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -123,7 +131,8 @@ def test_annotations_risk_and_tags_tell_what_a_tool_does(preset: str, book: Book
         assert tool.annotations.idempotent != tool.name.startswith("confirm")
         assert tool.risk_level == "low"
         assert tool.requires_confirmation is False
-        assert tool.tags == (("memory",) if preset == "coach" else ("memory", "system"))
+        memory = ("memory",) if preset == "coach" else ("memory", "system")
+        assert tool.tags == (("trading",) if tool.name in TRADING else memory)
         assert "\n" not in tool.description
 
 
@@ -185,14 +194,17 @@ def test_a_schema_given_out_can_be_changed_without_changing_the_tool(book: Book)
 
 
 def test_the_coach_may_have_sixteen_tools_with_its_memory_tools_counted(book: Book) -> None:
-    assert len(build("coach", book, extra=others(14))) == 16
-    with pytest.raises(Invalid, match=r"17 tools are more than the 16 allowed here; .*remember, forget, other_0") as no:
-        build("coach", book, extra=others(15))
+    assert len(build("coach", book, extra=others(9))) == 16
+    with pytest.raises(Invalid, match=r"17 tools are more than the 16 allowed here; .*remember, forget, get_sk") as no:
+        build("coach", book, extra=others(10))
     assert no.value.field == "tools"
     with pytest.raises(Invalid, match="16 allowed"):
-        build("coach", book, extra=others(15), ceiling=40)
-    with pytest.raises(Invalid, match="3 tools are more than the 2"):
-        build("coach", book, extra=others(1), ceiling=2)
+        build("coach", book, extra=others(10), ceiling=40)
+    with pytest.raises(Invalid, match="8 tools are more than the 7"):
+        build("coach", book, extra=others(1), ceiling=7)
+    assert len(build("coach", book, extra=others(6), mode="authoring")) == 16
+    with pytest.raises(Invalid, match=r"17 tools are more than the 16 allowed here"):
+        build("coach", book, extra=others(7), mode="authoring")
 
 
 @pytest.mark.parametrize("preset", ["advisor", "assistant", "general"])

@@ -29,6 +29,7 @@ from keepbook.book.links import Detailed, Link
 from keepbook.book.listing import list_page
 from keepbook.book.memories import Memory, Page, Version, Written, find_row, resolve, to_version, version_rows
 from keepbook.book.recall import Hit, recall, recall_past
+from keepbook.book.trading import Trading
 from keepbook.book.transfer import Imported, altered, export_lines, import_lines
 from keepbook.book.vectors import Meaning
 from keepbook.book.verify import Verification, verify
@@ -54,12 +55,14 @@ class Book:
         close_after_hours: float = 6.0,
         meaning: Meaning | None = None,
         card_folders: Sequence[Path] = (),
+        impact_minutes: int = 60,
     ) -> None:
         self.owner = owners.clean_owner(owner)
         self.origin = origin
         self.close_after_hours = close_after_hours
         self.meaning = meaning
         self.card_folders = card_folders
+        self.impact_minutes = impact_minutes
         self._database = database
         self._presets = presets
         self._closer = closer
@@ -84,6 +87,7 @@ class Book:
         return Book(
             self._database, self.owner, origin, presets, closer=self._closer,
             close_after_hours=self.close_after_hours, meaning=self.meaning, card_folders=self.card_folders,
+            impact_minutes=self.impact_minutes,
         )  # fmt: skip
 
     @contextmanager
@@ -382,6 +386,10 @@ class Book:
     @property
     def decisions(self) -> Decisions:
         return Decisions(self)
+
+    @property
+    def trading(self) -> Trading:
+        return Trading(self)
 
     @property
     def index(self) -> Index:

@@ -14,7 +14,7 @@ from keepbook.book import ledger
 from keepbook.book.asof import block_entry, past_entries
 from keepbook.book.block import Entry, Rendered, render
 from keepbook.book.limits import clean_line
-from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, covers, holding_at, in_scope, to_state
+from keepbook.book.memories import IS_ACTIVE, covers, fits_scope, holding_at, in_scope, to_state
 from keepbook.errors import Conflict
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -35,10 +35,7 @@ def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> Re
 def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> Rendered:
     """The block as it would have been, from what was known at `known` about `valid`."""
 
-    def fits(own: str | None) -> bool:
-        return own is None or scope in (EVERY_SCOPE, own)
-
-    return render(list(past_entries(tx, known, valid, fits)), preset, valid)
+    return render(list(past_entries(tx, known, valid, lambda own: fits_scope(own, scope))), preset, valid)
 
 
 def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None = None, space: str = OUTSIDE) -> str:

@@ -29,7 +29,9 @@ AUTOMATIC = ("extracted", "inferred")
 REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
 STATES = ("active", "archived", "trash")
 EVERY_SCOPE = "*"
-"""As a `scope` to read by: unscoped memories and those of every scope."""
+"""As a `scope` to read by: unscoped memories and those of every scope that is not set apart."""
+APART = "lesson:"
+"""Scopes that begin with this are set apart: what waits there is read only by who names the scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,10 +330,15 @@ _ONE = WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(No
 
 def in_scope(scope: str | None) -> ColumnElement[bool]:
     """Unscoped memories, and those of the given scope (or of every one)."""
-    if scope == EVERY_SCOPE:
-        return memories.c.owner.isnot(None)
     unscoped = memories.c.scope.is_(None)
+    if scope == EVERY_SCOPE:
+        return or_(unscoped, memories.c.scope.notlike(f"{APART}%"))
     return unscoped if scope is None else or_(unscoped, memories.c.scope == sought(scope))
+
+
+def fits_scope(own: str | None, scope: str | None) -> bool:
+    """The same for a memory in hand."""
+    return own is None or own == scope or (scope == EVERY_SCOPE and not own.startswith(APART))
 
 
 def find_row(tx: Tx, id: str) -> Any:

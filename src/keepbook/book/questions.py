@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select, update
 
 from keepbook.book import due, proposals
-from keepbook.book.memories import IS_ACTIVE, WHOLE, Memory, shaped
+from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, in_scope, shaped
 from keepbook.book.proposals import Proposal
 from keepbook.book.threads import later
 from keepbook.book.when import stamp
@@ -54,7 +54,9 @@ def reopen(book: "Book", proposal_id: str) -> Proposal:
 
 # Queries
 
-_UNCONFIRMED = (IS_ACTIVE, memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None))
+_UNCONFIRMED = (
+    IS_ACTIVE, in_scope(EVERY_SCOPE), memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None),
+)  # fmt: skip
 
 
 def waiting(book: "Book") -> int:

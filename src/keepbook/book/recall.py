@@ -22,11 +22,11 @@ from keepbook.book.backlog import MEMORY
 from keepbook.book.index import counts_up_to, term_weights
 from keepbook.book.limits import clean_count, sought
 from keepbook.book.memories import (
-    EVERY_SCOPE,
     IS_ACTIVE,
     WHOLE,
     Memory,
     covers,
+    fits_scope,
     in_scope,
     said_by,
     shaped,
@@ -239,7 +239,7 @@ def recall_past(
     past = {
         item.id: item for item in past_of(tx, known, valid)
         if item.state.name == "active" and (category is None or item.state.category == category)
-        and (item.state.scope is None or scope in (EVERY_SCOPE, item.state.scope))
+        and fits_scope(item.state.scope, scope)
     }  # fmt: skip
     values: dict[str, dict[str, float]] = {}
     for id, item in past.items():

@@ -27,20 +27,26 @@ from keepbook.storage.tables import (
     agents,
     choices,
     decisions,
+    deployments,
     due,
     erasures,
     injected,
     injections,
     ledger,
+    lessons,
     links,
     memories,
     messages,
     meter,
     notes,
     owners,
+    positions,
     proposals,
     runs,
+    skill_fields,
+    skills,
     threads,
+    trades,
     transcripts,
     versions,
 )
@@ -52,7 +58,8 @@ KINDS: dict[str, Table] = {
     "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
     "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
     "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
-    "line": transcripts, "decision": decisions,
+    "line": transcripts, "decision": decisions, "skill": skills, "field": skill_fields, "deployment": deployments,
+    "position": positions, "trade": trades, "lesson": lessons,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 
@@ -295,6 +302,8 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
         put(KINDS[kind], found[kind])
     _replay_runs(tx, found, put)
+    for kind in ("skill", "field", "deployment", "position", "trade", "lesson"):
+        put(KINDS[kind], found[kind])
     for message in found["message"]:
         if message["role"] in ("user", "assistant"):
             put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)

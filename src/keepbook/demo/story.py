@@ -16,6 +16,7 @@ from keepbook.app import Keepbook
 from keepbook.demo.desks import working
 from keepbook.demo.life import Chapter, Clock, Deed, Life, Step
 from keepbook.demo.plays import Calendar, read
+from keepbook.demo.trades import trading
 from keepbook.settings import Settings
 
 OWNER = "Ines Varga"
@@ -129,7 +130,7 @@ def reading_between_the_lines(calendar: Calendar) -> Iterator[Step]:
         yield Step(at(f"-{days} 04:00"), lambda life: life.kb.sweep())
 
 
-CHAPTERS: tuple[Chapter, ...] = (talking, keeping, answering, reading_between_the_lines, working)
+CHAPTERS: tuple[Chapter, ...] = (talking, keeping, answering, reading_between_the_lines, working, trading)
 
 
 # Deeds

@@ -29,6 +29,8 @@ class Caller:
     """One of the owner's agents, whose tools it has and no others."""
     blind: bool = False
     """With `agent`: a specialist of its team, who sees no decision, no position and no memory."""
+    mode: str | None = None
+    """What its chat is for; `authoring` adds tools that write, where the preset has some."""
 
     @property
     def actor(self) -> str:

@@ -98,7 +98,9 @@ class Talk:
         wanted = not thread.incognito and self.book.choices.memory
         block = self.chat.inject() if wanted else ""
         system = compose(preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=wanted)
-        toolbox = build(preset, self.book, thread_id=thread.id, turn_ids=(str(spoken.turn),)) if wanted else None
+        if not wanted:
+            return thread, None, system
+        toolbox = build(preset, self.book, thread_id=thread.id, turn_ids=(str(spoken.turn),), mode=thread.mode)
         return thread, toolbox, system
 
     async def _compress(self, thread: Thread, system: str, toolbox: Toolbox | None) -> AsyncIterator[Notice]:

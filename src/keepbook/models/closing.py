@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from keepbook.book import changes, choices, meter, owners, proposals, threads
 from keepbook.book.ledger import Origin
 from keepbook.book.limits import clean_line, clean_optional
-from keepbook.book.memories import IS_ACTIVE, WHOLE, is_protected, to_state
+from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, in_scope, is_protected, to_state
 from keepbook.book.proposals import alike
 from keepbook.book.secrets import find_secrets
 from keepbook.book.threads import Claim, Message, TakenBack
@@ -231,7 +231,8 @@ def _turn(message: Message) -> Turn:
 
 def known_memories(tx: Tx) -> tuple[Known, ...]:
     """The active memories an extractor reconciles with, oldest first."""
-    rows = tx.conn.execute(WHOLE.where(IS_ACTIVE).order_by(memories.c.created_at, memories.c.id), {"owner": tx.owner})
+    here = WHOLE.where(IS_ACTIVE, in_scope(EVERY_SCOPE)).order_by(memories.c.created_at, memories.c.id)
+    rows = tx.conn.execute(here, {"owner": tx.owner})
     return tuple(
         Known(
             row.id,

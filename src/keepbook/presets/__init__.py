@@ -92,6 +92,8 @@ class Preset:
     titles: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     default_category: str | None = None
     recall_tool: str | None = None
+    trading: bool = False
+    """Whether its agents also read the owner's trading: skills, deployments, coming events."""
 
     def __repr__(self) -> str:
         return f"<preset {self.name}>"

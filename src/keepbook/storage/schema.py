@@ -16,8 +16,8 @@ from keepbook.errors import Conflict
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0005"
-KNOWN = ("0001", "0002", "0003", "0004", "0005")
+HEAD = "0006"
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every released revision, oldest first; a test holds this against the migration files."""
 
 

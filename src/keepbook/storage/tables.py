@@ -604,11 +604,157 @@ bars = _table(
     PrimaryKeyConstraint("symbol", "timeframe", "time"),
     CheckConstraint("low <= open AND low <= close AND high >= open AND high >= close", name="within_its_range"),
 )
-Index("bars_by_time", bars.c.symbol, bars.c.time)
+
+# What moves prices, and when: as shared as they are. `symbols` is what the event touches, with `;` between; `known_at`
+# is when it was announced, none if it always was known.
+market_events = _table(
+    "market_events",
+    Column("id", Word, CheckConstraint("id <> ''"), nullable=False),
+    Column("kind", Word, CheckConstraint("kind <> ''"), nullable=False),
+    Column("time", Word, nullable=False),
+    Column("importance", Number, CheckConstraint("importance BETWEEN 0 AND 1"), nullable=False),
+    Column("title", Word, nullable=False),
+    Column("symbols", Word, nullable=False),
+    Column("known_at", Word),
+    PrimaryKeyConstraint("id"),
+)
+Index("market_events_by_time", market_events.c.time)
+
+# The same events by what they touch, so that earlier ones of a kind are found without a look at the others.
+event_symbols = _table(
+    "event_symbols",
+    Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
+    Column("kind", Word, nullable=False),
+    Column("time", Word, nullable=False),
+    Column("event_id", Word, nullable=False),
+    PrimaryKeyConstraint("symbol", "kind", "time", "event_id"),
+)
+
+# A strategy of one owner. What it says (strategy, schedule, chat) stands in `skill_fields`, version by version.
+skills = _table(
+    "skills",
+    _owner(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("name", Word, CheckConstraint("length(name) BETWEEN 1 AND 80"), nullable=False),
+    Column("description", Word, nullable=False),
+    Column("created_at", Word, nullable=False),
+    Column("ended_at", Word),
+    PrimaryKeyConstraint("owner", "id"),
+)
+
+skill_fields = _table(
+    "skill_fields",
+    _owner(),
+    Column("skill_id", Word, nullable=False),
+    Column("field", Word, _one_of("field", "strategy", "schedule", "chat"), nullable=False),
+    Column("version", Integer, CheckConstraint("version >= 1"), nullable=False),
+    Column("value", Word, nullable=False),
+    Column("recorded_at", Word, nullable=False),
+    Column("actor", Word, _one_of("actor", "person", "agent", "extractor", "job"), nullable=False),
+    Column("thread_id", Word),
+    PrimaryKeyConstraint("owner", "skill_id", "field", "version"),
+    ForeignKeyConstraint(["owner", "skill_id"], ["skills.owner", "skills.id"]),
+)
+
+# A skill at work on an account.
+deployments = _table(
+    "deployments",
+    _owner(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("skill_id", Word, nullable=False),
+    Column("name", Word, CheckConstraint("length(name) BETWEEN 1 AND 80"), nullable=False),
+    Column("account", Word),
+    Column("capital", Number, CheckConstraint("capital > 0")),
+    Column("currency", Word, nullable=False, server_default="USDT"),
+    Column("started_at", Word),
+    Column("ended_at", Word),
+    Column("created_at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "id"),
+    ForeignKeyConstraint(["owner", "skill_id"], ["skills.owner", "skills.id"]),
+    CheckConstraint("ended_at >= started_at", name="ends_after_it_started"),
+)
+
+# What a deployment holds, or held until `closed_at`.
+positions = _table(
+    "positions",
+    _owner(),
+    Column("deployment_id", Word, nullable=False),
+    Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
+    Column("side", Word, _one_of("side", "long", "short"), nullable=False),
+    Column("entry_time", Word, nullable=False),
+    Column("known_at", Word, nullable=False),
+    Column("entry_price", Number, nullable=False),
+    Column("quantity", Number, CheckConstraint("quantity > 0"), nullable=False),
+    Column("closed_at", Word),
+    PrimaryKeyConstraint("owner", "deployment_id", "symbol", "side", "entry_time", "known_at"),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+)
+
+# What a deployment closed. `pnl` is net of fees; `known_at` is when the trade was known to be over.
+trades = _table(
+    "trades",
+    _owner(),
+    Column("deployment_id", Word, nullable=False),
+    Column("exit_time", Word, nullable=False),
+    Column("key", Word, CheckConstraint("key <> ''"), nullable=False),
+    Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
+    Column("side", Word, _one_of("side", "long", "short"), nullable=False),
+    Column("quantity", Number, CheckConstraint("quantity > 0"), nullable=False),
+    Column("entry_time", Word, nullable=False),
+    Column("entry_price", Number, CheckConstraint("entry_price > 0"), nullable=False),
+    Column("exit_price", Number, nullable=False),
+    Column("fees", Number, nullable=False),
+    Column("pnl", Number, nullable=False),
+    Column("mfe", Number),
+    Column("mae", Number),
+    Column("entry_regime_tag", Word),
+    Column("entry_reason", Word),
+    Column("exit_reason", Word),
+    Column("known_at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "deployment_id", "exit_time", "key"),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+    CheckConstraint("entry_time <= exit_time AND exit_time <= known_at", name="entered_left_and_known"),
+)
+
+# The figures behind one version of a lesson, which is a memory: only whether they still hold may change.
+lessons = _table(
+    "lessons",
+    _owner(),
+    Column("memory_id", Word, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("finding", Word, nullable=False),
+    Column("skill_id", Word, nullable=False),
+    Column("deployment_id", Word),
+    Column("known_at", Word, nullable=False),
+    Column("window_from", Word),
+    Column("window_until", Word),
+    Column("trades", Integer, nullable=False),
+    Column("wins", Integer, nullable=False),
+    Column("mean", Number, nullable=False),
+    Column("median", Number, nullable=False),
+    Column("low", Number, nullable=False),
+    Column("high", Number, nullable=False),
+    Column("p", Number, nullable=False),
+    Column("tried", Integer, nullable=False),
+    Column("withdrawn_at", Word),
+    PrimaryKeyConstraint("owner", "memory_id", "version"),
+    ForeignKeyConstraint(
+        ["owner", "memory_id", "version"], ["versions.owner", "versions.memory_id", "versions.version"]
+    ),
+    ForeignKeyConstraint(["owner", "skill_id"], ["skills.owner", "skills.id"]),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+)
+Index("lessons_by_skill", lessons.c.owner, lessons.c.skill_id, lessons.c.finding)
 
 # What belongs to one owner, children first: the order in which it can be erased.
 OWNED = (
     answers,
+    lessons,
+    trades,
+    positions,
+    deployments,
+    skill_fields,
+    skills,
     decisions,
     transcripts,
     runs,

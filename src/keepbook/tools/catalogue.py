@@ -1,8 +1,9 @@
 """A preset's tools over one owner's book, ready for any model.
 
 The preset says which operations there are and in which words; `build` binds them to the book, as written by an
-agent, and other tools may join. A call never raises for what a model did wrong: it answers what is wrong and
-what to do, and nothing is written. The same definitions go out in the form that each kind of client reads.
+agent, adds the trading tools where the preset has them, and other tools may join. A call never raises for what a model
+did wrong: it answers what is wrong and what to do, and nothing is written. The same definitions go out in the form that
+each kind of client reads.
 """
 
 import copy
@@ -17,6 +18,7 @@ from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllo
 from keepbook.presets import Argument, Preset
 from keepbook.tools.definition import Answer, Schema, Tool, define
 from keepbook.tools.memory import ARGUMENT_OF, OPERATIONS, line
+from keepbook.tools.trading import trading_tools
 
 Format = Literal["openai", "anthropic", "mcp"]
 
@@ -24,6 +26,8 @@ SYSTEM = "system"
 """The tag of tools that are always there and never counted against a limit."""
 CEILINGS = {"coach": 16}
 """How many tools there may be in all, memory tools counted, where a preset limits itself."""
+AUTHORING = "authoring"
+"""The mode of a chat in which something is written together with the person."""
 MOST_CANDIDATES = 20
 
 
@@ -39,11 +43,13 @@ def build(
     extra: Iterable[Tool] = (),
     ceiling: int | None = None,
     outside: bool = False,
+    mode: str | None = None,
 ) -> "ToolSet":
     """The tools of a preset (the book's own, if none is given) and `extra` ones, over this book.
 
     `thread_id` and `turn_ids` say in which chat and at which turns something is saved. `ceiling` is the
-    host's limit; it counts what is not tagged `system`. `outside` adds what only agents outside need.
+    host's limit; it counts what is not tagged `system`. `outside` adds what only agents outside need. `mode` is what
+    the chat is for: in `authoring`, a preset with trading also writes what a skill says.
     """
     chosen = _chosen(preset, book)
     working = _worked_by_agent(book, chosen, thread_id)
@@ -53,6 +59,8 @@ def build(
             continue
         from_chat = {"turn_ids": tuple(turn_ids)} if OPERATIONS[spec.does].says else {}
         tools.append(replace(tool, handler=partial(tool.handler, working, **from_chat)))
+    if chosen.trading:
+        tools += trading_tools(working, authoring=mode == AUTHORING)
     tools += extra
     _check_ceiling(tools, (CEILINGS.get(chosen.name), ceiling))
     return ToolSet(tools, {spec.does: spec.name for spec in chosen.tools})

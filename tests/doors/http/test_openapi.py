@@ -40,8 +40,21 @@ def filled(kb: Keepbook) -> dict[str, list[Any]]:
     token = kb.tokens.create("alice")
     agent = book.agents.list()[0] if book.agents.list() else book.agents.create("Desk", card_type="trade-decision")
     run = asyncio.run(kb.runner(book).run(agent.id, "ETH/USDT?"))
-    ids = [first.id, second.id, link.id, chat.id, note.id, token.known.id, agent.id, run.id]
+    ids = [first.id, second.id, link.id, chat.id, note.id, token.known.id, agent.id, run.id, *traded(book)]
     return {"id": ids, "event": [1, 2, 3], "name": ["recall", "remember"]}
+
+
+def traded(book: Any) -> list[str]:
+    """A skill, a deployment that lost six times, and the lesson of it."""
+    trading = book.trading
+    if not trading.skills():
+        trading.create_deployment("Scalper main", trading.create_skill("Scalper").id, capital=1000)
+        rows = [f"Scalper main,BTC/USDT,long,1,2026-02-1{day},100,2026-02-1{day},9{day}" for day in range(6)]
+        trading.load("trades", ["deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price", *rows])
+        trading.reflect(skill="Scalper")
+    found = [*trading.skills(), *trading.deployments(), *trading.lessons(state="all")]
+    assert len(found) >= 3
+    return [one.id for one in found]
 
 
 def attack(operation: Any, known: dict[str, list[Any]], token: str) -> None:
@@ -64,5 +77,5 @@ def test_no_request_breaks_the_server_or_gets_an_undocumented_answer(kb: Keepboo
     for found in schema.get_all_operations():
         attack(found.ok(), filled(kb), kb.tokens.create("alice", scopes=("read", "write", "admin")).token)
         tried += 1
-    assert tried >= 50
+    assert tried >= 70
     assert kb.book("alice").verify().ok

@@ -9,12 +9,14 @@ import re
 import shutil
 import subprocess
 import tarfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Page
 from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
+from tests.traded import exposed, traded
 
 from keepbook.doors.http.web.assets import FOLDER
 
@@ -61,11 +63,17 @@ PAGES = {
     "run": Shown("/runs/{run}", (".transcript details > summary", ".exit > summary")),
     "failed run": Shown("/runs/{lost}"),
     "second look": Shown("/runs/{look}"),
+    "trading": Shown("/trading"),
+    "deployment": Shown("/trading/{deployment}?reflected=22.13.new2&events=1-1", (".put-away > summary",)),
+    "skill": Shown("/trading/skills/{skill}", (".more > summary",)),
+    "closed trades": Shown("/trading/{deployment}/trades"),
+    "load trades": Shown("/trading/{deployment}/load"),
+    "new deployment": Shown("/trading/new"),
 }
 
 
 @pytest.fixture
-def lived(alice: Any, talk: Any, clock: Any) -> dict[str, str]:
+def lived(kb: Any, alice: Any, talk: Any, clock: Any) -> dict[str, str]:
     """A book with something of everything, and the addresses of what is in it."""
     from keepbook.book import threads
     from keepbook.book.when import stamp
@@ -91,7 +99,7 @@ def lived(alice: Any, talk: Any, clock: Any) -> dict[str, str]:
     trashed = talk("A word " + "averyveryverylongword" * 12)
     alice.threads.delete(trashed.id)
     known = {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id}
-    return known | _worked(alice)
+    return known | _worked(alice) | _traded(kb, alice)
 
 
 def _worked(alice: Any) -> dict[str, str]:
@@ -104,6 +112,19 @@ def _worked(alice: Any) -> dict[str, str]:
     alice.agents.create("Fresh", memory_enabled=True, schedule="0 9 1 * *")
     lost = next(one for one in alice.runs.list(desk.id) if one.status == "failed")
     return {"agent": desk.id, "run": run.id, "look": look.id, "lost": lost.id}
+
+
+def _traded(kb: Any, alice: Any) -> dict[str, str]:
+    """A deployment with everything, one lesson pinned and one put away, beside one without capital that has ended."""
+    main, now = traded(alice), datetime(2026, 11, 12, 8, 16, tzinfo=UTC)
+    traded(alice, name="First try", capital=None, ended_at="2026-11-03T00:00:00Z")
+    exposed(kb, alice, main, now)
+    alice.trading.set_field("Range breakout", "strategy", "Buy strength, but not in chop.")
+    pinned, retired = (one.lesson.id for one in alice.trading.reflect(deployment=main.id).outcomes)
+    alice.trading.reflect(skill="Range breakout")
+    alice.trading.pin(pinned)
+    alice.trading.retire(retired)
+    return {"deployment": main.id, "skill": main.skill_id}
 
 
 def show(person: Page, page: Shown, lived: dict[str, str]) -> None:

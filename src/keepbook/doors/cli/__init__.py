@@ -34,6 +34,7 @@ from keepbook.doors.cli import (
     reading,
     serving,
     telegram,
+    trading,
     writing,
 )
 from keepbook.doors.cli.paper import visible
@@ -57,6 +58,7 @@ for part in (
     chatting,
     chats,
     agents,
+    trading,
     extracting,
     moving,
     audit,
@@ -82,6 +84,7 @@ _NEXT = {
     "proposal": "; `keepbook proposals list` shows what waits",
     "agent": "; `keepbook agent list` shows what there is",
     "run": "; `keepbook run list` shows what there is",
+    "lesson": "; `keepbook trading lessons --all` shows what there is",
 }
 """Where to look when the book has no such thing; the engine does not know the commands of this door."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from keepbook.doors.cli.paper import AMBER, GONE, HEAD, ID, META, Paper, columns, count, dotted, grid, ink
+from keepbook.doors.cli.paper import AMBER, HEAD, ID, META, Paper, columns, count, dotted, grid, ink
 
 if TYPE_CHECKING:
     from keepbook.book.agents import Agent
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from keepbook.book.calibration import Group as Counted
     from keepbook.book.cards import CardTypes
     from keepbook.book.decisions import Decision, Past
-    from keepbook.book.market import Loaded
     from keepbook.book.runs import Line, Run
 
 _FIRST = 100
-_WRONG_ROWS = 20
 
 
 # Agents
@@ -259,7 +257,7 @@ def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:
     paper.sheet(table)
 
 
-# Cards and prices
+# Cards
 
 
 def cards(paper: Paper, known: "CardTypes") -> None:
@@ -270,16 +268,6 @@ def cards(paper: Paper, known: "CardTypes") -> None:
     paper.sheet(table)
     for broken in known.broken:
         paper.put(ink("Not a card type: ", AMBER), ink(str(broken)))
-
-
-def loaded(paper: Paper, answer: "Loaded") -> None:
-    unchanged = f", {answer.unchanged:,} were there already" if answer.unchanged else ""
-    changed = f", {answer.changed:,} changed" if answer.changed else ""
-    paper.put(f"Loaded {count(answer.added, 'bar')}{changed}{unchanged}.")
-    for one in answer.refused[:_WRONG_ROWS]:
-        paper.put(ink(f"row {one.row}: ", META), ink(one.reason, AMBER))
-    if answer.wrong > _WRONG_ROWS:
-        paper.put(ink(f"… and {answer.wrong - _WRONG_ROWS:,} more wrong rows.", GONE))
 
 
 def _figure(value: Any) -> str:

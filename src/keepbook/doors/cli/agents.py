@@ -1,4 +1,4 @@
-"""Commands for agents: `agent …`, what they did: `run …`, and the prices they are held against: `trading import …`.
+"""Commands for agents: `agent …`, and what they did: `run …`.
 
 A run is carried out here and now, and what it concludes is shown when it ends; a schedule is kept by `keepbook serve`
 or `keepbook jobs`. A run that failed ends the command with 1.
@@ -69,9 +69,6 @@ def register(app: typer.Typer) -> None:
     command(runs, "show", show_run)
     command(runs, "re-examine", re_examine, writes=True)
     command(runs, "resolve", resolve, writes=True)
-    trading = group(app, "trading", panel=AGENTS, words="Prices that decisions are held against.")
-    imports = group(trading, "import", panel=AGENTS, words="Load prices from a file.")
-    command(imports, "bars", import_bars, writes=True)
 
 
 # Agents
@@ -241,23 +238,6 @@ def resolve(
     """Say that you got out of an open decision."""
     answer = desk.book.decisions.exit(run, price, at=desk.moment(when, "when"))
     desk.answer(answer, agent_sheets.resolved)
-
-
-# Prices
-
-
-def import_bars(
-    desk: Desk,
-    file: Annotated[str, typer.Argument(help="CSV, JSON Lines or ccxt's OHLCV; - is stdin.", show_default=False)],
-    symbol: Annotated[str | None, typer.Option("--symbol", help="Where the file does not say: ETH/USDT.")] = None,
-    timeframe: Annotated[str | None, typer.Option("--timeframe", help="Where the file does not say: 1d.")] = None,
-) -> None:
-    """Load bars for everybody; loading them again changes nothing, and a wrong row costs no good one."""
-    with reading(file) as lines, working("Loading bars") as told:
-        answer = desk.keepbook.market.load(lines, symbol=symbol, timeframe=timeframe, progress=told.lines)
-    desk.answer(answer, agent_sheets.loaded)
-    if answer.wrong:
-        raise typer.Exit(1)
 
 
 # Shared

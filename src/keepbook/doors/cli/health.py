@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
     command(bench, "extraction", bench_extraction)
     command(bench, "recall", bench_recall)
     command(bench, "http", bench_http)
+    command(bench, "trading", bench_trading)
 
 
 def verify(desk: Desk) -> None:
@@ -196,3 +197,24 @@ def bench_http(
     from keepbook.bench.http import main as run
 
     run(desk.as_json, rounds)
+
+
+def bench_trading(
+    desk: Desk,
+    bars: Annotated[
+        str, typer.Option("--bars", metavar="N,M", help="Load so many, each into a new book.")
+    ] = "100000,1000000",
+    trades: Annotated[int, typer.Option("--trades", min=0, help="And so many trades.")] = 100_000,
+) -> None:
+    """Measure loading, its memory, and exposure as bars grow; exit code 1 over a bar."""
+    # See bench_memory.
+    from keepbook.bench.trading import main as run
+
+    try:
+        sizes = [int(size.replace("_", "")) for size in bars.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise Invalid(f"--bars takes numbers like 100000,10000000, not {bars!r}", field="bars")
+    if not run(desk.as_json, sizes, trades):
+        raise typer.Exit(1)

@@ -19,6 +19,8 @@ from keepbook.doors.cli.paper import ID, META, Paper, grid, ink
 from keepbook.doors.mcp.clients import CLIENTS, Client, add, client_named
 from keepbook.errors import Invalid, NotAllowed
 
+AUTHORING = "authoring"
+
 
 def register(app: typer.Typer) -> None:
     command(app, "mcp", mcp, panel=BEGIN, writes=True)
@@ -39,8 +41,13 @@ def mcp(
     blind: Annotated[
         bool, typer.Option("--blind", help="With --agent: for a specialist, without decisions and memories.")
     ] = False,
+    mode: Annotated[
+        str | None, typer.Option("--mode", help="authoring: with a trading preset, also tools that write a skill.")
+    ] = None,
 ) -> None:
     """Serve the book to an MCP client over stdin and stdout."""
+    if mode is not None and (mode != AUTHORING or agent is not None):
+        raise Invalid(f"--mode is {AUTHORING}, and not for one agent; leave it out otherwise", field="mode")
     if blind and agent is None:
         raise Invalid("--blind goes with --agent; name one", field="agent")
     if install:
@@ -50,10 +57,10 @@ def mcp(
     elif client is not None or yes:
         raise Invalid("to set up a client, add --install; to serve, name no client", field="client")
     else:
-        _serve(desk, agent, blind=blind)
+        _serve(desk, agent, blind=blind, mode=mode)
 
 
-def _serve(desk: Desk, agent: str | None, *, blind: bool) -> None:
+def _serve(desk: Desk, agent: str | None, *, blind: bool, mode: str | None) -> None:
     try:
         # As slow to load as a web server, which half of it is.
         from keepbook.doors.mcp.stdio import run_stdio
@@ -68,7 +75,7 @@ def _serve(desk: Desk, agent: str | None, *, blind: bool) -> None:
     if sys.stdin.isatty():
         desk.note("Speaking MCP on stdin and stdout, for a client to start; Ctrl-C ends it.")
         desk.note(f"To set up a client: {desk.program} mcp --install")
-    run_stdio(keepbook, desk.settings.owner, desk.settings.preset, agent=agent, blind=blind)
+    run_stdio(keepbook, desk.settings.owner, desk.settings.preset, agent=agent, blind=blind, mode=mode)
 
 
 # Telling a client

@@ -120,7 +120,8 @@ class _Desk:
         book = self._book(caller)
         if caller.agent is not None:
             return toolbox(book, book.agents.get(caller.agent), blind=caller.blind)
-        return catalogue.build(caller.preset, book, outside=True, extra=agent_tools(book))
+        extra = agent_tools(book)
+        return catalogue.build(caller.preset, book, outside=True, extra=extra, mode=caller.mode)
 
     def _book(self, caller: Caller) -> Book:
         # Whoever holds the token, what writes through this door is an agent's program.

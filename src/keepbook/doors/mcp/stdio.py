@@ -30,13 +30,19 @@ _AHEAD = 16
 
 
 def run_stdio(
-    kb: Keepbook, owner: str, preset: str | None = None, *, agent: str | None = None, blind: bool = False
+    kb: Keepbook,
+    owner: str,
+    preset: str | None = None,
+    *,
+    agent: str | None = None,
+    blind: bool = False,
+    mode: str | None = None,
 ) -> None:
     """Serve one owner's book until the client leaves; with `agent`, the tools of that agent alone."""
     book = kb.book(owner)
     book.preset(preset)  # a name that is wrong is told now, not to a client that waits
     bound = None if agent is None else book.agents.get(agent).id
-    caller = Caller(owner, kind="agent", preset=preset, agent=bound, blind=blind)
+    caller = Caller(owner, kind="agent", preset=preset, agent=bound, blind=blind, mode=mode)
     try:
         asyncio.run(_serve(build(kb, lambda _: caller)))
     except* BrokenPipeError:  # the client is gone without a word; nobody is left to tell

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable
 
 from keepbook.book.secrets import find_secrets
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
-from keepbook.models.offline.chatting import keeping, offers, telling
-from keepbook.models.offline.chatting.intents import Intent, read
+from keepbook.models.offline.chatting import ahead, keeping, offers, telling, trading
+from keepbook.models.offline.chatting.intents import Intent, one, read
 from keepbook.models.offline.chatting.talk import Talk
 
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
@@ -35,7 +35,7 @@ def _answer(talk: Talk) -> str:
     if told is not None:
         return told
     said = []
-    for intent in read(talk.text, talk.tongue):
+    for intent in read(talk.text, talk.tongue, trading=talk.kit.trades):
         talk.tongue = intent.tongue
         said.append(_act(talk, intent))
     return keeping.say_all(said)
@@ -44,6 +44,9 @@ def _answer(talk: Talk) -> str:
 def _act(talk: Talk, intent: Intent) -> str:
     act = _ACTS.get(intent.kind)
     told = act(talk, intent) if act else None
+    if told is None and intent.sentence:  # it only sounded like trading
+        again = one(intent.sentence, intent.tongue)
+        return _act(talk, again if again.kind not in _TRADING else again._replace(kind="ask", matter=intent.matter))
     return told if told is not None else _talk(talk, intent)
 
 
@@ -88,7 +91,12 @@ _ACTS: dict[str, Callable[[Talk, Intent], str | None]] = {
     "said": telling.about,
     "ask": telling.answer,
     "history": telling.history,
-    "performance": telling.performance,
-    "upcoming": telling.upcoming,
+    "performance": trading.performance,
+    "learned": trading.learned,
+    "upcoming": ahead.upcoming,
+    "skills": trading.skills,
+    "held": ahead.held,
+    "draft": ahead.draft,
 }
 """What is done about each kind of intent; the others are talk."""
+_TRADING = ("performance", "learned", "upcoming", "skills", "held", "draft")

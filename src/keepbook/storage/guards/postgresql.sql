@@ -258,6 +258,7 @@ BEGIN
         WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
     DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM answers WHERE owner = NEW.owner;
+    DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
     DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
@@ -268,6 +269,12 @@ BEGIN
       WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
   ELSE
     DELETE FROM answers WHERE owner = NEW.owner;
+    DELETE FROM lessons WHERE owner = NEW.owner;
+    DELETE FROM trades WHERE owner = NEW.owner;
+    DELETE FROM positions WHERE owner = NEW.owner;
+    DELETE FROM deployments WHERE owner = NEW.owner;
+    DELETE FROM skill_fields WHERE owner = NEW.owner;
+    DELETE FROM skills WHERE owner = NEW.owner;
     DELETE FROM decisions WHERE owner = NEW.owner;
     DELETE FROM transcripts WHERE owner = NEW.owner;
     DELETE FROM runs WHERE owner = NEW.owner;
@@ -383,13 +390,59 @@ CREATE TRIGGER runs_never_truncated BEFORE TRUNCATE ON runs EXECUTE FUNCTION kee
 CREATE TRIGGER transcripts_never_truncated BEFORE TRUNCATE ON transcripts EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER decisions_never_truncated BEFORE TRUNCATE ON decisions EXECUTE FUNCTION keepbook_never_truncated();
 
+-- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
+CREATE FUNCTION keepbook_skill_fields_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what a skill said is never rewritten'); END IF;
+  IF NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE owner = NEW.owner AND skill_id = NEW.skill_id
+                                    AND field = NEW.field), 0) THEN
+    PERFORM keepbook_refuse('the versions of a field are numbered without gaps');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER skill_fields_append BEFORE INSERT OR UPDATE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_skill_fields_append();
+
+CREATE FUNCTION keepbook_lessons_keep_their_figures() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.owner, NEW.memory_id, NEW.version, NEW.finding, NEW.skill_id, NEW.deployment_id, NEW.known_at, NEW.window_from,
+      NEW.window_until, NEW.trades, NEW.wins, NEW.mean, NEW.median, NEW.low, NEW.high, NEW.p, NEW.tried)
+    IS DISTINCT FROM
+      (OLD.owner, OLD.memory_id, OLD.version, OLD.finding, OLD.skill_id, OLD.deployment_id, OLD.known_at, OLD.window_from,
+       OLD.window_until, OLD.trades, OLD.wins, OLD.mean, OLD.median, OLD.low, OLD.high, OLD.p, OLD.tried)
+  THEN PERFORM keepbook_refuse('the figures of a lesson are never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER lessons_keep_their_figures BEFORE UPDATE ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_lessons_keep_their_figures();
+
+CREATE FUNCTION keepbook_lessons_never_vanish() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*', OLD.memory_id) THEN
+    PERFORM keepbook_refuse('the figures of a lesson go only with it');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_lessons_never_vanish();
+
+CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER skills_never_truncated BEFORE TRUNCATE ON skills EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER skill_fields_never_truncated BEFORE TRUNCATE ON skill_fields EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER deployments_never_truncated BEFORE TRUNCATE ON deployments EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER positions_never_truncated BEFORE TRUNCATE ON positions EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER trades_never_truncated BEFORE TRUNCATE ON trades EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTION keepbook_never_truncated();
+
 -- Row-level security: a transaction that has not said whom it serves sees and writes nothing.
 DO $$
 DECLARE a_table text;
 BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
-    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions'] LOOP
+    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
+    'skills', 'skill_fields', 'deployments', 'positions', 'trades', 'lessons'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -414,6 +467,11 @@ GRANT UPDATE (status, adapter, model, card, error, session_before, session_after
   started_at, finished_at) ON runs TO keepbook_app;
 GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, closed_by, outcome, exit_price, result_r,
   result_pct, note) ON decisions TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;
+GRANT SELECT, INSERT ON skill_fields, lessons TO keepbook_app;
+GRANT UPDATE (withdrawn_at) ON lessons TO keepbook_app;
 
 -- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
 -- and a guard would look at that one.

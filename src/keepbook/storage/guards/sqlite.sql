@@ -236,6 +236,7 @@ BEGIN
       WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
   DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM answers WHERE owner = NEW.owner;
+  DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
   DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
@@ -250,6 +251,12 @@ CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
   DELETE FROM answers WHERE owner = NEW.owner;
+  DELETE FROM lessons WHERE owner = NEW.owner;
+  DELETE FROM trades WHERE owner = NEW.owner;
+  DELETE FROM positions WHERE owner = NEW.owner;
+  DELETE FROM deployments WHERE owner = NEW.owner;
+  DELETE FROM skill_fields WHERE owner = NEW.owner;
+  DELETE FROM skills WHERE owner = NEW.owner;
   DELETE FROM decisions WHERE owner = NEW.owner;
   DELETE FROM transcripts WHERE owner = NEW.owner;
   DELETE FROM runs WHERE owner = NEW.owner;
@@ -357,3 +364,60 @@ BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed o
 CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from decisions but by an erasure'); END;
+
+-- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
+CREATE TRIGGER skill_fields_follow_each_other BEFORE INSERT ON skill_fields
+WHEN NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE owner = NEW.owner AND skill_id = NEW.skill_id
+                                    AND field = NEW.field), 0)
+  OR NOT EXISTS (SELECT 1 FROM skills WHERE owner = NEW.owner AND id = NEW.skill_id)
+BEGIN SELECT RAISE(ABORT, 'guard: the versions of a field are numbered without gaps'); END;
+
+CREATE TRIGGER skill_fields_never_change BEFORE UPDATE ON skill_fields
+BEGIN SELECT RAISE(ABORT, 'guard: what a skill said is never rewritten'); END;
+
+CREATE TRIGGER lessons_are_not_replaced BEFORE INSERT ON lessons
+WHEN EXISTS (SELECT 1 FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
+  OR NOT EXISTS (SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
+BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
+
+CREATE TRIGGER lessons_keep_their_figures BEFORE UPDATE ON lessons
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.memory_id = OLD.memory_id AND NEW.version = OLD.version AND NEW.finding = OLD.finding
+  AND NEW.skill_id = OLD.skill_id AND NEW.deployment_id IS OLD.deployment_id AND NEW.known_at = OLD.known_at
+  AND NEW.window_from IS OLD.window_from AND NEW.window_until IS OLD.window_until AND NEW.trades = OLD.trades
+  AND NEW.wins = OLD.wins AND NEW.mean = OLD.mean AND NEW.median = OLD.median AND NEW.low = OLD.low
+  AND NEW.high = OLD.high AND NEW.p = OLD.p AND NEW.tried = OLD.tried
+)
+BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
+
+CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id IN ('*', OLD.memory_id))
+BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson go only with it'); END;
+
+CREATE TRIGGER skills_are_not_replaced BEFORE INSERT ON skills
+WHEN EXISTS (SELECT 1 FROM skills WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: a skill is changed, never replaced'); END;
+
+CREATE TRIGGER deployments_are_not_replaced BEFORE INSERT ON deployments
+WHEN EXISTS (SELECT 1 FROM deployments WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: a deployment is changed, never replaced'); END;
+
+CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skills but by an erasure'); END;
+
+CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skill_fields but by an erasure'); END;
+
+CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from deployments but by an erasure'); END;
+
+CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
+
+CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from trades but by an erasure'); END;

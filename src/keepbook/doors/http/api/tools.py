@@ -13,13 +13,14 @@ from keepbook.tools.definition import Answer
 router = APIRouter(prefix="/api/tools", tags=["tools"])
 
 Preset = Annotated[str | None, Query(description="Another preset's tools than the owner's.", max_length=100)]
+Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description="authoring: also what writes a skill.")]
 
 
 @router.get("", response_model=list[dict[str, Any]])
 def list_tools(
-    desk: Reading, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None
+    desk: Reading, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
 ) -> Response:
-    return answer(_tools(desk, preset).schemas(format))
+    return answer(_tools(desk, preset, mode).schemas(format))
 
 
 @router.post("/{name}", response_model=Answer)
@@ -28,17 +29,18 @@ def call_tool(
     name: Annotated[str, Path(max_length=200)],
     arguments: Annotated[dict[str, Any] | None, Body()] = None,
     preset: Preset = None,
+    mode: Mode = None,
 ) -> Response:
     """What the model asked for. What it got wrong is answered in words too, with `error` set."""
-    tools = _tools(desk, preset)
+    tools = _tools(desk, preset, mode)
     if not tools[name].annotations.read_only:
         desk.caller.needs("write")
     return desk.write(lambda _: tools.call(name, arguments))
 
 
-def _tools(desk: Desk, preset: str | None) -> ToolSet:
+def _tools(desk: Desk, preset: str | None, mode: str | None) -> ToolSet:
     """An agent's tools always act on the agent's word."""
     book = desk.kb.book(desk.caller.owner, by="agent", door="http")
     if desk.caller.agent is not None:
         return toolbox(book, book.agents.get(desk.caller.agent))
-    return build(preset, book, outside=True, extra=agent_tools(book))
+    return build(preset, book, outside=True, extra=agent_tools(book), mode=mode)

@@ -6,7 +6,7 @@ so that a picture fills its column without a script; down, it is pixels, so that
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
-from math import ceil, sqrt
+from math import ceil, floor, log10, sqrt
 from typing import NamedTuple
 
 
@@ -75,6 +75,21 @@ class Curve(NamedTuple):
     dots: Sequence[tuple[float, float]]
     low: float
     high: float
+
+
+class Equity(NamedTuple):
+    """What there was on each day over a start level, and below it on the same time how far under the peak it stood.
+
+    `line` and `under` run in a box 1000 wide and as high as their part; `start` is where the start level lies.
+    """
+
+    levels: Sequence[float]
+    line: str
+    last: tuple[float, float]  # where it ends: across in percent, down in pixels
+    start: float
+    deepest: float  # the level that the lower part ends at
+    under: str
+    ticks: Sequence[Tick]
 
 
 class Point(NamedTuple):
@@ -182,6 +197,15 @@ def ticks(axis: Axis, zone: tzinfo) -> list[Tick]:
     return [Tick(axis.at(moment), label, number % 2 == 1) for number, (moment, label) in enumerate(found)]
 
 
+def between(axis: Axis, zone: tzinfo, last: str) -> list[Tick]:
+    """The first day at the left edge, `last` at the right one, and ticks where they leave room."""
+    begins = axis.first.astimezone(zone)
+    inner = [tick for tick in ticks(axis, zone) if 12 < tick.x < 89]
+    middle = [tick.x for tick in inner if 25 < tick.x < 75][::2]  # beside the edges there is room on wide screens only
+    inner = [tick._replace(wide=tick.x not in middle) for tick in inner]
+    return [Tick(0.0, f"{begins.day} {begins:%b}", anchor="start"), *inner, Tick(100.0, last, anchor="end")]
+
+
 def _midnight(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time.min, zone)
 
@@ -230,9 +254,7 @@ def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime)
         start = _midnight(begins + timedelta(days=heap * per_bar), zone)
         middle = min(start + timedelta(days=per_bar) / 2, axis.last)
         bars.append(Bar(axis.at(middle), round(46 - 4 - 32 * sqrt(count / most), 1), start <= until))
-    inner = [tick for tick in ticks(axis, zone) if 12 < tick.x < 86]
-    edges = Tick(0.0, f"{begins.day} {begins:%b}", anchor="start"), Tick(100.0, "today", anchor="end")
-    return Strip(bars, [edges[0], *inner, edges[1]], per_bar)
+    return Strip(bars, between(axis, zone, "today"), per_bar)
 
 
 # Lines
@@ -246,6 +268,56 @@ def curve(values: Sequence[float], *, low: float | None = None, high: float | No
     dots = [(round(100 * n / steps, 2), round(100 * (top - value) / height, 2)) for n, value in enumerate(values)]
     path = "M" + "L".join(f"{x:g} {y:g}" for x, y in dots)
     return Curve(path, dots, floor, top)
+
+
+# Equity
+
+TALL, SHALLOW = 220, 70
+"""How high its two parts are."""
+_STEPS = (1.0, 2.0, 2.5, 5.0)
+
+
+def equity(
+    days: Sequence[tuple[date, float, float]], start: float, zone: tzinfo, *, last: str, room: float = 0.01
+) -> Equity:
+    """Of days with their equity at the end of each and how far under the peak it stood; the first is the start.
+    The levels are round ones around all of it, a share of the start apart at least: a quiet week is no mountain."""
+    values = [value for _, value, _ in days]
+    levels = _levels(min(*values, start), max(*values, start), max(abs(start) * room, 1e-9))
+    top, height = levels[0], levels[0] - levels[-1]
+    deepest = _round_up(max(under for *_, under in days) or room)
+    first, end = days[0][0], days[-1][0]
+    length = max((end - first).days, 1)
+    across = [round(1000 * (day - first).days / length, 1) for day, *_ in days]
+    drawn = [round(TALL * (top - value) / height, 1) for value in values]
+    hung = [round(SHALLOW * under / deepest, 1) for *_, under in days]
+    axis = Axis(_midnight(first + _DAY, zone), _midnight(max(end, first + _DAY) + _DAY, zone))  # each day at its end
+    return Equity(
+        levels=levels,
+        line=_path(across, drawn),
+        last=(across[-1] / 10, drawn[-1]),
+        start=round(TALL * (top - start) / height, 1),
+        deepest=deepest,
+        under=_path(across, hung),
+        ticks=between(axis, zone, last),
+    )
+
+
+def _path(across: Sequence[float], down: Sequence[float]) -> str:
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in zip(across, down, strict=True))
+
+
+def _levels(low: float, high: float, least: float) -> list[float]:
+    """Round levels from above the highest to below the lowest, the highest first; three steps or one more."""
+    step = _round_up(max((high - low) / 3, least))
+    bottom, top = floor(low / step), ceil(high / step)
+    return [round(number * step, 10) for number in range(max(top, bottom + 1), bottom - 1, -1)]
+
+
+def _round_up(value: float) -> float:
+    """The next round number: 1, 2, 2.5 or 5 of its size."""
+    size = 10.0 ** floor(log10(value))
+    return next((step * size for step in _STEPS if value <= step * size * (1 + 1e-9)), 10 * size)
 
 
 # Calibration

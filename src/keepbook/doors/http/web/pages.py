@@ -32,6 +32,8 @@ from keepbook.doors.http.web import (
     shell,
     sign_in,
     time_travel,
+    trading,
+    trading_forms,
     undo,
 )
 from keepbook.doors.http.web.assets import Assets
@@ -55,6 +57,8 @@ ROUTERS = (
     agents.router,
     runs.router,
     results.router,
+    trading_forms.router,  # before the pages: /trading/load is no deployment
+    trading.router,
 )
 """One for each page; shown in the order of `shell.PLACES`."""
 

@@ -33,6 +33,7 @@ PLACES = (
     Place("time", "Time travel", "/time", "clock", "t"),
     Place("agents", "Agents", "/agents", "agent", "a"),
     Place("results", "Results", "/results/trade-decisions", "target", "r"),
+    Place("trading", "Trading", "/trading", "trend", "d"),
     Place("settings", "Settings", "/settings", "set", "s"),
 )
 

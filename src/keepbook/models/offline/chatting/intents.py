@@ -31,6 +31,8 @@ class Intent(NamedTuple):
     """Of a wish to forget: everything that fits; of one to keep: what follows in the message too."""
     mistake: bool = False
     """Of a correction: the old wording was never right, as against a change in the world."""
+    sentence: str = ""
+    """Of trading: the whole sentence, to be read as anything else where it turns out to be about something else."""
 
 
 KINDS_OF_CHANGE = ("correct", "contrast")
@@ -91,13 +93,14 @@ _TESTS: dict[str, Callable[[str], bool]] = {
 # --- reading a message
 
 
-def read(text: str, before: str = "en") -> list[Intent]:
-    """What a message wants, in order; never empty. `before` is the language of the turn before."""
+def read(text: str, before: str = "en", *, trading: bool = False) -> list[Intent]:
+    """What a message wants, in order; never empty. `before` is the language of the turn before; `trading` says that
+    there are tools that answer questions about it."""
     plain = tidy(text[:READ_CHARS])
     tongue = _tongue(plain, before)
     found: list[Intent] = []
     for sentence in sentences(_own(plain, tongue)):
-        found.append(one(sentence, tongue))
+        found.append(one(sentence, tongue, trading=trading))
         tongue = found[-1].tongue
     found = _joined(found)
     wanted = [intent for intent in found if intent.kind not in IDLE]
@@ -113,12 +116,16 @@ def statements(text: str, before: str = "en") -> list[str]:
     return lasting_ones or [sentence for kind, sentence in told if kind == "other"][-1:]
 
 
-def one(sentence: str, tongue: str) -> Intent:
+def one(sentence: str, tongue: str, *, trading: bool = False) -> Intent:
     """The intent of one sentence."""
     bare = sentence.strip(_EDGE)
+    if trading and (found := _traded(sentence, bare, tongue)):
+        return found
     asking = sentence.rstrip().endswith("?") or sentence.startswith("¿")
     for language in (tongue, *(other for other in TONGUES if other != tongue)):
         found = _phrase(bare, asking, language) or _slip(sentence, bare, language)
+        if found is not None and trading and language == "en" and found.kind in ("performance", "upcoming"):
+            break  # its own phrases did not take it for trading: it asks for something else
         if found is not None:
             return found
     asked_in = _asked_in(bare, tongue)
@@ -126,6 +133,15 @@ def one(sentence: str, tongue: str) -> Intent:
     if asking or (not exclaims and (asked_in or (tongue == "en" and speech.question(sentence)))):
         return Intent("ask", bare, tongue=asked_in or tongue)
     return Intent("statement" if lasting(sentence, tongue) else "other", bare, tongue=tongue)
+
+
+def _traded(sentence: str, bare: str, tongue: str) -> Intent | None:
+    """A question about trading; all of it is the matter. What is said to the memory is never one."""
+    for language in (tongue, *(other for other in TONGUES if other != tongue)):
+        for phrase in words(language).trading:
+            if phrase.pattern.fullmatch(bare):
+                return Intent(phrase.kind, bare, tongue=language, sentence=sentence)
+    return None
 
 
 def _asked_in(bare: str, tongue: str) -> str | None:

@@ -61,6 +61,11 @@ class Kit:
         """Whether there is a tool of this very name."""
         return name in self._by_name
 
+    @property
+    def trades(self) -> bool:
+        """Whether there are tools that know of trading."""
+        return any(map(self.has, ("get_skill_performance", "get_my_deployments", "get_upcoming_events")))
+
     def takes(self, operation: str, role: str) -> bool:
         return self.can(operation) and self._by_operation[operation].argument(role) is not None
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from keepbook.models.offline import dialog
-from keepbook.models.offline.chatting import keeping, matching
+from keepbook.models.offline.chatting import keeping, matching, trading
 from keepbook.models.offline.chatting.held import Held, told_in
 from keepbook.models.offline.chatting.intents import Intent, lasting, one, read, statements
 from keepbook.models.offline.chatting.talk import Talk, why
@@ -84,6 +84,7 @@ def resume(talk: Talk) -> str | None:
         ("offer_end", _accept),
         ("edit_end", _edit),
         ("matter_end", _dictated),
+        ("which_end", trading.chosen),
     ):
         if asks(talk.last.text, key):
             return act(talk)

@@ -1,10 +1,10 @@
-"""What is told from the book: everything, a matter, an answer, how it changed, how things stand.
+"""What is told from the book: everything, a matter, an answer, how it changed.
 
 Only what really answers is told, each line with the day it was noted; where nothing does, that is said.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keepbook.book.words import fold, stem, tokens
@@ -19,8 +19,6 @@ _PERSONAL = re.compile(
     r"\b(?:i|i'm|my|me|mine|we|our|us|am|mi|mis|yo|mein\w*|ich|wir|min|mitt|mine|jeg|vi)\b", re.IGNORECASE
 )
 _WHEN = re.compile(r"^\W*(?:since )?(?:when|cuándo|wann|når)\b", re.IGNORECASE)
-_MOMENTS = (("week", 72), ("month", 72), ("tomorrow", 48), ("72", 72), ("48", 48))
-"""How far ahead to look, in hours, by a word of the question."""
 _TELLING = ("statement", "other", "save", "correct", "confirm", "ended")
 """Intents of a turn that told something."""
 
@@ -62,7 +60,7 @@ def _about(talk: Talk, intent: Intent, found: Sequence[Held]) -> str:
     if not best and not turns:
         return _blind(talk) or talk.say("nothing")
     dated = intent.kind == "said" and _WHEN.match(talk.text) and len(best) == 1 and best[0].day
-    told = talk.say("when_one", day=best[0].day, line=best[0].content) if dated else _told(talk, best)
+    told = talk.say("when_one", day=best[0].day, line=best[0].content) if dated else tell(talk, best)
     return "\n".join(filter(None, [told, *turns]))
 
 
@@ -73,7 +71,7 @@ def answer(talk: Talk, intent: Intent) -> str:
     matches = matching.answers(question, found)
     if matches:
         best = [match.held for match in matches if match.score >= matches[0].score - 0.1]
-        return _told(talk, best[:MOST_ANSWERS])
+        return tell(talk, best[:MOST_ANSWERS])
     if turns := _turns(talk, question, here=True):
         return "\n".join(turns)
     near = matching.answers(question, found, least=matching.NEAR, names=False)
@@ -103,7 +101,7 @@ def _blind(talk: Talk) -> str | None:
     return None if seen else talk.off()
 
 
-def _told(talk: Talk, found: Sequence[Held]) -> str:
+def tell(talk: Talk, found: Sequence[Held]) -> str:
     if not found:
         return ""
     if len(found) == 1:
@@ -134,58 +132,3 @@ def _turns(talk: Talk, matter: str, *, here: bool) -> list[str]:
 
 def _tells_of(talk: Talk, text: str, matter: str) -> bool:
     return one(text, talk.tongue).kind in _TELLING and bool(matching.answers(matter, [Held(text)]))
-
-
-# --- how things stand
-
-
-def performance(talk: Talk, intent: Intent) -> str:
-    """How a skill or a deployment does, in the words of the tools that know."""
-    kit = talk.kit
-    if kit.has("get_skill_performance"):
-        skills = _named(kit.use("list_my_skills").data) if kit.has("list_my_skills") else {}
-        fits = _fitting(intent.matter, skills)
-        if len(fits) == 1:
-            return kit.use("get_skill_performance", skill_id=fits[0], detail=_detail(talk.text)).text
-        if not skills and intent.matter.strip():
-            return kit.use("get_skill_performance", skill_id=intent.matter.strip(), detail=_detail(talk.text)).text
-        if skills and not kit.has("get_my_deployments"):
-            return talk.say("which_skill", names=", ".join(sorted(skills.values())))
-    if kit.has("get_my_deployments"):
-        return kit.use("get_my_deployments").text
-    found = talk.search(intent.matter) if intent.matter.strip() else []
-    held = [match.held for match in matching.answers(f"my {intent.matter}", found)]
-    return "\n".join(filter(None, [talk.say("no_trading"), _told(talk, held[:MOST_ANSWERS])]))
-
-
-def upcoming(talk: Talk, _: Intent) -> str:
-    if not talk.kit.has("get_upcoming_events"):
-        return talk.say("no_trading")
-    hours = next((hours for word, hours in _MOMENTS if word in talk.text.lower()), 24)
-    return talk.kit.use("get_upcoming_events", lookahead_hours=hours).text
-
-
-def _detail(text: str) -> str:
-    asked = text.lower()
-    return "lessons" if "lesson" in asked else "trades" if re.search(r"\btrades?\b", asked) else "full"
-
-
-def _named(data: Any) -> dict[str, str]:
-    """Id and name of everything in a tool's data that has both, wherever it stands."""
-    if isinstance(data, Mapping):
-        id, name = data.get("id") or data.get("skill_id"), data.get("name") or data.get("title")
-        if isinstance(id, str) and isinstance(name, str):
-            return {id: name}
-        data = data.values()
-    elif isinstance(data, str) or not isinstance(data, Iterable):
-        return {}
-    return {id: name for item in data for id, name in _named(item).items()}
-
-
-def _fitting(matter: str, named: Mapping[str, str]) -> list[str]:
-    """The ids whose names the matter speaks of; all where it names none."""
-    asked = {stem(word) for word in tokens(matter)}
-    fits = [id for id, name in named.items() if asked & {stem(word) for word in tokens(name)}]
-    best = max((len(asked & {stem(word) for word in tokens(named[id])}) for id in fits), default=0)
-    chosen = [id for id in fits if len(asked & {stem(word) for word in tokens(named[id])}) == best]
-    return chosen or list(named)

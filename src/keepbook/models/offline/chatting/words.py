@@ -27,6 +27,8 @@ class Words:
     """One language."""
 
     phrases: tuple[Phrase, ...]
+    trading: tuple[Phrase, ...]
+    """Of chats with trading tools; tried before the others."""
     slips: re.Pattern[str]
     asking: re.Pattern[str]
     openers: re.Pattern[str]
@@ -45,15 +47,19 @@ def words(tongue: str) -> Words:
         return _NAME.sub(lambda name: named[name.group(1)], pattern)
 
     head = told["openers"] + told["polite"]
-    phrases = tuple(
-        Phrase(entry["kind"], entry.get("needs", ""), re.compile(f"{head}(?:{filled(line)})", re.IGNORECASE))
-        for entry in told["phrase"]
-        for line in entry["fits"].split("\n")
-        if line
-    )
+
+    def phrases(table: str) -> tuple[Phrase, ...]:
+        return tuple(
+            Phrase(entry["kind"], entry.get("needs", ""), re.compile(f"{head}(?:{filled(line)})", re.IGNORECASE))
+            for entry in told[table]
+            for line in entry["fits"].split("\n")
+            if line
+        )
+
     slips, asking = filled(told["slips"]), told["asking"]
     return Words(
-        phrases,
+        phrases("phrase"),
+        phrases("trading"),
         re.compile(f"(?:{slips})+", re.IGNORECASE),
         re.compile(asking, re.IGNORECASE),
         re.compile(told["openers"], re.IGNORECASE),

@@ -1,0 +1,382 @@
+"""What closed trades teach, and no more than the sample supports.
+
+Trades are grouped by regime, side, symbol, hour of entry and holding time, and by two combinations of them. Of each
+group with at least six trades the mean net return must differ from zero by the interval of a bootstrap, and by more
+than the luck that this book's trades have. What is drawn has a fixed seed, so the same trades always teach the same.
+Many groups are tried, and some look good by chance: Benjamini–Hochberg holds the share of such findings at 10 %, and
+how many were tried is part of every finding. The words are ours; another's are taken only where each number in them is
+one that was computed here.
+"""
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from random import Random
+from statistics import fmean, median
+from typing import NamedTuple, Protocol
+from zoneinfo import ZoneInfo
+
+FEWEST = 6
+MOST = 500
+"""A group of more is judged by its last 500 trades."""
+RESAMPLES = 4000
+LARGE = 60
+FEW = 30
+"""In groups of more than the one, and in books of fewer trades than the other, chance is Student's t."""
+FALSE_DISCOVERIES = 0.10
+TRAITS = ("symbol", "side", "regime", "hour", "holding")
+COMBINATIONS = (
+    ("regime",), ("side",), ("symbol",), ("hour",), ("holding",), ("symbol", "holding"), ("symbol", "side", "regime"),
+)  # fmt: skip
+"""What trades are grouped by; of groups that hold the very same trades, the later in this list is kept."""
+HOURS = ("02:00–06:00", "06:00–10:00", "10:00–14:00", "14:00–18:00", "18:00–22:00", "22:00–02:00")
+"""Bands of the hour of entry where the owner lives; the last goes over midnight."""
+HOLDING = ("under 1 hour", "1 to 9 hours", "longer than 9 hours")
+"""Bands of the time from entry to exit; exactly 9 hours belong to the second."""
+
+
+class Traded(Protocol):
+    """A closed trade, as far as it matters here."""
+
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def side(self) -> str: ...
+    @property
+    def quantity(self) -> float: ...
+    @property
+    def entry_time(self) -> str: ...
+    @property
+    def entry_price(self) -> float: ...
+    @property
+    def exit_time(self) -> str: ...
+    @property
+    def pnl(self) -> float: ...
+    @property
+    def entry_regime_tag(self) -> str | None: ...
+
+
+class Effect(NamedTuple):
+    """What one trade counts for; `nth` tells it from others with the same return."""
+
+    nth: int
+    net_return: float
+    exit_time: str
+
+
+Group = tuple[tuple[str, str], ...]
+"""What the trades of a group have in common: (("symbol", "BTC/USDT"), ("side", "long"))."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Trades in their groups, in order of exit; `first` and `last` are exit times."""
+
+    groups: Mapping[Group, Sequence[Effect]]
+    trades: int
+    first: str | None
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A group whose mean net return is not zero by chance alone. Returns are fractions; `p` is two-sided."""
+
+    group: Group
+    trades: int
+    wins: int
+    losses: int
+    mean: float
+    median: float
+    low: float
+    high: float
+    p: float
+    tried: int
+    first: str
+    last: str
+    capped: bool
+
+    @property
+    def key(self) -> str:
+        """What makes it the same finding as an earlier one."""
+        return ";".join(f"{name}={value}" for name, value in self.group)
+
+    @property
+    def subject(self) -> str:
+        return _subject(dict(self.group))
+
+    @property
+    def text(self) -> str:
+        return _sentence(self)
+
+    @property
+    def details(self) -> str:
+        return _details(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What held, strongest first, of how many groups that had enough trades."""
+
+    findings: tuple[Finding, ...]
+    tried: int
+    trades: int
+    first: str | None
+    last: str | None
+
+
+# Rules of grouping
+
+
+def gather(trades: Iterable[Traded], zone: ZoneInfo) -> Gathered:
+    """Sort trades, which come in order of exit, into their groups. Only the last of each group are held."""
+    groups: dict[Group, deque[Effect]] = {}
+    places: dict[tuple[str | None, ...], list[deque[Effect]]] = {}  # trades of the same traits go the same way
+    first, last, count = None, None, 0
+    for trade in trades:
+        traits = _traits(trade, zone)
+        if traits not in places:
+            # One more than counts, so that a group of many is known for one.
+            places[traits] = [groups.setdefault(group, deque(maxlen=MOST + 1)) for group in _groups(traits)]
+        effect = Effect(count, trade.pnl / (trade.entry_price * trade.quantity), trade.exit_time)
+        for group in places[traits]:
+            group.append(effect)
+        first, last, count = first or trade.exit_time, trade.exit_time, count + 1
+    return Gathered(groups, count, first, last)
+
+
+def _traits(trade: Traded, zone: ZoneInfo) -> tuple[str | None, ...]:
+    begun, ended = datetime.fromisoformat(trade.entry_time), datetime.fromisoformat(trade.exit_time)
+    hours = (ended - begun).total_seconds() / 3600
+    hour = HOURS[(begun.astimezone(zone).hour - 2) % 24 // 4]
+    holding = HOLDING[0 if hours < 1 else 1 if hours <= 9 else 2]
+    return trade.symbol, trade.side, trade.entry_regime_tag or None, hour, holding
+
+
+def _groups(traits: tuple[str | None, ...]) -> Iterator[Group]:
+    known = {name: value for name, value in zip(TRAITS, traits, strict=True) if value is not None}
+    for names in COMBINATIONS:
+        if known.keys() >= set(names):
+            yield tuple((name, known[name]) for name in names)
+
+
+# Rules of evidence
+
+
+def weigh(gathered: Gathered) -> Found:
+    """What the sample supports."""
+    enough = {group: effects for group, effects in gathered.groups.items() if len(effects) >= FEWEST}
+    chance = Chance(gathered.groups.values())
+    ps = {group: chance.of(_returns(effects)) for group, effects in enough.items()}
+    bound = discovery_bound(list(ps.values()), FALSE_DISCOVERIES)
+    findings = [judged(group, enough[group], p, len(enough)) for group, p in ps.items() if p <= bound]
+    kept = [one for one in findings if one.low > 0 or one.high < 0]
+    distinct = {
+        tuple(effect.nth for effect in _counted(enough[finding.group])): finding
+        for finding in sorted(kept, key=lambda finding: COMBINATIONS.index(tuple(name for name, _ in finding.group)))
+    }
+    findings = sorted(distinct.values(), key=lambda finding: (finding.p, -abs(finding.mean), finding.key))
+    return Found(tuple(findings), len(enough), gathered.trades, gathered.first, gathered.last)
+
+
+def _counted(effects: Sequence[Effect]) -> list[Effect]:
+    return list(islice(effects, max(0, len(effects) - MOST), None))
+
+
+def _returns(effects: Sequence[Effect]) -> list[float]:
+    """Sorted: sums depend on the order, in their last digits."""
+    return sorted(effect.net_return for effect in _counted(effects))
+
+
+def judged(group: Group, effects: Sequence[Effect], p: float, tried: int) -> Finding:
+    """All there is to say of a group."""
+    counted, returns = _counted(effects), _returns(effects)
+    low, high = bootstrap(returns, seed=";".join(f"{name}={value}" for name, value in group))
+    return Finding(
+        group=group, trades=len(returns), wins=sum(one > 0 for one in returns), losses=sum(one < 0 for one in returns),
+        mean=fmean(returns), median=median(returns), low=low, high=high, p=p, tried=tried,
+        first=counted[0].exit_time, last=counted[-1].exit_time, capped=len(effects) > MOST,
+    )  # fmt: skip
+
+
+def bootstrap(returns: Sequence[float], *, seed: str) -> tuple[float, float]:
+    """The 95 % interval of the mean, by the percentiles of what samples of the same size have; `seed` fixes them."""
+    draw, count = Random(seed).choices, len(returns)
+    means = sorted(sum(draw(returns, k=count)) / count for _ in range(RESAMPLES))
+    tail = RESAMPLES // 40
+    return means[tail], means[-1 - tail]
+
+
+class Chance:
+    """How likely it is that as many trades, taken from all of them whatever they have in common, get as far.
+
+    From all of them with the mean taken out, groups of the same size are drawn, and each is put in its own standard
+    errors, like the one that is judged. So a strategy of many small losses and a few large gains is held against its
+    own kind of luck. Of few trades in all there is no telling what kind that is, and for large groups it no longer
+    matters: there Student's t does.
+    """
+
+    def __init__(self, groups: Iterable[Iterable[Effect]]) -> None:
+        every = sorted({effect.nth: effect.net_return for group in groups for effect in group}.values())
+        mean = fmean(every) if every else 0.0
+        self._luck = [one - mean for one in every]
+        self._drawn: dict[int, list[float]] = {}
+
+    def of(self, returns: Sequence[float]) -> float:
+        """The two-sided p of a group's mean."""
+        count, seen = len(returns), in_errors(returns)
+        if count > LARGE or len(self._luck) < FEW:
+            return student(seen, count - 1)
+        if count not in self._drawn:
+            draw = Random(count).choices
+            self._drawn[count] = sorted(in_errors(draw(self._luck, k=count)) for _ in range(RESAMPLES))
+        drawn = self._drawn[count]
+        beyond = min(bisect_right(drawn, seen), RESAMPLES - bisect_left(drawn, seen))
+        return min(1.0, 2 * (beyond + 1) / (RESAMPLES + 1))
+
+
+def in_errors(returns: Sequence[float]) -> float:
+    """A mean in its own standard errors; beyond measure where the values are all the same."""
+    count = len(returns)
+    mean = sum(returns) / count
+    squares = sum(one * one for one in returns) - count * mean * mean
+    if squares <= 1e-12 * count * mean * mean:  # whatever rounding says
+        return math.copysign(math.inf, mean) if mean else 0.0
+    return mean / math.sqrt(squares / (count - 1) / count)
+
+
+def student(t: float, freedom: int) -> float:
+    """How likely a t of this size or more is, either way, for a whole number of degrees of freedom."""
+    angle = math.atan2(abs(t), math.sqrt(freedom))
+    cosine, odd = math.cos(angle), freedom % 2
+    term = total = cosine if odd else 1.0
+    for each in range(2 + odd, freedom, 2):
+        term *= cosine * cosine * (each - 1) / each
+        total += term
+    within = math.sin(angle) * total
+    if odd:
+        within = (angle + (within if freedom > 1 else 0.0)) * 2 / math.pi
+    return max(0.0, 1.0 - within)
+
+
+def discovery_bound(ps: Sequence[float], rate: float) -> float:
+    """Benjamini–Hochberg: the largest p that counts, so that of those that do `rate` are by chance; -1 for none."""
+    found = [p for rank, p in enumerate(sorted(ps), 1) if p <= rate * rank / len(ps)]
+    return found[-1] if found else -1.0
+
+
+# Rules of wording
+
+
+def _subject(traits: Mapping[str, str]) -> str:
+    """The finding in a few words: «BTC/USDT long · chop»."""
+    what = " ".join(traits[name] for name in ("symbol", "side") if name in traits)
+    rest = [_short(traits["regime"])] if "regime" in traits else []
+    rest += [f"entry {traits['hour']}"] if "hour" in traits else []
+    rest += [f"held {traits['holding']}"] if "holding" in traits else []
+    return " · ".join(([what] if what else []) + rest)
+
+
+def _who(traits: Mapping[str, str]) -> str:
+    words = [traits["symbol"]] if "symbol" in traits else []
+    words.append(f"{traits['side']}s" if "side" in traits else "trades")
+    if "regime" in traits:
+        words.append(f"in {_short(traits['regime'])}")
+    if "hour" in traits:
+        begin, end = traits["hour"].split("–")
+        words.append(f"entered between {begin} and {end}")
+    if "holding" in traits:
+        words.append(f"held {traits['holding']}")
+    return " ".join(words)
+
+
+def _short(tag: str) -> str:
+    return tag if len(tag) <= 60 else tag[:59] + "…"
+
+
+def _sentence(finding: Finding) -> str:
+    who, count = _who(dict(finding.group)), finding.trades
+    if count in (finding.wins, finding.losses):
+        return f"The last {count} {who} all {'won' if finding.wins else 'lost'}, median {_shown(finding).median} %."
+    shown = _shown(finding)
+    who = who if "symbol" in dict(finding.group) else who[0].upper() + who[1:]
+    effect = f"paid {shown.mean} %" if finding.mean > 0 else f"lost {shown.mean.lstrip('−')} %"
+    sample = f"the last {count} trades" if finding.capped else f"{count} trades"
+    return f"{who} {effect} on average ({sample}, interval {shown.low} to {shown.high} %)."
+
+
+def _details(finding: Finding) -> str:
+    shown = _shown(finding)
+    only = f" Only the last {MOST} of the group count." if finding.capped else ""
+    return (
+        f"{finding.trades} trades closed from {finding.first[:10]} to {finding.last[:10]}, {finding.wins} of them won."
+        f"{only} Net return of a trade: mean {shown.mean} %, median {shown.median} %; 95 % bootstrap interval of the "
+        f"mean {shown.low} to {shown.high} %, p = {finding.p:.4f}. Groups tried: {finding.tried}; kept at a false "
+        f"discovery rate of {FALSE_DISCOVERIES:.0%} (Benjamini–Hochberg)."
+    )
+
+
+class _Shown(NamedTuple):
+    """The returns of a finding in percent, all with as many decimals as the smallest needs not to look like none."""
+
+    mean: str
+    median: str
+    low: str
+    high: str
+
+
+def _shown(finding: Finding) -> _Shown:
+    values = (finding.mean, finding.median, finding.low, finding.high)
+    places = next(
+        (places for places in (1, 2, 3) if all(round(abs(one) * 100, places) for one in values if one)),
+        4,
+    )
+    return _Shown(*(f"{one * 100:+.{places}f}".replace("-", "−") for one in values))
+
+
+_NUMBER = re.compile(r"(?<![\w.])[+−–-]?\d+(?:[.,]\d+)?(?P<percent>\s*(?:%|per\s?cent))?", re.IGNORECASE)
+_SPELLED = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+_VAGUE = re.compile(
+    r"\b(?:thirty|forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|millions?|dozens?|half|halves|thirds?"
+    r"|quarters?|doubled?|twice|tripled?|once)\b",
+    re.IGNORECASE,
+)
+
+
+def rephrased(finding: Finding, said: object, *, most: int = 400) -> str:
+    """Another's wording, if it is one plain sentence or two and every number in it was computed here; else ours."""
+    text = " ".join(said.split()) if isinstance(said, str) else ""
+    return text if 10 <= len(text) <= most and _only_computed(finding, text) else finding.text
+
+
+def _only_computed(finding: Finding, text: str) -> bool:
+    traits, shown = dict(finding.group), _shown(finding)
+    counts = {finding.trades, finding.wins, finding.losses, finding.tried}
+    counts |= {int(number) for name in ("hour", "holding") for number in re.findall(r"\d+", traits.get(name, ""))}
+    percents = {float(one.replace("−", "-")) for one in shown} | {95.0}
+    symbol = traits.get("symbol", "")
+    for name in (symbol, symbol.split("/")[0], traits.get("regime", "")):  # digits in a name are no numbers
+        text = text.replace(name, " ") if name else text
+    if _VAGUE.search(text) or any(mark.isnumeric() and not mark.isdecimal() for mark in text):
+        return False
+    spelled = [_SPELLED.index(word) for word in re.findall(r"[a-z]+", text.lower()) if word in _SPELLED]
+    if not counts.issuperset(spelled):
+        return False
+    return all(_is_computed(found, counts, percents) for found in _NUMBER.finditer(text)) and not re.search(
+        r"\d", _NUMBER.sub("", text)
+    )
+
+
+def _is_computed(found: re.Match[str], counts: set[int], percents: set[float]) -> bool:
+    written = found[0].removesuffix(found["percent"] or "").replace(",", ".").replace("−", "-").replace("–", "-")
+    value, signed = float(written), written[0] in "+-"
+    is_percent = any(math.isclose(value, one) or (not signed and math.isclose(value, abs(one))) for one in percents)
+    return is_percent or (not found["percent"] and not signed and value in counts)

@@ -1,0 +1,448 @@
+"""`/api/trading`: skills, deployments, trades, coming events and lessons, and the files they come from.
+
+A skill or a deployment is named by its id or its name. What is computed takes `known_at` and uses only what was known
+then. Bars and events belong to the whole installation: only its own programs load them, with a service token or on a
+server without tokens. A wrong row of a file is told and costs no good one.
+"""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.book import Book
+from keepbook.book.exposure import LONGEST_LOOK, Exposure
+from keepbook.book.learning import Reflection
+from keepbook.book.lessons import STATES, Lesson
+from keepbook.book.loading import PARQUET, Loaded, Source
+from keepbook.book.performance import Performance, Point
+from keepbook.book.shape import to_json
+from keepbook.book.skills import CURRENCY, FIELDS, Deployment, Skill
+from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
+from keepbook.doors.http.desk import Desk, Reading, Writing, answer
+from keepbook.doors.http.problems import documented
+from keepbook.errors import Conflict, NotAllowed
+from keepbook.tools.trading import report, rows_of, shown_coming
+
+router = APIRouter(prefix="/api/trading", tags=["trading"])
+
+SKILL, DEPLOYMENT = "A skill's id, or its name.", "A deployment's id, or its name."
+SkillId = Annotated[str, Path(alias="id", description=SKILL, max_length=200)]
+DeploymentId = Annotated[str, Path(alias="id", description=DEPLOYMENT, max_length=200)]
+LessonId = Annotated[str, Path(alias="id", description="A lesson's id.", max_length=200)]
+OfSkill = Annotated[str | None, Query(description=SKILL, max_length=200)]
+OfDeployment = Annotated[str | None, Query(description=DEPLOYMENT, max_length=200)]
+Kind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
+SHARED = ("bars", "events")
+
+
+class NewSkill(Sent):
+    name: str
+    description: str = ""
+    strategy: str | None = Field(None, description="When it enters and leaves, and how much it risks.")
+    schedule: str | None = Field(None, description="When it runs.")
+    chat: str | None = Field(None, description="How it talks about itself.")
+
+
+class SkillFields(Sent):
+    strategy: str | None = None
+    schedule: str | None = None
+    chat: str | None = None
+
+
+class NewDeployment(Sent):
+    name: str
+    skill_id: str = Field(description=SKILL)
+    account: str | None = None
+    capital: float | None = Field(None, description="Above 0; without it there are no percentages.")
+    currency: str = CURRENCY
+    started_at: str | None = None
+    ended_at: str | None = None
+
+
+class ChangedDeployment(Sent):
+    name: str | None = None
+    account: str | None = None
+    capital: float | None = None
+    currency: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = Field(None, description="null: it runs on.")
+
+
+class Reflected(Sent):
+    skill_id: str | None = Field(None, description=SKILL)
+    deployment_id: str | None = Field(None, description=DEPLOYMENT)
+    window: int | None = Field(None, description="Only the trades of so many last days.")
+    known_at: str | None = Field(None, description="As it was known then; now, if nothing is said.")
+
+
+# Shapes
+
+
+@dataclass(frozen=True)
+class TradeShown:
+    """A closed trade; `pnl` is net of fees."""
+
+    deployment_id: str
+    exit_time: str
+    key: str
+    symbol: str
+    side: str
+    quantity: float
+    entry_time: str
+    entry_price: float
+    exit_price: float
+    fees: float
+    pnl: float
+    mfe: float | None
+    mae: float | None
+    entry_regime_tag: str | None
+    entry_reason: str | None
+    exit_reason: str | None
+    known_at: str
+
+
+@dataclass(frozen=True)
+class PositionShown:
+    deployment_id: str
+    symbol: str
+    side: str
+    entry_time: str
+    entry_price: float
+    quantity: float
+    closed_at: str | None
+    known_at: str
+
+
+@dataclass(frozen=True)
+class EventShown:
+    id: str
+    kind: str
+    time: str
+    importance: float
+    title: str
+    symbols: list[str]
+    known_at: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported:
+    """The figures, and with more `detail` the last trades, the lessons and, in full, the equity curve."""
+
+    performance: Performance
+    positions: list[PositionShown]
+    trades: list[TradeShown] | None = None
+    lessons: list[Lesson] | None = None
+    equity: list[Point] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkillShown(Reported):
+    skill: Skill
+    deployments: list[Deployment]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeploymentShown(Reported):
+    deployment: Deployment
+
+
+@dataclass(frozen=True)
+class Skills:
+    skills: list[Skill]
+
+
+@dataclass(frozen=True)
+class Deployments:
+    deployments: list[Deployment]
+
+
+@dataclass(frozen=True)
+class TradePage:
+    trades: list[TradeShown]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True)
+class ComingShown:
+    """`your_exposure` is null where no deployment was named."""
+
+    known_at: str
+    until: str
+    events: list[EventShown]
+    your_exposure: list[Exposure] | None
+
+
+@dataclass(frozen=True)
+class Lessons:
+    lessons: list[Lesson]
+
+
+# Skills
+
+
+@router.get("/skills", response_model=Skills)
+def list_skills(desk: Reading) -> Response:
+    """In the order in which they were made, each with what it says now."""
+    return answer(Skills(list(desk.book.trading.skills())))
+
+
+@router.post("/skills", status_code=201, response_model=Skill)
+def create_skill(desk: Writing, new: NewSkill) -> Response:
+    """Only the name is needed."""
+    given = new.model_dump()
+    return desk.write(lambda book: book.trading.create_skill(given.pop("name"), **given), 201, _tagged)
+
+
+@router.get("/skills/{id}", response_model=SkillShown)
+def show_skill(
+    desk: Reading,
+    id: SkillId,
+    detail: Literal["summary", "trades", "lessons", "full"] = "summary",
+    known_at: Moment = None,
+) -> Response:
+    """How it did, all its deployments taken together."""
+    trading = desk.book.trading
+    skill = trading.skill(id)
+    shown = {"skill": skill, "deployments": trading.deployments(skill.id)}
+    return answer(shown | _reported(desk.book, detail, known_at, skill=skill.id), headers=_tagged(skill))
+
+
+@router.patch("/skills/{id}", response_model=Skill, responses=documented(412))
+def write_fields(desk: Writing, id: SkillId, said: SkillFields, if_match: IfMatch = None) -> Response:
+    """Each field that is sent gets a new version; the earlier ones stay."""
+    given = said.model_dump(exclude_none=True)
+
+    def do(book: Book) -> Skill:
+        with book.transaction():
+            skill = book.trading.skill(id)
+            _refuse_miss(skill, if_match)
+            for field, value in given.items():
+                book.trading.set_field(skill.id, field, value)
+            return book.trading.skill(skill.id)
+
+    return desk.write(do, headers=_tagged)
+
+
+# Deployments
+
+
+@router.get("/deployments", response_model=Deployments)
+def list_deployments(desk: Reading, skill_id: OfSkill = None) -> Response:
+    """In the order in which they were made, also those that have ended."""
+    return answer(Deployments(list(desk.book.trading.deployments(skill_id))))
+
+
+@router.post("/deployments", status_code=201, response_model=Deployment)
+def create_deployment(desk: Writing, new: NewDeployment) -> Response:
+    given = new.model_dump()
+    name, skill = given.pop("name"), given.pop("skill_id")
+    return desk.write(lambda book: book.trading.create_deployment(name, skill, **given), 201)
+
+
+@router.get("/deployments/{id}", response_model=DeploymentShown)
+def show_deployment(
+    desk: Reading,
+    id: DeploymentId,
+    detail: Literal["list", "trades", "lessons", "full"] = "list",
+    known_at: Moment = None,
+) -> Response:
+    found = desk.book.trading.deployment(id)
+    return answer({"deployment": found} | _reported(desk.book, detail, known_at, deployment=found.id))
+
+
+@router.patch("/deployments/{id}", response_model=Deployment)
+def change_deployment(desk: Writing, id: DeploymentId, changed: ChangedDeployment) -> Response:
+    """Only what is sent changes."""
+    given = changed.model_dump(exclude_unset=True)
+    return desk.write(lambda book: book.trading.change_deployment(id, **given))
+
+
+# Trades and events
+
+
+@router.get("/trades", response_model=TradePage)
+def list_trades(
+    desk: Reading,
+    skill_id: OfSkill = None,
+    deployment_id: OfDeployment = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 30,
+    cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=400)] = None,
+    known_at: Moment = None,
+) -> Response:
+    """Closed trades, the newest first."""
+    page = desk.book.trading.trades(
+        skill=skill_id, deployment=deployment_id, limit=limit, cursor=cursor, known_at=known_at
+    )
+    return answer({"trades": rows_of(page.items), "total": page.total, "next": page.next})
+
+
+@router.get("/events", response_model=ComingShown)
+def coming_events(
+    desk: Reading,
+    lookahead_hours: Annotated[int, Query(ge=1, le=LONGEST_LOOK)] = 24,
+    types: Annotated[list[str], Query(description="Only these kinds.", max_length=50)] = [],  # noqa: B006
+    symbols: Annotated[list[str], Query(description="Only what touches these.", max_length=50)] = [],  # noqa: B006
+    min_importance: Annotated[float, Query(ge=0, le=1)] = 0.4,
+    deployment_id: OfDeployment = None,
+    known_at: Moment = None,
+) -> Response:
+    """What is coming; with a deployment also what each event may do to its open positions."""
+    found = desk.book.trading.events(
+        lookahead_hours=lookahead_hours, types=types, symbols=symbols, min_importance=min_importance,
+        deployment=deployment_id, known_at=known_at,
+    )  # fmt: skip
+    return answer(shown_coming(found))
+
+
+# Lessons
+
+
+@router.get("/lessons", response_model=Lessons)
+def list_lessons(
+    desk: Reading,
+    skill_id: OfSkill = None,
+    deployment_id: OfDeployment = None,
+    state: Annotated[str, Query(description=", ".join(STATES))] = "active",
+    known_at: Moment = None,
+) -> Response:
+    """Pinned ones first, then the best supported."""
+    found = desk.book.trading.lessons(skill=skill_id, deployment=deployment_id, state=state, known_at=known_at)
+    return answer(Lessons(list(found)))
+
+
+@router.post("/lessons/reflect", response_model=Reflection)
+def reflect(desk: Writing, told: Annotated[Reflected, Body()]) -> Response:
+    """Turn closed trades into lessons, as far as the sample supports them."""
+
+    def do(book: Book) -> Reflection:
+        return book.trading.reflect(
+            skill=told.skill_id, deployment=told.deployment_id, window=told.window, known_at=told.known_at
+        )
+
+    return desk.write(do)
+
+
+@router.post("/lessons/{id}/pin", response_model=Lesson)
+def pin(desk: Writing, id: LessonId) -> Response:
+    """The person's own word from now on, told in every chat in the skill's scope."""
+    return desk.write(lambda book: book.trading.pin(id))
+
+
+@router.post("/lessons/{id}/unpin", response_model=Lesson)
+def unpin(desk: Writing, id: LessonId) -> Response:
+    return desk.write(lambda book: book.trading.unpin(id))
+
+
+@router.post("/lessons/{id}/retire", response_model=Lesson)
+def retire(desk: Writing, id: LessonId) -> Response:
+    """Put away; a later reflection does not bring it back."""
+    return desk.write(lambda book: book.trading.retire(id))
+
+
+@router.post("/lessons/{id}/restore", response_model=Lesson)
+def restore(desk: Writing, id: LessonId) -> Response:
+    return desk.write(lambda book: book.trading.restore_lesson(id))
+
+
+# Files
+
+_FILE = {
+    "requestBody": {
+        "required": True,
+        "description": "The file: CSV, JSON Lines or Parquet, or freqtrade's database.",
+        "content": {
+            "text/plain": {"schema": {"type": "string"}},
+            "application/jsonl": {"schema": {"type": "string"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@router.post("/import", response_model=Loaded, openapi_extra=_FILE)
+async def import_file(
+    desk: Writing,
+    request: Request,
+    kind: Annotated[Kind, Query(description="What the file holds.")],
+    deployment_id: Annotated[
+        str | None, Query(description="For trades, positions and freqtrade: where the file names none.", max_length=200)
+    ] = None,
+    symbol: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=40)] = None,
+    timeframe: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=10)] = None,
+) -> Response:
+    """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`."""
+    if kind in SHARED and not _installations_own(desk):
+        raise NotAllowed(
+            f"{kind} are shared by everybody here; load them with a service token, or with keepbook trading import",
+            code="installation_only",
+        )
+    sent = await request.body()
+    return await run_in_threadpool(_load, desk, kind, sent, deployment_id, symbol, timeframe)
+
+
+def _load(
+    desk: Desk, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
+) -> Response:
+    with _file(sent, whole=kind == "freqtrade" or sent.startswith(PARQUET)) as source:
+        # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
+        if kind == "bars":
+            return answer(desk.kb.market.load(source, symbol=symbol, timeframe=timeframe))
+        if kind == "events":
+            return answer(desk.kb.market.load_events(source))
+        return desk.write(lambda book: book.trading.load(kind, source, deployment=deployment))
+
+
+@contextmanager
+def _file(sent: bytes, *, whole: bool) -> Iterator[Source]:
+    """What was sent as lines; with `whole` as a file, for what is read by jumping about in it."""
+    if not whole:
+        yield io.StringIO(sent.decode("utf-8", "surrogateescape"), newline="")
+        return
+    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
+        path = os.path.join(folder, "upload")
+        with open(path, "wb") as file:
+            file.write(sent)
+        yield path
+
+
+def _installations_own(desk: Desk) -> bool:
+    return desk.caller.kind == "service" or desk.caller.token_id is None
+
+
+# Shared
+
+
+def _reported(book: Book, detail: str, known_at: str | None, **which: str) -> dict[str, Any]:
+    data = report(book, **which, detail=detail, known_at=known_at).data
+    if detail == "full":
+        data["equity"] = to_json(book.trading.equity(**which, known_at=known_at))
+    return data
+
+
+def _tag(skill: Skill) -> str:
+    return f'"{"-".join(str(skill.versions[field]) for field in FIELDS)}"'
+
+
+def _tagged(skill: Any) -> dict[str, str]:
+    return {"ETag": _tag(skill)}
+
+
+def _refuse_miss(skill: Skill, if_match: str | None) -> None:
+    """`If-Match` names the versions a change is based on."""
+    if if_match is None or if_match.strip() == "*" or _tag(skill) in if_match:
+        return
+    raise Conflict(
+        f"skill {skill.name!r} has changed meanwhile; read it again",
+        code="precondition",
+        versions=to_json(skill.versions),
+    )

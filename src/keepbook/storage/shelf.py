@@ -1,0 +1,88 @@
+"""Very many rows of one table, kept by the driver itself: what is new is added, what changed is taken over.
+
+Core would build a dictionary and a statement's parameters for each row; here a row is a tuple from the file to the
+database, and loading is as fast as SQLite is.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Table, and_, bindparam, false, or_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+Row = tuple[Any, ...]
+
+
+class Kept(NamedTuple):
+    added: int
+    changed: int
+    unchanged: int
+
+
+class Shelf:
+    """Keeps rows of one table, many at a time, by the driver itself: adds what is new, takes over what changed.
+
+    Rows are tuples in the order of the table's columns. No look beforehand at what is there: the first statement adds
+    and passes over what is known, the second is only run if something was, and changes only what differs. So nothing
+    depends on how the file is sorted, and two programs may load the same file at once.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._names = [column.name for column in table.c]
+        self._key = len(table.primary_key.columns)
+        assert [column.name for column in table.primary_key.columns] == self._names[: self._key]
+        figures = self._names[self._key :]
+        self._may_change = bool(figures)
+        told = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in self._names}
+        self._update = (
+            update(table)
+            .where(and_(*(table.c[name] == told[name] for name in self._names[: self._key])))
+            .where(or_(false(), *(table.c[name].is_distinct_from(told[name]) for name in figures)))
+            .values({name: told[name] for name in figures})
+        )
+        self._compiled: dict[str, tuple[str, Any, str, Any]] = {}
+
+    def keep(self, conn: Connection, rows: Sequence[Row]) -> Kept:
+        """Of rows with the same key the last one stands."""
+        if not rows:
+            return Kept(0, 0, 0)
+        insert_sql, lay_insert, update_sql, lay_update = self._for(conn)
+        width = self._key
+        unique = {row[:width]: row for row in rows}.values()
+        cursor = conn.connection.cursor()
+        try:
+            cursor.executemany(insert_sql, lay_insert(unique))
+            added = cursor.rowcount
+            if added == len(unique) or not self._may_change:
+                return Kept(added, 0, len(unique) - added)
+            cursor.executemany(update_sql, lay_update(unique))
+            changed = cursor.rowcount
+        finally:
+            cursor.close()
+        return Kept(added, changed, len(unique) - added - changed)
+
+    def _for(self, conn: Connection) -> tuple[str, Any, str, Any]:
+        """The two statements for this engine, and how each wants its rows."""
+        name = conn.dialect.name
+        known = self._compiled.get(name)
+        if known is None:
+            engine: Any = sqlite if name == "sqlite" else postgresql
+            adding = engine.insert(self._table).on_conflict_do_nothing()
+            compiled: list[Any] = []
+            for statement, prefix in ((adding, ""), (self._update, "new_")):
+                made: Any = statement.compile(dialect=conn.dialect, column_keys=self._names if not prefix else None)
+                compiled += [made.string, _laid(made.positiontup, [prefix + name for name in self._names])]
+            known = self._compiled[name] = (compiled[0], compiled[1], compiled[2], compiled[3])
+        return known
+
+
+def _laid(order: Sequence[str] | None, names: Sequence[str]) -> Callable[[Iterable[Row]], Iterable[Any]]:
+    """Rows as a statement wants them: by name where it has no order, else in its order."""
+    if order is None:
+        return lambda rows: [dict(zip(names, row, strict=True)) for row in rows]
+    places = [names.index(name) for name in order]
+    if places == list(range(len(names))):
+        return lambda rows: rows
+    return lambda rows: map(itemgetter(*places), rows)
