@@ -466,3 +466,12 @@ def test_erasing_the_owner_takes_agents_runs_and_decisions(alice: Any, trader: A
     assert (counts["agents"], counts["runs"], counts["transcripts"], counts["decisions"]) == (1, 1, 2, 1)
     assert alice.agents.list() == []
     assert alice.runs.list() == []
+
+
+def test_another_adapter_starts_fresh(alice: Any) -> None:
+    agent = alice.agents.create("Desk", memory_enabled=True)
+    note(alice, agent)
+    assert alice.agents.get("Desk").memory.session
+    assert alice.agents.update("Desk", adapter="native").memory.session, "the same one goes on"
+    changed = alice.agents.update("Desk", adapter="claude-cli")
+    assert (changed.memory.status, changed.memory.session, changed.memory.runs) == ("fresh", None, 0)

@@ -422,3 +422,31 @@ def test_what_waits_is_no_memory_of_the_person_until_it_is_pinned(desk: Desk) ->
     desk.trading.pin(id)
     assert [memory.id for memory in book.list(scope="*")] == [id]
     assert [hit.id for hit in book.recall("BTC longs in chop", scope="*")] == [id]
+
+
+def test_an_agent_changes_no_lesson_through_the_memory_either(desk: Desk) -> None:
+    desk.reflect()
+    id = the(desk).id
+    agent = desk.kb.book("alice", by="agent")
+    for pinned in (False, True):
+        if pinned:
+            desk.trading.pin(id)
+        before = the(desk)
+        for act in (
+            lambda: agent.update(id, "BTC longs in chop always win"),
+            lambda: agent.forget(id),
+            lambda: agent.delete(id),
+            lambda: agent.delete(id, forever=True),
+            lambda: agent.promote(id),
+            lambda: agent.demote(id),
+            lambda: agent.confirm(id),
+        ):
+            with pytest.raises(NotAllowed) as refused:
+                act()
+            assert refused.value.code == "person_only"
+        assert the(desk) == before
+    agent.trading.reflect(deployment="Main")
+    desk.book.update(id, "Do not buy BTC in chop")
+    assert the(desk).text == "Do not buy BTC in chop"
+    desk.book.delete(id, forever=True)
+    assert id not in [one.id for one in desk.trading.lessons(state="all")]

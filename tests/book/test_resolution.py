@@ -435,3 +435,16 @@ def test_a_decision_remembers_the_regime_it_was_made_in(desk: Desk) -> None:
     desk.load(symbol, [*daily, *noise])
     run, _ = desk.decide(symbol)
     assert desk.book.decisions.get(run).regime == "trend_up"
+
+
+def test_what_is_over_is_not_looked_at_again_though_nobody_followed_it_yet(desk: Desk) -> None:
+    expired, _ = desk.decide(hours=3)
+    won, symbol = desk.decide(hours=40)
+    desk.load(symbol, [bar(1, *TOUCHED), bar(2, *WON)])
+    assert desk.book.runs.may_re_examine(expired)
+    desk.clock.forward(hours=4)
+    for run in (expired, won):
+        assert desk.book.decisions.get(run).state == "open", "no sweep has run"
+        assert not desk.book.runs.may_re_examine(run)
+        with pytest.raises(Conflict):
+            desk.book.runs.queue(desk.book.runs.get(run).agent_id, "re-examination", prompt="?", parent_run=run)

@@ -202,6 +202,16 @@ def test_a_position_is_open_from_its_entry_and_a_part_that_was_sold_leaves_the_r
     assert held(trading) == ["BTC/USDT long 0.25", "SOL/USDT short 30"]
 
 
+def test_a_position_that_changed_counts_from_when_it_was_known(trading: Trading, clock: Any) -> None:
+    clock.set("2026-02-20T00:00:00Z")
+    header = "deployment,symbol,side,quantity,entry_time,entry_price,known_at"
+    trading.load("positions", [header, "Floor,BTC/USDT,long,1,2026-02-01,60000,"])
+    trading.load("positions", [header, "Floor,BTC/USDT,long,3,2026-02-01,60000,2026-02-10"])
+    assert held(trading, "2026-02-09T00:00:00Z") == ["BTC/USDT long 1"]
+    assert held(trading, "2026-02-10T00:00:00Z") == ["BTC/USDT long 3"]
+    assert held(trading) == ["BTC/USDT long 3"]
+
+
 # --- properties ------------------------------------------------------------------------------------------
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

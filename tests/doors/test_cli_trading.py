@@ -169,3 +169,13 @@ def test_the_coach_tells_the_figures_in_a_chat(run: Run, ask: Ask, loaded: Path)
         else "no trade was closed"
     )
     assert expected in said
+
+
+def test_a_broken_byte_on_stdin_costs_its_own_row_alone(run: Run, loaded: Path) -> None:
+    assert loaded
+    head = b"deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,exit_reason\n"
+    row = b"BTC scalper main,ADA/USDT,long,1,2026-01-0%d,10,2026-01-05,11,%s\n"
+    rows = b"".join(row % (day, words) for day, words in ((1, b"target"), (2, b"caf\xe9"), (3, b"stop")))
+    ran = run("trading", "import", "trades", "-", stdin=head + rows)
+    assert ran.code == 1
+    assert "Loaded 2 trades" in ran.out

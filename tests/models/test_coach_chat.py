@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Clock
-from tests.desks import DESKS, SCALPER, market, traded, world
+from tests.desks import DESKS, SCALPER, SWING, market, traded, world
 
 from keepbook import Book, Keepbook
 from keepbook.bench.markets import Desk
@@ -117,6 +117,8 @@ def test_how_a_skill_does_this_week_is_told_with_its_trades(coach: Coach, alice:
         ("what's the sharpe of my ETH swing?", "ETH swing", "sharpe"),
         ("show me the profit factor of the BTC scalper", "BTC scalper", "profit_factor"),
         ("what was the worst trade of the BTC scalper?", "BTC scalper", "worst"),
+        ("what's my biggest losing trade on ETH swing?", "ETH swing", "worst"),
+        ("what was the biggest winning trade of the ETH swing?", "ETH swing", "best"),
         ("which was the best trade of my ETH swing?", "ETH swing", "best"),
         ("what's the expectancy of the ETH swing?", "ETH swing", "expectancy"),
     ],
@@ -154,6 +156,31 @@ def test_a_deployment_can_be_named_too(coach: Coach, alice: Any) -> None:
         {"deployment_id": alice.deployment("ETH swing paper").id, "detail": "trades"}
     ]
     assert money(alice.performance(deployment="ETH swing paper").pnl) in said
+
+
+@pytest.mark.parametrize("question", ["how's scalper main going?", "How is BTC scalper main doing?"])
+def test_a_name_is_enough_without_saying_whose_it_is(coach: Coach, alice: Any, question: str) -> None:
+    said = coach.tell(question)
+    assert money(alice.performance(deployment=BTC).pnl) in said
+    assert "ETH" not in said
+
+
+@pytest.mark.parametrize("question", ["list my deployments", "which deployments do I have?"])
+def test_deployments_are_listed_with_their_results(coach: Coach, alice: Any, question: str) -> None:
+    said = coach.tell(question).splitlines()
+    assert coach.asked("get_my_deployments") == [{}]
+    assert len(said) == len(DESKS)
+    for line, name in zip(said, (BTC, ETH), strict=True):
+        assert line.startswith(f"{name}: closed trades ")
+        assert money(alice.performance(deployment=name).pnl) in line
+
+
+def test_of_a_single_day_there_are_no_figures_and_that_is_said(coach: Coach, alice: Any) -> None:
+    first, *said = coach.tell("How did we do yesterday?").splitlines()
+    assert "this week, the last 7 and the last 30 days" in first
+    for line, name in zip(said, (BTC, ETH), strict=True):
+        days = alice.performance(deployment=name).periods["last_7_days"]
+        assert line.startswith(f"{name} in the last 7 days: closed trades {days.trades}, won {days.wins}")
 
 
 def test_a_name_that_no_skill_has_is_said_to_be_none(coach: Coach) -> None:
@@ -211,9 +238,40 @@ def test_what_was_learned_is_told_in_the_words_of_the_lessons(coach: Coach, alic
     asked = coach.asked("get_skill_performance")
     assert {one["detail"] for one in asked} == {"lessons"}
     assert alice.skill("BTC scalper").id in {one["skill_id"] for one in asked}
-    lessons = alice.lessons(skill="BTC scalper")
-    assert lessons
-    assert all(lesson.text in said for lesson in lessons)
+    lost, paid = (
+        [one.text for one in alice.lessons(skill="BTC scalper") if (one.mean_pct < 0) is below]
+        for below in (True, False)
+    )
+    assert lost
+    assert paid
+    assert all(text in said for text in lost)
+    about_losses = any(word in question for word in ("loss", "losing", "wrong"))
+    assert [text in said for text in paid] == [not about_losses] * len(paid)
+
+
+def test_where_nothing_was_learned_from_losses_that_is_said(kb: Keepbook) -> None:
+    book = kb.book("hanna")
+    traded(book, WORLD, LONE)
+    book.trading.reflect(skill="BTC scalper")
+    for lesson in book.trading.lessons(skill="BTC scalper"):
+        if lesson.mean_pct < 0:
+            book.trading.retire(lesson.id)
+    assert book.trading.lessons(skill="BTC scalper")
+    said = Coach(kb, book).tell("what did we learn from the last losses?")
+    assert said == "The trades of BTC scalper support no lesson about losses so far."
+
+
+def test_lessons_that_read_alike_say_where_they_are_from(kb: Keepbook) -> None:
+    book = kb.book("ines")
+    traded(book, WORLD, LONE)
+    coach = Coach(kb, book)
+    book.trading.reflect(skill="BTC scalper")
+    assert f"({BTC})" not in coach.tell("which lessons do I have?")
+    book.trading.reflect(deployment=BTC)
+    said = coach.tell("which lessons do I have?").splitlines()
+    texts = {lesson.text for lesson in book.trading.lessons(deployment=BTC)}
+    assert texts
+    assert all(f"- {text}" in said and f"- {text} ({BTC})" in said for text in texts)
 
 
 def test_where_the_trades_teach_nothing_that_is_said(coach: Coach) -> None:
@@ -261,6 +319,59 @@ def test_asked_about_one_symbol_only_that_is_told(coach: Coach, alice: Any) -> N
     assert "BTC/USDT" not in said
 
 
+def test_of_a_deployment_with_several_symbols_only_the_asked_one_is_told(kb: Keepbook) -> None:
+    market(kb, WORLD)
+    book = kb.book("jana")
+    traded(book, WORLD, (Desk("Both main", SWING, 10_000.0, ("BTC/USDT", "ETH/USDT")),))
+    held = {one.symbol for one in book.trading.positions()}
+    assert len(held) == 2
+    for one in ("BTC/USDT", "ETH/USDT"):
+        said = Coach(kb, book).tell(f"what events are coming for {one.split('/')[0]}?")
+        assert (f": {one} " in said) is (one in held)
+        assert all(f": {other} " not in said for other in held - {one})
+
+
+def test_a_symbol_that_is_not_held_is_not_exposed(coach: Coach) -> None:
+    said = coach.tell("what events are coming for SOL?")
+    assert coach.asked("get_upcoming_events") == [{"lookahead_hours": 24, "symbols": ["SOL"]}]
+    assert "You have no open position in SOL." in said
+    assert "/USDT" not in said
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("Is CPI coming up?", ["cpi"]),
+        ("how exposed am I to CPI?", ["cpi"]),
+        ("how exposed am I to the FOMC meeting?", ["fomc"]),
+        ("when is the next NFP?", ["nfp"]),
+        ("is there a halving coming up?", ["halving"]),
+    ],
+)
+def test_a_kind_of_event_that_is_not_coming_is_said_not_to_be(coach: Coach, question: str, kinds: list[str]) -> None:
+    said = coach.tell(question)
+    assert [one["types"] for one in coach.asked("get_upcoming_events")] == [kinds] * len(DESKS)
+    assert said.startswith(f"{kinds[0].upper()}: No event of note is known for the next 72 hours.")
+
+
+def test_a_kind_of_event_that_is_coming_is_told_alone(coach: Coach, alice: Any) -> None:
+    said = coach.tell("how exposed am I to the jobs report in the next 72 hours?")
+    assert [row["types"] for row in coach.asked("get_upcoming_events")] == [["nfp", "jobs"]] * len(DESKS)
+    titles = {one.title: one.kind for one in alice.events(lookahead_hours=72).events}
+    assert {title for title in titles if title in said} == {title for title, kind in titles.items() if kind == "jobs"}
+    assert len(titles) > 1
+
+
+@pytest.mark.parametrize(
+    "question", ["what is coming up in the next 100 hours?", "next 100 hours", "what's ahead in the next 2 weeks?"]
+)
+def test_no_further_than_can_be_seen_and_that_is_said(coach: Coach, question: str) -> None:
+    said = coach.tell(question)
+    assert {one["lookahead_hours"] for one in coach.asked("get_upcoming_events")} == {72}
+    assert said.startswith("72 hours is as far as I look ahead.")
+    assert "as far as" not in coach.tell("what is coming up in the next 72 hours?")
+
+
 def test_with_nothing_open_nothing_is_exposed(kb: Keepbook) -> None:
     market(kb, WORLD)
     book = kb.book("dora")
@@ -293,7 +404,13 @@ def test_skills_are_listed(coach: Coach, question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["what are my open positions?", "what do I hold right now?", "show me my positions"]
+    "question",
+    [
+        "what are my open positions?",
+        "what do I hold right now?",
+        "show me my positions",
+        "what am I holding over the weekend?",
+    ],
 )
 def test_what_is_open_is_listed(coach: Coach, alice: Any, question: str) -> None:
     said = coach.tell(question)
@@ -310,6 +427,8 @@ def test_what_is_open_is_listed(coach: Coach, alice: Any, question: str) -> None
         ("reduce my BTC long by half", "reduce", BTC, {"symbol": "BTC/USDT", "details": "by half"}),
         ("draft closing half of my ETH position", "reduce", ETH, {"symbol": "ETH/USDT", "details": "half"}),
         ("pause the BTC scalper", "pause", BTC, {}),
+        ("please pause the ETH swing", "pause", ETH, {}),
+        ("could you please pause ETH swing paper until Monday?", "pause", ETH, {}),
         ("can you draft pausing the ETH swing before the fork?", "pause", ETH, {"reason": "Before the fork."}),
         ("draft changing the BTC scalper to a stop of 2 %", "change", BTC, {}),
     ],
@@ -349,6 +468,33 @@ def test_what_is_not_open_cannot_be_closed(coach: Coach, order: str) -> None:
 def test_what_a_person_says_of_themselves_is_no_question(coach: Coach, told: str) -> None:
     coach.tell(told)
     assert coach.calls == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what's coming up for dinner?",
+        "what did we learn in school about Rome?",
+        "What is a Sharpe ratio?",
+        "How do I compute the win rate?",
+        "explain the profit factor",
+        "how's it going?",
+        "stop saying that",
+    ],
+)
+def test_what_only_sounds_like_trading_asks_no_tool(coach: Coach, question: str) -> None:
+    coach.tell(question)
+    assert coach.calls == []
+
+
+@pytest.mark.parametrize("text", ["how is John doing?", "stop the music", "plan moving house"])
+def test_what_has_no_name_of_ours_is_ordinary_chat(kb: Keepbook, text: str) -> None:
+    book = kb.book("kim")
+    traded(book, WORLD, LONE)
+    coach = Coach(kb, book)
+    said = coach.tell(text)
+    assert coach.asked("prepare_action") == coach.asked("get_skill_performance") == []
+    assert "BTC" not in said
 
 
 def test_a_fact_about_trading_is_remembered_when_asked_to_and_found_when_the_chat_closes(kb: Keepbook) -> None:

@@ -205,6 +205,8 @@ def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -
     if "memory_enabled" in cleaned and cleaned["memory_enabled"] != row.memory_enabled:
         # Switched off, what is there is kept and ignored.
         cleaned |= _fresh(row, now) if cleaned["memory_enabled"] else {}
+    if cleaned.get("adapter", row.adapter) != row.adapter:  # another program does not know that session
+        cleaned |= _fresh(row, now)
     if cleaned:
         _set(tx, id, updated_at=now, **cleaned)
     if "schedule" in cleaned:

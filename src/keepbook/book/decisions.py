@@ -138,7 +138,23 @@ def follow(tx: Tx, run_id: str) -> bool:
         due.cancel(tx, due.RESOLVE, run_id)
         return False
     decision, before = _to_decision(row), Course(**{name: getattr(row, name) for name in _COURSE})
-    course = before
+    course = _course(tx, row, decision, now)
+    if course.through != before.through or (row.state == "open" and course.outcome is not None):
+        _keep(tx, decision, course)
+    return row.state == "open" and course.outcome is not None
+
+
+def is_over(tx: Tx, run_id: str) -> bool:
+    """Whether a decision is closed, or would be as soon as somebody looks at the bars and at the clock."""
+    row = _find(tx, run_id)
+    if row is None or row.state != "open":
+        return row is not None
+    return _course(tx, row, _to_decision(row), stamp(tx.clock())).outcome is not None
+
+
+def _course(tx: Tx, row: Any, decision: Decision, now: str) -> Course:
+    """How it goes up to now, from where it was last looked at."""
+    course = Course(**{name: getattr(row, name) for name in _COURSE})
     if row.state != "open":  # closed at its expiry: from where its bars ended
         course = Course(**{name: getattr(row, name) for name in _COURSE[:4]})
     if decision.plan is not None and row.symbol is not None:
@@ -147,9 +163,7 @@ def follow(tx: Tx, run_id: str) -> bool:
         course = walk(decision.plan, course, market.coming(tx, row.symbol, begins, row.expires or now, now))
     if course.outcome is None and row.expires is not None and now >= row.expires:
         course = at_expiry(course, row.expires, waited=decision.plan is None)
-    if course.through != before.through or (row.state == "open" and course.outcome is not None):
-        _keep(tx, decision, course)
-    return row.state == "open" and course.outcome is not None
+    return course
 
 
 def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:

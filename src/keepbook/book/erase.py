@@ -10,6 +10,7 @@ from keepbook.book import ledger
 from keepbook.book.ledger import Origin
 from keepbook.book.memories import TRASH_DAYS, find_row, to_state
 from keepbook.book.when import parse_stamp, stamp
+from keepbook.book.writing import refuse_lesson
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners, tokens
@@ -33,6 +34,7 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
     row = find_row(tx, id)
     if origin.actor in ledger.AUTOMATIC_ACTORS and to_state(row).name != "trash":
         raise NotAllowed(f"memory {id} is not in the trash; only a person may delete it for good", code="protected")
+    refuse_lesson(tx, origin, id)
     at = ledger.begin(tx)
     event = ledger.append(tx, origin, "purge", at, memory_id=id, sealed=False)
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": id, "at": at, "event": event})

@@ -163,7 +163,7 @@ def _say(
         )  # fmt: skip
     else:
         room_for_text(tx, f"{text}{finding.details}")
-        change = change_of(tx, origin, preset, "update", id)
+        change = change_of(tx, origin, preset, "update", id, learning=True)
         state = to_state(change.row)
         after = replace(
             state, version=state.version + 1, edited_at=change.at, archived_at=None, archived_reason=None
@@ -174,7 +174,7 @@ def _say(
 
 def _withdraw(tx: Tx, origin: Origin, preset: Preset, id: str, known_at: str) -> int | None:
     """Into the archive, from the instant that the reflection was about."""
-    change = change_of(tx, origin, preset, "forget", id)
+    change = change_of(tx, origin, preset, "forget", id, learning=True)
     newest = select(func.max(lessons.c.version)).where(lessons.c.owner == tx.owner, lessons.c.memory_id == id)
     figures = (lessons.c.owner == tx.owner, lessons.c.memory_id == id, lessons.c.version == newest.scalar_subquery())
     tx.conn.execute(update(lessons).where(*figures).values(withdrawn_at=known_at))

@@ -28,6 +28,8 @@ AT_ONCE = 20_000
 """So many rows are read, checked and kept together."""
 MOST_REFUSED = 1000
 """So many wrong rows are told one by one; of more only the number."""
+LARGEST = 1e15
+"""So that sums of very many stay numbers."""
 PARQUET = b"PAR1"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
@@ -162,8 +164,10 @@ def number(value: Any, name: str, *, low: float = -math.inf, above: bool = False
         found = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         found = math.nan
-    if math.isfinite(found) and (found > low if above else found >= low):
+    if abs(found) <= LARGEST and (found > low if above else found >= low):
         return found
+    if LARGEST < abs(found) < math.inf:
+        raise Invalid(f"{name} is too large; numbers go up to {LARGEST:g}", field=name)
     reach = f" {'above' if above else 'from'} {low:g}{'' if above else ' on'}" if math.isfinite(low) else ""
     raise Invalid(f"{name} is a number{reach}, not {str(value)[:40]!r}", field=name)
 

@@ -345,9 +345,8 @@ def why_not_re_examined(tx: Tx, cards: CardTypes, run: Run) -> Conflict | None:
     allows = cards.find(run.card.type).re_examinable
     if allows == "false":
         return Conflict(f"a {run.card.type} is not re-examined", code="not_re_examinable")
-    decision = decisions.find(tx, run.id)
-    if allows == "until_resolved" and decision is not None and decision.state != "open":
-        return Conflict(f"this decision is {decision.state}; there is nothing left to re-examine", code="closed")
+    if allows == "until_resolved" and decisions.is_over(tx, run.id):
+        return Conflict("this decision is over; there is nothing left to re-examine", code="closed")
     return None
 
 

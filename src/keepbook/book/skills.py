@@ -5,7 +5,6 @@ version beside the old ones. A deployment is a skill at work on an account, with
 measured by. Both are named by id or by name.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,7 @@ from sqlalchemy import insert, select, update
 from keepbook.book import owners
 from keepbook.book.ledger import Origin
 from keepbook.book.limits import clean_line, clean_optional, clean_text, sought
-from keepbook.book.loading import Layout, Loaded, Progress, Source, Times, refuse_missing
+from keepbook.book.loading import Layout, Loaded, Progress, Source, Times, number, refuse_missing
 from keepbook.book.loading import load as load_file
 from keepbook.book.memories import ID_LENGTH
 from keepbook.book.when import parse_stamp, stamp
@@ -124,13 +123,7 @@ def clean_deployment(given: Mapping[str, Any]) -> dict[str, Any]:
 def _capital(value: Any) -> float | None:
     if value is None or value == "":
         return None
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number) or number <= 0:
-        raise Invalid(f"capital is a number above 0, not {str(value)[:40]!r}", field="capital")
-    return number
+    return number(value, "capital", low=0, above=True)
 
 
 # Operations

@@ -228,9 +228,10 @@ def keep_positions(tx: Tx, rows: Sequence[Row]) -> Kept:
         current = next((one for one in known if one.closed_at is None), None)
         if current is not None and current[4:6] == position[4:6]:
             continue
+        told_when = position.known_at > max([position.entry_time, *(one.known_at for one in known)])
+        fresh = position if not known or told_when else position._replace(known_at=now)
         if current is not None:
-            _set_position(tx, current, closed_at=now)
-        fresh = position if not known else position._replace(known_at=now)
+            _set_position(tx, current, closed_at=fresh.known_at)
         same = next((one for one in known if one.known_at == fresh.known_at), None)
         if same is not None:  # twice in one instant: only the last of it was ever known
             _set_position(tx, same, entry_price=fresh.entry_price, quantity=fresh.quantity, closed_at=None)

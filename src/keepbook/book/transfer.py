@@ -17,7 +17,7 @@ from keepbook.book.changes import remember
 from keepbook.book.chat_index import put_turn
 from keepbook.book.index import put_words
 from keepbook.book.ledger import Origin, canonical
-from keepbook.book.memories import IS_ACTIVE, WHOLE, said_by
+from keepbook.book.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, fits_scope, said_by
 from keepbook.book.verify import first_break, verify
 from keepbook.book.words import fold
 from keepbook.errors import Conflict, Invalid, KeepbookError
@@ -263,6 +263,8 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
     records = []
     for position, row in enumerate(found["memory"]):
         if row["archived_at"] or row["trashed_at"] or row["purged_at"]:
+            continue
+        if not fits_scope(row["scope"], EVERY_SCOPE):  # a lesson without its trades would be hearsay
             continue
         version = current[row["id"], row["version"]]
         record = {name: row[name] for name in ("category", "subject", "scope", "importance") if row[name] is not None}

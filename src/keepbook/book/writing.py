@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import bindparam, insert, update
+from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book import due, ledger
 from keepbook.book.index import Said, put_words, take_words
@@ -38,7 +38,7 @@ from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.tables import memories, versions
+from keepbook.storage.tables import lessons, memories, versions
 
 ALPHABET = string.ascii_letters + string.digits
 
@@ -162,10 +162,18 @@ class Change:
             put_words(self.tx, self.id, now)
 
 
-def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str) -> Change:
-    """A change of the memory behind a reference."""
+def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False) -> Change:
+    """A change of the memory behind a reference; of a lesson only by its person, or by `learning` from trades."""
     row = find_row(tx, resolve(tx, ref))
+    if not learning:
+        refuse_lesson(tx, origin, row.id)
     return Change(tx, origin, preset, action, ledger.begin(tx), row.id, row, to_state(row))
+
+
+def refuse_lesson(tx: Tx, origin: Origin, id: str) -> None:
+    """A lesson has figures behind it: whoever is not its person may not reword it, retire it or bring it back."""
+    if origin.actor == "agent" and _LESSON.first(tx.conn, {"owner": tx.owner, "memory_id": id}) is not None:
+        raise NotAllowed(f"memory {id} is a lesson; only the person changes it", code="person_only")
 
 
 def new_id() -> str:
@@ -186,6 +194,11 @@ def _written(memory: Memory, event: int | None, *, unchanged: bool = False) -> W
 
 _NEW_MEMORY = Prepared(insert(memories), memories.c.keys())
 _NEW_VERSION = Prepared(insert(versions), versions.c.keys())
+_LESSON = Prepared(
+    select(lessons.c.version)
+    .where(lessons.c.owner == bindparam("owner"), lessons.c.memory_id == bindparam("memory_id"))
+    .limit(1)
+)
 _STATE = Prepared(
     update(memories)
     .where(memories.c.owner == bindparam("b_owner"), memories.c.id == bindparam("b_id"))

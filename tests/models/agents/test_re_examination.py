@@ -125,12 +125,8 @@ def test_the_messages_of_specialists_and_lead_to_the_letter(house: House) -> Non
 _ROSTER = "You lead these specialists:\n- Tape: Read volume and closes.\n- Macro: Rates, inflation, calendar."
 _READS = """\
 What your team reads now:
-<read from="Tape">
-{}
-</read>
-<read from="Macro">
-{}
-</read>"""
+- Tape: "{}"
+- Macro: "{}\""""
 
 
 def _in_order(by_name: dict[str, Any], asked: Any) -> list[str]:

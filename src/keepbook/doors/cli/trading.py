@@ -4,7 +4,11 @@ Bars and events are for everybody in this installation, all else is one owner's.
 without them: each is named, and the command ends with 1. A skill or a deployment is named by its id or its name.
 """
 
-from collections.abc import Callable
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +16,7 @@ import typer
 
 from keepbook.doors.cli import trading_sheets
 from keepbook.doors.cli.desk import Desk, command, group
-from keepbook.doors.cli.moving import reading, working
+from keepbook.doors.cli.moving import working
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
@@ -121,15 +125,23 @@ def _load_own(desk: Desk, what: str, file: str, kind: str | None = None, **told:
 
 
 def _loaded(desk: Desk, what: str, file: str, load: "Callable[[Source, Progress], Loaded]") -> None:
-    with working("Loading") as told:
-        if file == "-":
-            with reading(file) as lines:
-                answer = load(lines, told.lines)
-        else:
-            answer = load(Path(file).expanduser(), told.lines)
+    with working("Loading") as told, _as_file(file) as path:
+        answer = load(path, told.lines)
     desk.answer(answer, trading_sheets.loaded, what)
     if answer.wrong:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _as_file(name: str) -> Iterator[Path]:
+    """What comes on stdin is laid down first: it may be Parquet, or hold a byte that costs only its own row."""
+    if name != "-":
+        yield Path(name).expanduser()
+        return
+    with tempfile.NamedTemporaryFile(prefix="keepbook-") as laid:
+        shutil.copyfileobj(sys.stdin.buffer, laid)
+        laid.flush()
+        yield Path(laid.name)
 
 
 # What there is

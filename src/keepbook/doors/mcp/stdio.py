@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import Caller
-from keepbook.doors.mcp.server import build
+from keepbook.doors.mcp.server import AGENT_INSTRUCTIONS, INSTRUCTIONS, build
 
 _CHUNK = 65_536
 _AHEAD = 16
@@ -44,7 +44,8 @@ def run_stdio(
     bound = None if agent is None else book.agents.get(agent).id
     caller = Caller(owner, kind="agent", preset=preset, agent=bound, blind=blind, mode=mode)
     try:
-        asyncio.run(_serve(build(kb, lambda _: caller)))
+        told = AGENT_INSTRUCTIONS if caller.agent else INSTRUCTIONS
+        asyncio.run(_serve(build(kb, lambda _: caller, instructions=told)))
     except* BrokenPipeError:  # the client is gone without a word; nobody is left to tell
         _hush()
 

@@ -21,8 +21,6 @@ from keepbook.models.model import Said
 from keepbook.models.prompt import TRUST
 
 NO_PROMPT = "Do your work as your instructions say, as things stand now."
-SUBJECTS = ("symbol", "subject")
-"""The slots that name what a card is about: all of an earlier card that a specialist may be told."""
 REVIEW = "Before anything else, call the tool get_my_decisions once and take your last decisions into account."
 
 WRONG = """\
@@ -102,8 +100,11 @@ def task(text: str, now: datetime, zone: str) -> Said:
 
 
 def matter(card: Card, agent: Agent) -> str:
-    """What a card is about, and nothing that it says about that; where it does not tell, the agent's standing task."""
-    return next((str(card.slots[name]) for name in SUBJECTS if card.slots.get(name)), agent.default_prompt)
+    """What a card is about, and nothing that it says about that: a symbol is one word. Where it does not tell, the
+    agent's name: a prompt may speak of what is held."""
+    if words := str(card.slots.get("symbol") or "").split():
+        return words[0]
+    return str(card.slots.get("subject") or agent.name)
 
 
 def re_examination(card: Card, at: datetime, now: datetime, form: CardType) -> str:
@@ -135,8 +136,9 @@ def told_chat(said: Sequence[Said]) -> str:
 
 
 def _told(reads: Sequence[Read]) -> str:
+    """Each as one line of JSON: nothing in a read can pass for the next one."""
     return "\n".join(
-        f'<read from="{one.name}">\n{(one.text or "No read: this one failed.").replace("</", "‹/")}\n</read>'
+        f"- {one.name}: {json.dumps(one.text, ensure_ascii=False) if one.text else 'No read: this one failed.'}"
         for one in reads
     )
 

@@ -8,17 +8,25 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from keepbook.models.offline.chatting.intents import Intent
+from keepbook.models.offline.chatting.intents import ABOUT_TRADING, Intent, tickers
 from keepbook.models.offline.chatting.talk import Talk, why
-from keepbook.models.offline.chatting.trading import ABOUT_TRADING, MOST_AT_ONCE, Named, fitting, tickers
+from keepbook.models.offline.chatting.trading import (
+    MOST_AT_ONCE,
+    Named,
+    fitting,
+    in_english,
+    is_named,
+    may_be_ours,
+)
 from keepbook.tools.definition import Answer
 from keepbook.tools.trading import clock, percent
 
 LONGEST_LOOK = 72
-_DAYS = re.compile(r"\b(?:days|week|weekend|month|tage|woche|días|semana|dager|uken?)\b", re.IGNORECASE)
+_DAYS = re.compile(r"\b(?:days|weeks?|weekend|months?|tage|woche|días|semana|dager|uken?)\b", re.IGNORECASE)
 _NEXT_DAY = re.compile(r"\b(?:tomorrow|48|morgen|mañana|i morgen)\b", re.IGNORECASE)
 _AMOUNT = re.compile(
-    r"\b(?P<number>\d{1,3}) ?(?P<unit>hours?|h|days?|stunden?|tagen?|horas?|días?|timer?|dager?)\b", re.IGNORECASE
+    r"\b(?P<number>\d{1,4}) ?(?P<unit>hours?|h|days?|weeks?|stunden?|tagen?|horas?|días?|timer?|dager?)\b",
+    re.IGNORECASE,
 )
 _KINDS = {
     "change": re.compile(r"\b(?:chang|mov|adjust|rais|lower|switch|tighten|widen)\w*\b", re.IGNORECASE),
@@ -30,6 +38,35 @@ _KINDS = {
 _PART = re.compile(r"\b(?:half|a third|a quarter|part|some)\b|\d ?%", re.IGNORECASE)
 _REASON = re.compile(r"\b(?:because(?: of)?|since|due to|(?=before\b))\s*(?P<reason>.+)$", re.IGNORECASE)
 _HOW = re.compile(r"\b(?P<how>(?:by|to) .+|half|a third|a quarter|\d[\d.,]* ?%)", re.IGNORECASE)
+_COMING_FOR = re.compile(
+    r"\b(?:coming(?: up)?|upcoming|ahead|scheduled|calendar|agenda|schedule) (?:for|in|on|at|with|of)\b(?P<what>.+)$",
+    re.IGNORECASE,
+)
+_EVENT_KINDS = {
+    "fomc": re.compile(r"\b(?:fomc|fed(?:eral reserve)?|rates?(?: decision)?)\b", re.IGNORECASE),
+    "rates": re.compile(r"\brates?(?: decision)?\b", re.IGNORECASE),
+    "cpi": re.compile(r"\b(?:cpi|inflation|consumer prices)\b", re.IGNORECASE),
+    "inflation": re.compile(r"\b(?:inflation|consumer prices)\b", re.IGNORECASE),
+    "nfp": re.compile(r"\b(?:nfp|(?:non-?farm )?payrolls?|jobs (?:report|data|numbers))\b", re.IGNORECASE),
+    "jobs": re.compile(r"\b(?:jobs (?:report|data|numbers)|payrolls?)\b", re.IGNORECASE),
+    **{
+        name: re.compile(rf"\b{name}s?\b", re.IGNORECASE)
+        for name in ("ppi", "pce", "ecb", "gdp", "halving", "fork", "upgrade", "unlock", "listing", "delisting",
+                     "expiry", "earnings", "airdrop")
+    },
+}  # fmt: skip
+"""The kinds of event that a word may stand for; those who load events name kinds as they like."""
+_ORDER = re.compile(
+    r"\b(?:paus|stop|halt|suspend|resum|restart|unpaus)\w* (?:(?:my|our|the) )?(?P<name>.+?)"
+    r"(?:,? (?:please|now|again|today|tonight|tomorrow|for|until|till|before|because|since|due|over|during|after)\b"
+    r".*)?$",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(
+    r"\b(?:skills?|strategy|strategies|bots?|deployments?|desks?|scalper|trading|positions?|trades?|longs?|shorts?|"
+    r"exposure)\b",
+    re.IGNORECASE,
+)
 _SIDE = re.compile(r"\b(?P<side>long|short)s?\b", re.IGNORECASE)
 
 
@@ -41,9 +78,15 @@ def upcoming(talk: Talk, intent: Intent) -> str | None:
     if not talk.kit.has("get_upcoming_events"):
         return talk.say("no_trading")
     text = intent.sentence or talk.text
-    told: dict[str, Any] = {"lookahead_hours": _hours(text)}
+    if (about := _COMING_FOR.search(text)) and not may_be_ours(talk, about["what"]):
+        return None
+    kinds = [name for name, pattern in _EVENT_KINDS.items() if pattern.search(text)]
+    asked = _hours(text) or (LONGEST_LOOK if kinds else 24)
+    hours = min(LONGEST_LOOK, asked)
+    told: dict[str, Any] = {"lookahead_hours": hours} | ({"types": kinds} if kinds else {})
     exposed = [row for row in _deployments(talk) if row.get("positions")]
-    if symbols := tickers(text):
+    symbols = tickers(text)
+    if symbols:
         told["symbols"] = sorted(word.upper() for word in symbols)
         exposed = [row for row in exposed if any(_base(one) in symbols for one in row["positions"])]
     exposed = exposed[:MOST_AT_ONCE]
@@ -51,16 +94,17 @@ def upcoming(talk: Talk, intent: Intent) -> str | None:
     answers = answers or [talk.kit.use("get_upcoming_events", **told)]
     if any(answer.error or "events" not in (answer.data or {}) for answer in answers):
         return "\n".join(why(answer) if answer.error else answer.text for answer in answers)
-    return "\n".join(_coming(talk, answers, exposed, told["lookahead_hours"]))
+    said = [*_coming(talk, answers, exposed, told)]
+    return "\n".join([*(in_english(talk, "furthest", hours=hours) if asked > hours else ()), *said])
 
 
-def _hours(text: str) -> int:
+def _hours(text: str) -> int | None:
+    """How far ahead a sentence asks to look, beyond what can be seen too; None where it does not say."""
     if found := _AMOUNT.search(text):
-        amount = int(found["number"]) * (
-            24 if found["unit"][0].lower() in "dt" and "h" not in found["unit"].lower() else 1
-        )
-        return max(1, min(LONGEST_LOOK, amount))
-    return LONGEST_LOOK if _DAYS.search(text) else 48 if _NEXT_DAY.search(text) else 24
+        unit = found["unit"].lower()
+        each = 24 if unit.startswith(("d", "tag")) else 7 * 24 if unit.startswith("week") else 1
+        return max(1, int(found["number"]) * each)
+    return LONGEST_LOOK if _DAYS.search(text) else 48 if _NEXT_DAY.search(text) else None
 
 
 def _deployments(talk: Talk) -> Sequence[Mapping[str, Any]]:
@@ -70,15 +114,21 @@ def _deployments(talk: Talk) -> Sequence[Mapping[str, Any]]:
     return data.get("deployments") or () if isinstance(data, Mapping) else ()
 
 
-def _coming(talk: Talk, answers: Sequence[Answer], exposed: Sequence[Mapping[str, Any]], hours: int) -> Iterable[str]:
-    first = answers[0].data
+def _coming(
+    talk: Talk, answers: Sequence[Answer], exposed: Sequence[Mapping[str, Any]], told: Mapping[str, Any]
+) -> Iterable[str]:
+    first, hours, symbols = answers[0].data, told["lookahead_hours"], {word.lower() for word in told.get("symbols", ())}
     if not first["events"]:
-        yield talk.say("coming_none", hours=hours)
+        of_kind = f"{', '.join(told['types']).upper()}: " if "types" in told else ""
+        yield of_kind + talk.say("coming_none", hours=hours)
         yield from _held(talk, exposed)
         return
     yield talk.say("coming", hours=hours)
     rows = [
-        (answer.data.get("deployment") or {}, row) for answer in answers for row in answer.data["your_exposure"] or ()
+        (answer.data.get("deployment") or {}, row)
+        for answer in answers
+        for row in answer.data["your_exposure"] or ()
+        if not symbols or _base(row) in symbols
     ]
     for event in first["events"]:
         when = clock(event["time"], str(first.get("zone") or "UTC"))
@@ -86,7 +136,9 @@ def _coming(talk: Talk, answers: Sequence[Answer], exposed: Sequence[Mapping[str
         for deployment, row in rows:
             if row["event_id"] == event["id"]:
                 yield _exposure(talk, str(deployment.get("name", "")), row)
-    if not rows:
+    if symbols and not exposed:
+        yield from in_english(talk, "symbol_not_open", what=", ".join(told["symbols"]))
+    elif not rows:
         names = ", ".join(str(row["name"]) for row in exposed)
         yield talk.say("exposed_not", names=names) if exposed else talk.say("exposed_none")
 
@@ -132,6 +184,8 @@ def draft(talk: Talk, intent: Intent) -> str | None:
     kind, rows = _kind(text), _deployments(talk)
     if kind is None or not rows:
         return talk.say("skills_none") if kind and ABOUT_TRADING.search(text) else None
+    if not _ordered(text, rows):
+        return None
     symbols, side = tickers(text), _SIDE.search(text)
     symbol, fits = None, []
     if kind in ("close", "reduce") and (symbols or side):
@@ -159,6 +213,13 @@ def draft(talk: Talk, intent: Intent) -> str | None:
     whole = f"{made['kind']} {made['deployment']['name']}{f' ({what})' if what else ''}"
     whole += f", {made['details']}" if made["details"] else ""
     return talk.say("drafted", what=whole, reason=made["reason"])
+
+
+def _ordered(text: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether it is for a deployment at all, and not for the music to stop."""
+    known = [Named(row["id"], row[name], True) for row in rows for name in ("name", "skill")]
+    order = _ORDER.search(text)
+    return bool(_PLACES.search(text) or (is_named(order["name"], known) if order else fitting(text, known)))
 
 
 def _terms(talk: Talk, kind: str, text: str) -> dict[str, str | None]:

@@ -72,6 +72,15 @@ def _errand(matter: str) -> bool:
 
 
 _EDGE = " \t.!?…¡¿,;:"
+_DEFINITION = re.compile(
+    r"(?!.*\b(?:my|our|mine|ours)\b)(?:(?:can|could|would|will) you (?:please )?|please )?(?:"
+    r"what(?:'s|s| is| are) (?:an?|(?:the )?(?:meaning|definition|formula|difference))\b|"
+    r"(?:tell me |show me )?what (?:an? .+ (?:is|means)$|(?:do|does) .+ mean\b)|(?:explain|define)\b|"
+    r"(?:tell me |show me )?how (?:(?:do|does|can|could|would|should) (?:i|we|you|one|people)|to|is|are)\b"
+    r"(?:.* )?(?:compute|calculate|work out|measure|define|interpret|computed|calculated|measured|defined|read)\b)",
+    re.IGNORECASE,
+)
+""" "What is a Sharpe ratio?" asks what a word means; whoever asks for a figure of their own names what is theirs."""
 
 
 def _any(_: str) -> bool:
@@ -88,6 +97,48 @@ _TESTS: dict[str, Callable[[str], bool]] = {
     "category": _any,
     "twofold": lambda matter: not speech.question(matter) and not speech.hypothetical(matter),
 }
+
+
+# --- what is of trading
+
+NICKNAMES = {"bitcoin": "btc", "ether": "eth", "ethereum": "eth", "solana": "sol", "ripple": "xrp", "cardano": "ada"}
+_TICKERS = frozenset(("btc", "eth", "sol", "xrp", "ada", "doge", "ltc", "bnb", "avax"))
+"""Symbols that are known in small letters too; others stand in capitals."""
+_NO_TICKERS = frozenset(
+    ("pnl", "usd", "usdt", "usdc", "eur", "utc", "cpi", "ppi", "pce", "fomc", "fed", "ecb", "nfp", "gdp", "rsi")
+)
+"""What stands in capitals and is no symbol."""
+ABOUT_TRADING = re.compile(
+    r"\b(?:trad(?:e|es|ed|ing)|skills?|strateg\w+|deployments?|bots?|positions?|p&l|pnl|profits?\b|loss(?:es)?|losers?|"
+    r"winners?|win ?rate|hit rate|drawdown|sharpe|profit factor|expectancy|performance|performing|returns?|results|"
+    r"money|profitable|handel|operaci\w+|estrategia\w*|handler)\b",
+    re.IGNORECASE,
+)
+_MARKETS = re.compile(
+    r"\b(?:markets?|crypto|stocks?|prices?|risk|entr(?:y|ies)|exits?|stops?|targets?|longs?|shorts?|volatil\w+|regimes?|"
+    r"trends?|portfolio|account|exposure|events?|news|calendar|cpi|ppi|pce|fomc|fed|ecb|nfp|gdp|inflation|payrolls?|"
+    r"rates?|scalpers?|swing|desks?|halving|fork|upgrade|unlock|listing|expiry|wins?)\b|\b(?:this|that|it)\W*$",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|now|soon|later|next|past|days?|hours?|weeks?|weekend|months?|year|quarter|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|"
+    r"november|december|me|us)\b|\d",
+    re.IGNORECASE,
+)
+
+
+def tickers(text: str) -> set[str]:
+    """The symbols that a sentence names."""
+    named = {NICKNAMES.get(word.lower(), word.lower()) for word in re.findall(r"[A-Za-z]+", text)}
+    # Who writes everything in capitals names nothing by them.
+    shouted = set() if text.isupper() else {word.lower() for word in re.findall(r"\b[A-Z]{3,6}\b", text)}
+    return (named & _TICKERS) | shouted - _NO_TICKERS
+
+
+def about_markets(text: str) -> bool:
+    """Whether anything in it is of trading, a market or a time."""
+    return bool(ABOUT_TRADING.search(text) or _MARKETS.search(text) or _WHEN.search(text) or tickers(text))
 
 
 # --- reading a message
@@ -137,6 +188,8 @@ def one(sentence: str, tongue: str, *, trading: bool = False) -> Intent:
 
 def _traded(sentence: str, bare: str, tongue: str) -> Intent | None:
     """A question about trading; all of it is the matter. What is said to the memory is never one."""
+    if _DEFINITION.match(words("en").openers.sub("", bare, count=1)):
+        return None
     for language in (tongue, *(other for other in TONGUES if other != tongue)):
         for phrase in words(language).trading:
             if phrase.pattern.fullmatch(bare):

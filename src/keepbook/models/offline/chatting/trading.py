@@ -7,12 +7,13 @@ are told in their own words.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from keepbook.book.words import stem, tokens
 from keepbook.models.offline.chatting import matching
-from keepbook.models.offline.chatting.intents import Intent, one
+from keepbook.models.offline.chatting.intents import ABOUT_TRADING, NICKNAMES, Intent, about_markets, one, tickers
 from keepbook.models.offline.chatting.talk import Talk, why
 from keepbook.models.offline.chatting.telling import MOST_ANSWERS, tell
 from keepbook.tools.definition import Answer
@@ -21,17 +22,6 @@ from keepbook.tools.trading import clock, money, percent
 MOST_AT_ONCE = 6
 """So many skills or deployments are told of in one reply."""
 _EXTREMES: Mapping[str, Callable[[Iterable[float]], float]] = {"best": max, "worst": min}
-_NICKNAMES = {"bitcoin": "btc", "ether": "eth", "ethereum": "eth", "solana": "sol", "ripple": "xrp", "cardano": "ada"}
-_TICKERS = frozenset(("btc", "eth", "sol", "xrp", "ada", "doge", "ltc", "bnb", "avax"))
-"""Symbols that are known in small letters too; others stand in capitals."""
-_NO_TICKERS = frozenset(("pnl", "usd", "usdt", "usdc", "eur", "utc", "cpi", "ppi", "fomc", "fed", "ecb", "gdp", "rsi"))
-"""Symbols that are known in small letters too; others stand in capitals."""
-ABOUT_TRADING = re.compile(
-    r"\b(?:trad(?:e|es|ed|ing)|skills?|strateg\w+|deployments?|bots?|positions?|p&l|pnl|profits?\b|loss(?:es)?|losers?|"
-    r"winners?|win ?rate|hit rate|drawdown|sharpe|profit factor|expectancy|performance|performing|returns?|results|"
-    r"money|profitable|handel|operaci\w+|estrategia\w*|handler)\b",
-    re.IGNORECASE,
-)
 _PERIODS = (
     (re.compile(r"\b(?:this week|diese woche|esta semana|denne uken?)\b", re.IGNORECASE), "this_week"),
     (
@@ -39,15 +29,21 @@ _PERIODS = (
         "last_7_days",
     ),
     (re.compile(r"\b(?:this|last|past) (?:month|30 days|four weeks)\b", re.IGNORECASE), "last_30_days"),
+    (re.compile(r"\b(?:yesterday|today|tonight)\b", re.IGNORECASE), "last_7_days"),
 )
+_ONE_DAY = _PERIODS[-1][0]
+"""No figures are kept of a single day: the shortest whole stretch is told instead, and that it is."""
 _METRICS = (
     (re.compile(r"\b(?:win ?rate|hit rate|how (?:often|many) .*\b(?:won|win|wins|right))\b", re.IGNORECASE), "rate"),
     (re.compile(r"\bdraw ?downs?\b", re.IGNORECASE), "drawdown"),
     (re.compile(r"\bsharpe\b", re.IGNORECASE), "sharpe"),
     (re.compile(r"\bprofit factor\b", re.IGNORECASE), "profit_factor"),
     (re.compile(r"\bexpectancy\b", re.IGNORECASE), "expectancy"),
-    (re.compile(r"\b(?:worst|biggest loss|largest loss|biggest loser|lost the most)\b", re.IGNORECASE), "worst"),
-    (re.compile(r"\b(?:best|biggest win|largest win|biggest winner|won the most)\b", re.IGNORECASE), "best"),
+    (re.compile(r"\b(?:worst|(?:biggest|largest) los(?:s|ses|ing|ers?)|lost the most)\b", re.IGNORECASE), "worst"),
+    (
+        re.compile(r"\b(?:best|(?:biggest|largest) (?:win(?:s|ning|ners?)?|gains?)|won the most)\b", re.IGNORECASE),
+        "best",
+    ),
 )
 _LISTED = re.compile(r"\b(?:last|latest|recent|list|show)\b.*\btrades\b|\blosing trades\b", re.IGNORECASE)
 _LOSSES = re.compile(r"\b(?:los(?:e|es|ing|t|ers?|s|ses)|wrong|mistakes?|down)\b", re.IGNORECASE)
@@ -63,6 +59,24 @@ _ALTOGETHER = re.compile(
     re.IGNORECASE,
 )
 _LEARNING = re.compile(r"\b(?:lessons?|learn\w*)\b", re.IGNORECASE)
+_LEARNED_OF = re.compile(
+    r"\b(?:learn(?:ed|t)?|tak(?:e|en)|conclude[sd]?)\b.*?\b(?:in|at|about|from|on|of|for)\b(?P<what>.+)$", re.IGNORECASE
+)
+_OWNED = re.compile(r"\b(?:my|our|the)\b", re.IGNORECASE)
+_DEPLOYMENTS = re.compile(r"\bdeployments\b", re.IGNORECASE)
+_UNOWNED = re.compile(
+    r"how(?:'s|s| is| was| has| did| does) (?!(?:my|our|the|much|many|i|we)\b)(?P<name>.+?) (?:been )?"
+    r"(?:do|doing|going|perform|performing|getting on|holding up|looking|trading|running|faring)\b",
+    re.IGNORECASE,
+)
+""" "How's scalper alt going?": only what has that very name is meant, and not a friend."""
+_ENGLISH = {
+    "one_day": "There are figures for this week, the last 7 and the last 30 days, but none for a single day. "
+    "Here are the last 7 days.",
+    "losses_none": "The trades of {name} support no lesson about losses so far.",
+    "furthest": "{hours} hours is as far as I look ahead.",
+    "symbol_not_open": "You have no open position in {what}.",
+}
 
 
 class Named(NamedTuple):
@@ -76,7 +90,7 @@ class Named(NamedTuple):
 # --- which one is meant
 
 
-def _skills(talk: Talk) -> list[Named] | None:
+def known_names(talk: Talk) -> list[Named] | None:
     """The skills and then the deployments; None where nothing tells them."""
     if not talk.kit.has("list_my_skills"):
         return None
@@ -87,15 +101,7 @@ def _skills(talk: Talk) -> list[Named] | None:
 
 
 def _words(text: str) -> set[str]:
-    return {stem(_NICKNAMES.get(word, word)) for word in tokens(text)}
-
-
-def tickers(text: str) -> set[str]:
-    """The symbols that a sentence names."""
-    named = {_NICKNAMES.get(word.lower(), word.lower()) for word in re.findall(r"[A-Za-z]+", text)}
-    # Who writes everything in capitals names nothing by them.
-    shouted = set() if text.isupper() else {word.lower() for word in re.findall(r"\b[A-Z]{3,6}\b", text)}
-    return (named & _TICKERS) | shouted - _NO_TICKERS
+    return {stem(NICKNAMES.get(word, word)) for word in tokens(text)}
 
 
 def fitting(text: str, known: Sequence[Named]) -> list[Named]:
@@ -110,6 +116,22 @@ def fitting(text: str, known: Sequence[Named]) -> list[Named]:
             scored.append((len(shared), not each.deployment, each))
     best = max((score[:2] for score in scored), default=None)
     return [each for *score, each in scored if tuple(score) == best]
+
+
+def is_named(subject: str, known: Sequence[Named]) -> bool:
+    """Whether every word of it belongs to one name: "scalper alt" is said of "BTC scalper alt"."""
+    asked = _words(subject)
+    return bool(asked) and any(asked <= _words(each.name) for each in known)
+
+
+def may_be_ours(talk: Talk, what: str) -> bool:
+    """Whether it is of trading, by its words or as somebody's own name for a skill; names are looked up last."""
+    return about_markets(what) or (bool(_OWNED.search(what)) and bool(fitting(what, known_names(talk) or ())))
+
+
+def in_english(talk: Talk, key: str, **told: object) -> list[str]:
+    """What is said in English only; elsewhere the figures speak for themselves."""
+    return [_ENGLISH[key].format(**told)] if talk.tongue == "en" else []
 
 
 def _names(found: Iterable[Named]) -> str:
@@ -151,7 +173,7 @@ def performance(talk: Talk, intent: Intent) -> str | None:
     text = intent.sentence or talk.text
     if not talk.kit.trades:
         return _unconnected(talk, intent)
-    known = _skills(talk)
+    known = known_names(talk)
     if known is None:
         return _told_elsewhere(talk, intent, text)
     if intent.sentence and not _traded(text, known):
@@ -159,13 +181,19 @@ def performance(talk: Talk, intent: Intent) -> str | None:
     meant = _meant(talk, text, known)
     if isinstance(meant, str):
         return meant
-    if len(meant) == 1 or not talk.kit.has("get_my_deployments") or any(metric.search(text) for metric, _ in _METRICS):
-        return "\n".join(_result(talk, each, text) for each in meant[:MOST_AT_ONCE])
-    return _all_results(talk, text)
+    metrics = {metric for pattern, metric in _METRICS if pattern.search(text)}
+    by_time = not metrics or metrics & _EXTREMES.keys()
+    said = in_english(talk, "one_day") if by_time and _ONE_DAY.search(text) else []
+    listed = bool(_DEPLOYMENTS.search(text)) and not fitting(text, known)
+    if talk.kit.has("get_my_deployments") and not metrics and (listed or len(meant) > 1):
+        return "\n".join([*said, _all_results(talk, text)])
+    return "\n".join([*said, *(_result(talk, each, text, known) for each in meant[:MOST_AT_ONCE])])
 
 
 def _traded(text: str, known: Sequence[Named]) -> bool:
     """Whether it is about trading at all, and not about a dog that does well."""
+    if unowned := _UNOWNED.search(text):
+        return is_named(unowned["name"], known)
     about = ABOUT_TRADING.search(text) or _ALTOGETHER.match(text) or _ONE_OF_ITS_KIND.search(text)
     return bool(about or tickers(text) or fitting(text, known))
 
@@ -191,7 +219,7 @@ def _detail(text: str) -> str:
     return "lessons" if _LEARNING.search(asked) else "trades"
 
 
-def _result(talk: Talk, each: Named, text: str) -> str:
+def _result(talk: Talk, each: Named, text: str, known: Sequence[Named]) -> str:
     answer = _asked(talk, each, _detail(text))
     found = _figures(answer, each)
     if answer.error or found is None:
@@ -209,7 +237,7 @@ def _result(talk: Talk, each: Named, text: str) -> str:
     lines = [" ".join(said)]
     detail = _detail(text)
     if detail in ("lessons", "full"):
-        lessons = _lesson_lines(more.get("lessons") or ())
+        lessons = _lesson_lines(more.get("lessons") or (), known)
         lines += [talk.say("learned" if lessons else "learned_none", name=each.name), *lessons]
     if detail == "full" or _LISTED.search(text):
         lines += [_trade_line(trade, figures["currency"], zone) for trade in (more.get("trades") or ())[:10]]
@@ -330,9 +358,11 @@ def _trade_line(trade: Mapping[str, Any], unit: str | None, zone: str) -> str:
 
 
 def learned(talk: Talk, intent: Intent) -> str | None:
-    """What the trades taught; asked about losses, those lessons first."""
+    """What the trades taught; asked about losses, what taught by losing alone."""
     text = intent.sentence
-    known = _skills(talk)
+    if (told := _LEARNED_OF.search(text)) and not may_be_ours(talk, told["what"]):
+        return None
+    known = known_names(talk)
     if known is None or not talk.kit.has("get_skill_performance"):
         return None
     meant = _meant(talk, text, known)
@@ -345,14 +375,25 @@ def learned(talk: Talk, intent: Intent) -> str | None:
         if answer.error or found is None:
             said.append(why(answer) if answer.error else answer.text)
             continue
-        lessons = sorted(found.get("lessons") or (), key=lambda one: bool(_LOSSES.search(text)) and one["mean_pct"] > 0)
+        every = found.get("lessons") or ()
+        lessons = [one for one in every if one["mean_pct"] < 0] if _LOSSES.search(text) else every
+        if every and not lessons:
+            said += in_english(talk, "losses_none", name=each.name) or [talk.say("learned_none", name=each.name)]
+            continue
         said.append(talk.say("learned" if lessons else "learned_none", name=each.name))
-        said += _lesson_lines(lessons)
+        said += _lesson_lines(lessons, known)
     return "\n".join(said)
 
 
-def _lesson_lines(lessons: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [f"- {one['text']}" for one in lessons]
+def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[Named]) -> list[str]:
+    """A line each; where several read alike, those of a deployment say of which."""
+    texts = Counter(one["text"] for one in lessons)
+    places = {each.id: each.name for each in known if each.deployment}
+    return [
+        f"- {one['text']}" + (f" ({place})" if texts[one["text"]] > 1 and place else "")
+        for one in lessons
+        for place in [places.get(one.get("deployment_id") or "")]
+    ]
 
 
 # --- what there is
