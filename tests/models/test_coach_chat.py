@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from tests.conftest import Clock
-from tests.desks import DESKS, SCALPER, SWING, market, traded, world
+from tests.desks import DESKS, SCALPER, market, traded, world
 
 from keepbook import Book, Keepbook
-from keepbook.bench.markets import Desk
+from keepbook.bench.markets import Desk, position_lines
 from keepbook.models.model import Called, TextDelta
 from keepbook.models.offline.model import OfflineModel
 
@@ -322,7 +322,8 @@ def test_asked_about_one_symbol_only_that_is_told(coach: Coach, alice: Any) -> N
 def test_of_a_deployment_with_several_symbols_only_the_asked_one_is_told(kb: Keepbook) -> None:
     market(kb, WORLD)
     book = kb.book("jana")
-    traded(book, WORLD, (Desk("Both main", SWING, 10_000.0, ("BTC/USDT", "ETH/USDT")),))
+    traded(book, WORLD, LONE)
+    assert book.trading.load("positions", [line.replace(ETH, BTC) for line in position_lines(WORLD, DESKS)]).wrong == 0
     held = {one.symbol for one in book.trading.positions()}
     assert len(held) == 2
     for one in ("BTC/USDT", "ETH/USDT"):

@@ -14,7 +14,6 @@ from keepbook.models.offline.chatting.trading import (
     MOST_AT_ONCE,
     Named,
     fitting,
-    in_english,
     is_named,
     may_be_ours,
 )
@@ -95,7 +94,7 @@ def upcoming(talk: Talk, intent: Intent) -> str | None:
     if any(answer.error or "events" not in (answer.data or {}) for answer in answers):
         return "\n".join(why(answer) if answer.error else answer.text for answer in answers)
     said = [*_coming(talk, answers, exposed, told)]
-    return "\n".join([*(in_english(talk, "furthest", hours=hours) if asked > hours else ()), *said])
+    return "\n".join([*([talk.say("furthest", hours=hours)] if asked > hours else []), *said])
 
 
 def _hours(text: str) -> int | None:
@@ -137,7 +136,7 @@ def _coming(
             if row["event_id"] == event["id"]:
                 yield _exposure(talk, str(deployment.get("name", "")), row)
     if symbols and not exposed:
-        yield from in_english(talk, "symbol_not_open", what=", ".join(told["symbols"]))
+        yield talk.say("symbol_not_open", what=", ".join(told["symbols"]))
     elif not rows:
         names = ", ".join(str(row["name"]) for row in exposed)
         yield talk.say("exposed_not", names=names) if exposed else talk.say("exposed_none")

@@ -70,13 +70,6 @@ _UNOWNED = re.compile(
     re.IGNORECASE,
 )
 """ "How's scalper alt going?": only what has that very name is meant, and not a friend."""
-_ENGLISH = {
-    "one_day": "There are figures for this week, the last 7 and the last 30 days, but none for a single day. "
-    "Here are the last 7 days.",
-    "losses_none": "The trades of {name} support no lesson about losses so far.",
-    "furthest": "{hours} hours is as far as I look ahead.",
-    "symbol_not_open": "You have no open position in {what}.",
-}
 
 
 class Named(NamedTuple):
@@ -129,11 +122,6 @@ def may_be_ours(talk: Talk, what: str) -> bool:
     return about_markets(what) or (bool(_OWNED.search(what)) and bool(fitting(what, known_names(talk) or ())))
 
 
-def in_english(talk: Talk, key: str, **told: object) -> list[str]:
-    """What is said in English only; elsewhere the figures speak for themselves."""
-    return [_ENGLISH[key].format(**told)] if talk.tongue == "en" else []
-
-
 def _names(found: Iterable[Named]) -> str:
     return ", ".join(sorted(dict.fromkeys(each.name for each in found)))
 
@@ -183,7 +171,7 @@ def performance(talk: Talk, intent: Intent) -> str | None:
         return meant
     metrics = {metric for pattern, metric in _METRICS if pattern.search(text)}
     by_time = not metrics or metrics & _EXTREMES.keys()
-    said = in_english(talk, "one_day") if by_time and _ONE_DAY.search(text) else []
+    said = [talk.say("one_day")] if by_time and _ONE_DAY.search(text) else []
     listed = bool(_DEPLOYMENTS.search(text)) and not fitting(text, known)
     if talk.kit.has("get_my_deployments") and not metrics and (listed or len(meant) > 1):
         return "\n".join([*said, _all_results(talk, text)])
@@ -378,7 +366,7 @@ def learned(talk: Talk, intent: Intent) -> str | None:
         every = found.get("lessons") or ()
         lessons = [one for one in every if one["mean_pct"] < 0] if _LOSSES.search(text) else every
         if every and not lessons:
-            said += in_english(talk, "losses_none", name=each.name) or [talk.say("learned_none", name=each.name)]
+            said.append(talk.say("losses_none", name=each.name))
             continue
         said.append(talk.say("learned" if lessons else "learned_none", name=each.name))
         said += _lesson_lines(lessons, known)
