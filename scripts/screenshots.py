@@ -44,7 +44,6 @@ SHOTS = (
     Shot("one-memory-phone", "one", 390, 844),
     Shot("time-travel", "time"),
     Shot("time-travel-phone", "time", 390, 844),
-    Shot("run", "run", height=1000),
     Shot("results-dark", "results", theme="dark"),
     Shot("trading", "trading", height=1000),
     Shot("trading-phone", "trading", 390, 844),
@@ -73,9 +72,6 @@ def open_page(page: Page, what: str) -> None:
     elif what == "one":
         page.goto("/profile/facts?q=Lives+in+Vienna")
         page.locator("main a[href^='/memory/']").first.click()
-    elif what == "run":  # the trade whose conviction fell
-        page.goto("/results/trade-decisions")
-        page.locator("tr:has(svg) td a[href^='/runs/']").last.click()
     elif what == "results":
         page.goto("/results/trade-decisions")
     elif what == "trading":

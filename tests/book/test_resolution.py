@@ -375,7 +375,8 @@ def test_the_person_marks_it_exited_at_a_price(desk: Desk) -> None:
 
 def test_one_that_the_bars_had_not_filled_counts_from_its_entry(desk: Desk) -> None:
     run, _ = desk.decide()
-    assert desk.book.decisions.exit(run, 95.0).result_r == -0.5
+    done = desk.book.decisions.exit(run, 95.0)
+    assert (done.result_r, done.note) == (-0.5, "no bar had filled it; counted from its entry")
 
 
 @pytest.mark.parametrize("price", [None, 0, -1, True, "100", float("nan"), float("inf")])

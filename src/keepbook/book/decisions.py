@@ -94,6 +94,9 @@ class Past:
     result_r: float | None
 
 
+NOT_FILLED = "no bar had filled it; counted from its entry"
+
+
 # Rules
 
 
@@ -189,6 +192,7 @@ def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, 
             "filled_at": stamp(decision.filled_at or parse_stamp(moment)),
         }
         values |= {"result_r": plan.result_r(fill, paid), "result_pct": plan.result_pct(fill, paid)}
+        values |= {} if decision.fill_price is not None else {"note": NOT_FILLED}
     _set(tx, run_id, **values)
     due.cancel(tx, due.RESOLVE, run_id)
     return get(tx, run_id)
