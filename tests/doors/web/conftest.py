@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from starlette.testclient import TestClient
 
 CHROMIUM = Path("/usr/bin/chromium")
 """Debian's own, where it is; elsewhere the one that `playwright install chromium` has put in place."""
+expect.set_options(timeout=20_000)  # machines are shared: what comes late has come
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

@@ -184,6 +184,7 @@ def test_memory_from_fresh_to_amber_to_reset(person: Page, alice: Any, desk: Any
     person.goto(f"/agents/{desk.id}")
     person.get_by_role("button", name="Chat").click()
     expect(person.locator(".chat-head")).to_contain_text("one session with its runs, 1 run carried")
+    person.wait_for_load_state()  # Enter is the script's
     person.get_by_label("Message").fill("Keep it small this week.")
     person.keyboard.press("Enter")
     expect(person.locator(".turn:not(.me) .by b")).to_have_text("Swing desk")

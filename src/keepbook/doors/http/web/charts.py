@@ -277,6 +277,10 @@ TALL, SHALLOW = 220, 70
 _STEPS = (1.0, 2.0, 2.5, 5.0)
 
 
+FLAT = 1e-4
+"""Under this a drawdown is a straight line."""
+
+
 def equity(
     days: Sequence[tuple[date, float, float]], start: float, zone: tzinfo, *, last: str, room: float = 0.01
 ) -> Equity:
@@ -285,7 +289,8 @@ def equity(
     values = [value for _, value, _ in days]
     levels = _levels(min(*values, start), max(*values, start), max(abs(start) * room, 1e-9))
     top, height = levels[0], levels[0] - levels[-1]
-    deepest = _round_up(max(under for *_, under in days) or room)
+    deep = max(under for *_, under in days)
+    deepest = _round_up(deep if deep > FLAT else room)
     first, end = days[0][0], days[-1][0]
     length = max((end - first).days, 1)
     across = [round(1000 * (day - first).days / length, 1) for day, *_ in days]
