@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from keepbook.bench.markets import (
+from keepbook.demo.market import (
     Desk,
     Strategy,
     World,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from keepbook import ModelFailed
-from keepbook.book.vectors import Meaning
-from keepbook.book.words import STOP_WORDS, tokens
+from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.words import STOP_WORDS, tokens
 
 SAME = {"dog": "pet", "puppy": "pet", "fund": "money", "stock": "money", "coffee": "drink", "tea": "drink"}
 SIZE = 256

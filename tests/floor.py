@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from keepbook.book.trading import Trading
+from keepbook.book.trading.face import Trading
 from keepbook.storage.tables import lessons
 
 TRADES = """\

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from keepbook.app import Keepbook
     from keepbook.book.book import Book
-    from keepbook.book.links import Link
-    from keepbook.book.memories import Memory, Page, Version, Written
-    from keepbook.book.recall import Hit
-    from keepbook.book.shape import to_json
+    from keepbook.book.ground.to_json import Page, to_json
+    from keepbook.book.memory.links import Link
+    from keepbook.book.memory.memories import Memory, Version, Written
+    from keepbook.book.recall.memories import Hit
     from keepbook.errors import (
         Ambiguous,
         Conflict,
@@ -47,13 +47,13 @@ __all__ = [
 _HOMES = {
     "Keepbook": "app",
     "Book": "book.book",
-    "Link": "book.links",
-    "Memory": "book.memories",
-    "Page": "book.memories",
-    "Version": "book.memories",
-    "Written": "book.memories",
-    "Hit": "book.recall",
-    "to_json": "book.shape",
+    "Link": "book.memory.links",
+    "Memory": "book.memory.memories",
+    "Page": "book.ground.to_json",
+    "Version": "book.memory.memories",
+    "Written": "book.memory.memories",
+    "Hit": "book.recall.memories",
+    "to_json": "book.ground.to_json",
 }
 
 

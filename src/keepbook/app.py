@@ -12,14 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from keepbook.book import leases
 from keepbook.book.book import Book
-from keepbook.book.facets import Chat
-from keepbook.book.in_force import Presets
-from keepbook.book.ledger import Origin
-from keepbook.book.market import Market
-from keepbook.book.owners import everyone
-from keepbook.book.tokens import Tokens
+from keepbook.book.chats.face import Chat
+from keepbook.book.ground import leases
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners.owners import Presets, everyone
+from keepbook.book.owners.tokens import Tokens
+from keepbook.book.trading.bars import Market
 from keepbook.errors import Invalid
 from keepbook.jobs import Queued, Swept, perform_runs, queue_runs, sweep
 from keepbook.presets import load_preset
@@ -28,12 +28,12 @@ from keepbook.storage.database import Clock, Database
 from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
-    from keepbook.book.runs import Run
-    from keepbook.book.vectors import Meaning
+    from keepbook.book.agents.runs import Run
+    from keepbook.book.recall.vectors import Meaning
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
-    from keepbook.models.closing import Closed
+    from keepbook.models.closing.close import Closed
     from keepbook.models.compress import Budget
     from keepbook.tools.catalogue import ToolSet
 
@@ -93,7 +93,7 @@ class Keepbook:
         if self._embedder == "none":
             return None
         # Loaded where there is one: words alone need none of it.
-        from keepbook.book.vectors import Meaning
+        from keepbook.book.recall.vectors import Meaning
         from keepbook.models.embedders import choose_embedder
 
         key = self.settings.openai_key
@@ -128,10 +128,10 @@ class Keepbook:
             from keepbook.models.agents.talk import AgentTalk, agent_of
 
             if (agent := agent_of(chat)) is not None:
-                runner = self.runner(chat.book, models=models)
+                runner = self.runner(Book.of(chat.book), models=models)
                 return AgentTalk(runner, agent, chat, monthly_tokens=self.settings.monthly_tokens)
         cap = self.settings.monthly_tokens
-        return Talk(chat.book, chat, models or self.models, budget=self._budget, monthly_tokens=cap)
+        return Talk(Book.of(chat.book), chat, models or self.models, budget=self._budget, monthly_tokens=cap)
 
     def chat_with(self, book: Book, agent: str) -> Chat:
         """The one chat with an agent, for `talk`; begun if need be."""
@@ -180,11 +180,12 @@ class Keepbook:
         )
         return choose(chosen, OfflineModel())
 
-    def _close(self, book: Book, thread_id: str) -> "Closed":
+    def _close(self, opened: Opened, thread_id: str) -> "Closed":
         # See tools().
         from keepbook.models.chat import over_cap
-        from keepbook.models.closing import LEASE_SECONDS, close
+        from keepbook.models.closing.close import LEASE_SECONDS, close
 
+        book = Book.of(opened)
         preset = book.preset(book.threads.get(thread_id).thread.preset)
         model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
         lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused

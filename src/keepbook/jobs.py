@@ -14,12 +14,17 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from keepbook.book import agents, decisions, due, erase, owners, proposals, runs, threads
+from keepbook.book.agents import agents, decisions, runs
+from keepbook.book.agents.runs import Run
 from keepbook.book.book import Book
-from keepbook.book.due import Due
-from keepbook.book.ledger import Origin
-from keepbook.book.runs import Run
-from keepbook.book.when import stamp
+from keepbook.book.chats import threads
+from keepbook.book.ground import due
+from keepbook.book.ground.due import Due
+from keepbook.book.ground.when import later, stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import proposals
+from keepbook.book.owners import owners
+from keepbook.book.upkeep import erase
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.storage.database import Database
 
@@ -197,7 +202,7 @@ def _purge(book: Book, item: Due) -> bool:
     job = Origin("job", "jobs")
     with book.writing() as (tx, _):
         due.cancel(tx, due.PURGE, item.id)
-        if item.id not in erase.due_for_purge(tx, threads.later(stamp(tx.clock()), days=-threads.TRASH_DAYS)):
+        if item.id not in erase.due_for_purge(tx, later(stamp(tx.clock()), days=-threads.TRASH_DAYS)):
             return False
         erase.purge(tx, job, item.id)
         tx.compact = False  # once, at the end of the sweep

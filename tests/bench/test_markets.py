@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from keepbook import Keepbook
-from keepbook.bench import markets, trading
-from keepbook.bench.markets import DESKS, KINDS, REGIMES, Bar, Closed, Held, World, bars, played
-from keepbook.book.trading import Trading
+from keepbook.bench import trading
+from keepbook.book.trading.face import Trading
+from keepbook.demo import market
+from keepbook.demo.market import DESKS, KINDS, REGIMES, Bar, Closed, Held, World, bars, played
 
 WORLD = World(seed=3, days=60)
 STEP = WORLD.minutes * 60
@@ -25,10 +26,10 @@ def prices() -> dict[str, list[Bar]]:
 def test_a_seed_is_always_the_same_market() -> None:
     small = {"symbols": ("BTC/USDT",), "days": 3.0}
     first, again, other = World(seed=1, **small), World(seed=1, **small), World(seed=2, **small)
-    for lines in (markets.bar_lines, markets.event_lines, markets.trade_lines, markets.position_lines):
+    for lines in (market.bar_lines, market.event_lines, market.trade_lines, market.position_lines):
         assert list(lines(first)) == list(lines(again))
-    assert list(markets.bar_lines(first)) != list(markets.bar_lines(other))
-    assert list(markets.bar_lines(first))[:2] == [
+    assert list(market.bar_lines(first)) != list(market.bar_lines(other))
+    assert list(market.bar_lines(first))[:2] == [
         "symbol,timeframe,time,open,high,low,close,volume\n",
         "BTC/USDT,15m,2026-01-01T00:00:00Z,64000.0,64072.78,63770.76,63800.16,1145.68\n",
     ]
@@ -117,13 +118,13 @@ def test_all_its_files_load_without_a_wrong_row() -> None:
     with Keepbook(":memory:", embedder="none", clock=lambda: end) as kb:
         book = Trading(kb.book("alice"))
         loads = [
-            kb.market.load(markets.bar_lines(WORLD)), kb.market.load_events(markets.event_lines(WORLD)),
-            book.load("skills", markets.skill_lines()), book.load("deployments", markets.deployment_lines(WORLD)),
-            book.load("trades", markets.trade_lines(WORLD)), book.load("positions", markets.position_lines(WORLD)),
+            kb.market.load(market.bar_lines(WORLD)), kb.market.load_events(market.event_lines(WORLD)),
+            book.load("skills", market.skill_lines()), book.load("deployments", market.deployment_lines(WORLD)),
+            book.load("trades", market.trade_lines(WORLD)), book.load("positions", market.position_lines(WORLD)),
         ]  # fmt: skip
         assert [(loaded.wrong, loaded.changed, loaded.unchanged) for loaded in loads] == [(0, 0, 0)] * 6
-        closed = [one for desk in DESKS for one in markets._played(WORLD, desk) if isinstance(one, Closed)]
-        open_now = [one for desk in DESKS for one in markets._played(WORLD, desk) if isinstance(one, Held)]
+        closed = [one for desk in DESKS for one in market._played(WORLD, desk) if isinstance(one, Closed)]
+        open_now = [one for desk in DESKS for one in market._played(WORLD, desk) if isinstance(one, Held)]
         assert book.trades().total == loads[4].added == len(closed)
         assert len(book.positions()) == loads[5].added == len(open_now)
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # as a program it is not sta
 from tests.embedding import StandIn, meant
 
 from keepbook import Keepbook
-from keepbook.book.vectors import BATCH
+from keepbook.book.recall.vectors import BATCH
 from keepbook.storage.tables import vectors
 
 

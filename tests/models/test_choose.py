@@ -8,8 +8,7 @@ import pytest
 
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.models.choose import OVER_CAP, Models, ModelSettings, choose
-from keepbook.models.model import Conversation, Event, Extraction, Model, Reading, Toolbox, Usage
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Conversation, Event, Extraction, Model, Reading, Toolbox, Turn, Usage
 from keepbook.models.providers.remote import RemoteModel
 
 TURNS = (Turn(1, "user", "I moved to Lisbon"),)

@@ -12,7 +12,7 @@ from tests.conftest import Clock
 from tests.desks import DESKS, SCALPER, market, traded, world
 
 from keepbook import Book, Keepbook
-from keepbook.bench.markets import Desk, position_lines
+from keepbook.demo.market import Desk, position_lines
 from keepbook.models.model import Called, TextDelta
 from keepbook.models.offline.model import OfflineModel
 

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.models.wire import Received, Say, Wire
 
-from keepbook.book.threads import Message, estimate
+from keepbook.book.chats.threads import Message, estimate
 from keepbook.models.compress import Budget, Plan, fixed, plan, size, to_parts, to_said
-from keepbook.models.model import Conversation, Replied, Said, ToolCall
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Conversation, Replied, Said, ToolCall, Turn
 from keepbook.models.providers.remote import RemoteModel
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from keepbook.book.choices import TIERS
+from keepbook.book.owners.choices import TIERS
 from keepbook.errors import Invalid
 from keepbook.models.prompt import MEMORY_OFF, MODE_WORDS, MODES, TIER_WORDS, TRUST, compose
 from keepbook.presets import load_preset, preset_names

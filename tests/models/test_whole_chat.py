@@ -14,14 +14,14 @@ import pytest
 from tests.models.wire import CUT, DROP, GARBAGE, HANG, Call, Received, Say, Status, Step, Wire, answer, refused
 
 from keepbook import Keepbook
-from keepbook.book import threads
-from keepbook.book.facets import Chat
-from keepbook.book.threads import estimate
-from keepbook.book.when import stamp
+from keepbook.book.chats import threads
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.threads import estimate
+from keepbook.book.ground.when import stamp
 from keepbook.errors import Conflict, Invalid, ModelFailed
-from keepbook.models import reading as sheets
 from keepbook.models.chat import Kept, Notice
 from keepbook.models.choose import OVER_CAP, Models
+from keepbook.models.closing import prompt as sheets
 from keepbook.models.compress import size
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox
 from keepbook.models.offline.model import OfflineModel

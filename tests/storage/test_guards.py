@@ -26,8 +26,8 @@ from tests.deciding import busy_desk
 from tests.floor import busy_floor
 
 from keepbook import Keepbook, NotAllowed
-from keepbook.book import changes
-from keepbook.book.memories import STATE_FIELDS
+from keepbook.book.memory import changes
+from keepbook.book.memory.memories import STATE_FIELDS
 from keepbook.presets import load_preset
 from keepbook.settings import Settings
 from keepbook.storage import tables

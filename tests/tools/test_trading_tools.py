@@ -10,7 +10,7 @@ import pytest
 from tests.desks import DESKS, NOW, market, traded, world
 
 from keepbook import Book, Keepbook
-from keepbook.bench.markets import Closed, _played, bars
+from keepbook.demo.market import Closed, _played, bars
 from keepbook.tools.agents import toolbox
 from keepbook.tools.catalogue import ToolSet, build
 

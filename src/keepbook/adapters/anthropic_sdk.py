@@ -1,4 +1,4 @@
-"""The memory tool as the runners of Anthropic's SDK call it; `MemoryFiles` does the work.
+"""The memory tool as the runners of Anthropic's SDK call it; `Files` does the work.
 
 A refusal is raised as the SDK's own error, so that the result goes to the model marked as one.
 """
@@ -16,13 +16,13 @@ try:
 except ImportError as error:
     raise missing("Anthropic's SDK", "anthropic") from error
 
-from keepbook.adapters.anthropic_memory import MemoryFiles, Refused
+from keepbook.adapters.memory_files import Files, Refused
 
 if TYPE_CHECKING:
     from anthropic.types.beta import BetaCacheControlEphemeralParam
 
 
-def _done(files: MemoryFiles, command: object) -> str:
+def _done(files: Files, command: object) -> str:
     # The whole input, as the model gave it: the SDK's own reading of it trips over an argument that is missing.
     given = command.to_dict(mode="json") if isinstance(command, BaseModel) else command
     try:
@@ -34,7 +34,7 @@ def _done(files: MemoryFiles, command: object) -> str:
 class MemoryTool(BetaAbstractMemoryTool):
     """For `Anthropic().beta.messages.tool_runner`."""
 
-    def __init__(self, files: MemoryFiles, *, cache_control: "BetaCacheControlEphemeralParam | None" = None) -> None:
+    def __init__(self, files: Files, *, cache_control: "BetaCacheControlEphemeralParam | None" = None) -> None:
         super().__init__(cache_control=cache_control)
         self._files = files
 
@@ -53,7 +53,7 @@ class MemoryTool(BetaAbstractMemoryTool):
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """For `AsyncAnthropic().beta.messages.tool_runner`."""
 
-    def __init__(self, files: MemoryFiles, *, cache_control: "BetaCacheControlEphemeralParam | None" = None) -> None:
+    def __init__(self, files: Files, *, cache_control: "BetaCacheControlEphemeralParam | None" = None) -> None:
         super().__init__(cache_control=cache_control)
         self._files = files
 

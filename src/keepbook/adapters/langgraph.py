@@ -19,10 +19,10 @@ from typing import Any
 
 from keepbook.adapters import missing
 from keepbook.app import Keepbook
-from keepbook.book import named
 from keepbook.book.book import Book
-from keepbook.book.choices import heed
-from keepbook.book.memories import EVERY_SCOPE, Memory
+from keepbook.book.memory import named
+from keepbook.book.memory.memories import EVERY_SCOPE, Memory
+from keepbook.book.owners.choices import heed
 from keepbook.errors import Invalid
 
 try:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from keepbook.adapters import missing
 from keepbook.app import Keepbook
-from keepbook.book.facets import Chat
-from keepbook.book.limits import clean_line
-from keepbook.book.threads import MESSAGE_LIMIT, Message
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.threads import MESSAGE_LIMIT, Message
+from keepbook.book.ground.limits import clean_line
 
 try:
     from agents import TResponseInputItem
@@ -28,7 +28,7 @@ except ImportError as error:
     raise missing("the OpenAI Agents SDK", "openai-agents") from error
 
 if TYPE_CHECKING:
-    from keepbook.models.closing import Closed
+    from keepbook.models.closing.close import Closed
 
 LONGEST_ID = 190
 """What leaves room in the name of a chat for the mark of those that follow after a clearing."""

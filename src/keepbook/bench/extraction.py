@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from keepbook.models.offline.extract import extract
-from keepbook.models.offline.values import Known, Turn
+from keepbook.models.model import Known, Turn
+from keepbook.models.offline.extract.extract import extract
 
 VOCABULARY = {
     "advisor": ("profile", "finance_context", "response_style", "fact"),

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
-from keepbook.book.vectors import Embedder
-from keepbook.book.words import tokens
+from keepbook.book.recall.vectors import Embedder
+from keepbook.book.text.words import tokens
 from keepbook.errors import Invalid, NotFound
 from keepbook.models.embedders import choose_embedder
 

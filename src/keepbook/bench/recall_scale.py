@@ -28,9 +28,9 @@ from keepbook.app import Keepbook
 from keepbook.bench.crowd import COLUMNS
 from keepbook.bench.recall_peers import NOTES, PEERS, Filled, installed
 from keepbook.book.book import Book
-from keepbook.book.index import Said, term_weights
-from keepbook.book.vectors import Meaning
-from keepbook.book.when import stamp
+from keepbook.book.ground.when import stamp
+from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.word_index import Said, term_weights
 
 Floats = NDArray[np.float32]
 

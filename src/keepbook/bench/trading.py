@@ -22,7 +22,9 @@ from itertools import islice
 from pathlib import Path
 
 from keepbook.app import Keepbook
-from keepbook.bench.markets import (
+from keepbook.book.trading.face import Trading
+from keepbook.book.trading.files import Loaded
+from keepbook.demo.market import (
     FIRST_PRICES,
     Desk,
     Strategy,
@@ -33,8 +35,6 @@ from keepbook.bench.markets import (
     skill_lines,
     trade_lines,
 )
-from keepbook.book.loading import Loaded
-from keepbook.book.trading import Trading
 
 SIZES = (100_000, 1_000_000)
 TRADES = 100_000

@@ -7,88 +7,45 @@ does the work. Methods called inside `with book.transaction():` are kept togethe
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
 from typing import Any, TextIO
 
-from keepbook.book import changes, choices, injections, ledger, links, owners, threads
-from keepbook.book import undo as undoing
-from keepbook.book.agency import Agents, Decisions, Runs
-from keepbook.book.asof import as_of
-from keepbook.book.audit import Audit, audit
-from keepbook.book.block import Rendered
-from keepbook.book.changes import Moment
-from keepbook.book.chat_recall import ChatHit
-from keepbook.book.choices import Choices
-from keepbook.book.erase import Receipt, erase, purge, purge_due
-from keepbook.book.facets import Chat, Chats, Closer, Index, Journal, Review, Spending
-from keepbook.book.in_force import Presets
-from keepbook.book.ledger import Origin
-from keepbook.book.limits import clean_line
-from keepbook.book.links import Detailed, Link
-from keepbook.book.listing import list_page
-from keepbook.book.memories import Memory, Page, Version, Written, find_row, resolve, to_version, version_rows
-from keepbook.book.recall import Hit, recall, recall_past
-from keepbook.book.trading import Trading
-from keepbook.book.transfer import Imported, altered, export_lines, import_lines
-from keepbook.book.vectors import Meaning
-from keepbook.book.verify import Verification, verify
-from keepbook.book.when import instant, stamp
-from keepbook.errors import Invalid, KeepbookError, NotAllowed
-from keepbook.presets import Preset
-from keepbook.storage.database import Database, Tx
+from keepbook.book.agents.face import Agents, Decisions, Runs
+from keepbook.book.chats import threads
+from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.to_json import Page
+from keepbook.book.ground.when import Moment, instant, stamp
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger import undo as undoing
+from keepbook.book.ledger.verify import Verification, verify
+from keepbook.book.memory import changes, injections, links
+from keepbook.book.memory.as_of import as_of
+from keepbook.book.memory.block import Rendered
+from keepbook.book.memory.links import Detailed, Link
+from keepbook.book.memory.listing import list_page
+from keepbook.book.memory.memories import Memory, Version, Written, find_row, resolve, to_version, version_rows
+from keepbook.book.memory.review import Review
+from keepbook.book.owners import choices, owners
+from keepbook.book.owners.choices import Choices
+from keepbook.book.owners.spending import Spending
+from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.memories import Hit, recall, recall_past
+from keepbook.book.recall.rebuild import Index
+from keepbook.book.trading.face import Trading
+from keepbook.book.upkeep.audit import Audit, audit
+from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
+from keepbook.book.upkeep.transfer import Imported, altered, export_lines, import_lines
+from keepbook.errors import Invalid, KeepbookError
 
 __all__ = ["Book", "Detailed"]
 
 
-class Book:
+class Book(Opened):
     """One owner's memory. Get one from `Keepbook.book(owner)`."""
-
-    def __init__(
-        self,
-        database: Database,
-        owner: str,
-        origin: Origin,
-        presets: Presets,
-        *,
-        closer: Closer | None = None,
-        close_after_hours: float = 6.0,
-        meaning: Meaning | None = None,
-        card_folders: Sequence[Path] = (),
-        impact_minutes: int = 60,
-    ) -> None:
-        self.owner = owners.clean_owner(owner)
-        self.origin = origin
-        self.close_after_hours = close_after_hours
-        self.meaning = meaning
-        self.card_folders = card_folders
-        self.impact_minutes = impact_minutes
-        self._database = database
-        self._presets = presets
-        self._closer = closer
 
     def __repr__(self) -> str:
         return f"<Book of {self.owner!r}, written by {self.origin.actor}>"
-
-    def acting(self, **changed: Any) -> "Book":
-        """The same book on another's word: `acting(actor="agent", door="mcp", thread_id="…")`."""
-        return self._copied(replace(self.origin, **changed), self._presets)
-
-    def under(self, preset: Preset) -> "Book":
-        """The same book with this preset in force, whatever the owner's own is."""
-        return self._copied(self.origin, Presets(lambda _: preset, preset.name))
-
-    def preset(self, asked: str | None = None) -> Preset:
-        """The preset in force, or the one asked for by name."""
-        with self._database.read(self.owner) as tx:
-            return self._presets.of(tx, asked)
-
-    def _copied(self, origin: Origin, presets: Presets) -> "Book":
-        return Book(
-            self._database, self.owner, origin, presets, closer=self._closer,
-            close_after_hours=self.close_after_hours, meaning=self.meaning, card_folders=self.card_folders,
-            impact_minutes=self.impact_minutes,
-        )  # fmt: skip
 
     @contextmanager
     def transaction(self) -> Iterator["Book"]:
@@ -413,36 +370,10 @@ class Book:
         with self._database.read(self.owner) as tx:
             return choices.chosen(tx)
 
-    @property
-    def zone(self) -> str:
-        with self._database.read(self.owner) as tx:
-            return owners.zone_name(tx)
-
-    @property
-    def now(self) -> datetime:
-        return self._database.clock()
-
     def find(self, ref: str) -> str:
         """The id behind a reference: an exact id, else a piece of what one active memory says."""
         with self._database.read(self.owner) as tx:
             return resolve(tx, ref)
-
-    def close_thread(self, thread_id: str) -> Any:
-        if self._closer is None:
-            raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
-        return self._closer(self, thread_id)
-
-    @contextmanager
-    def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
-        with self._database.write(self.owner) as tx:
-            yield tx, self._presets.of(tx, preset)
-        if self.meaning is not None:
-            self.meaning.nudge(self.owner)
-
-    @contextmanager
-    def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
-        with self._database.read(self.owner) as tx:
-            yield tx, self._presets.of(tx, preset), ledger.present(tx)
 
     def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:
         return instant(known, field="known") or now, instant(valid, field="valid") or now

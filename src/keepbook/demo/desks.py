@@ -14,19 +14,18 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from keepbook.book import agents
-from keepbook.book.cards import RE_EXAMINATION
-from keepbook.book.runs import Run
-from keepbook.book.threads import estimate
-from keepbook.book.when import stamp
+from keepbook.book.agents import agents
+from keepbook.book.agents.cards import RE_EXAMINATION
+from keepbook.book.agents.runs import Run
+from keepbook.book.chats.threads import estimate
+from keepbook.book.ground.when import stamp
 from keepbook.demo.life import OFFLINE, AtOnce, Clock, Life, Step
 from keepbook.demo.plays import Calendar
 from keepbook.demo.prices import FALLING, PAIRS, bars
 from keepbook.errors import ModelFailed
 from keepbook.models.agents.runner import Runner
 from keepbook.models.choose import Models
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, ToolCall, Usage
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, ToolCall, Turn, Usage
 
 Answer = str | dict[str, Any]
 DESK, RATES, SUNDAY = "Swing desk", "Rate watch", "Sunday numbers"

@@ -14,16 +14,26 @@ from typing import Any, NamedTuple
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
-from keepbook.book.facets import Chat
-from keepbook.book.threads import estimate
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.threads import estimate
 from keepbook.demo.plays import Calendar, Exchange, Play
 from keepbook.errors import ModelFailed
 from keepbook.models.chat import Talk
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, ToolCall, Usage
+from keepbook.models.model import (
+    Candidate,
+    Conversation,
+    Event,
+    Extraction,
+    Reading,
+    Replied,
+    Toolbox,
+    ToolCall,
+    Turn,
+    Usage,
+)
 from keepbook.models.offline.model import OfflineModel
-from keepbook.models.offline.values import Candidate, Turn
 
 AGENT = "demo:advisor"
 """Who made what the story has written down: so that nobody takes it for a model's own words."""

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from keepbook.bench import markets
-from keepbook.bench.markets import DAY, HOUR, Bar, Closed, Happening, Strategy, World
+from keepbook.demo import market as markets
 from keepbook.demo import prices
 from keepbook.demo.life import Life, Step
+from keepbook.demo.market import DAY, HOUR, Bar, Closed, Happening, Strategy, World
 from keepbook.demo.plays import Calendar
 
 SEED = 20

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
-from keepbook.book.owners import clean_owner
-from keepbook.book.tokens import SCOPES
+from keepbook.book.owners.owners import clean_owner
+from keepbook.book.owners.tokens import SCOPES
 from keepbook.errors import Invalid, NotAllowed
 
 OWNER_HEADER = "X-Keepbook-Owner"

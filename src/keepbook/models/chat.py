@@ -9,15 +9,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from keepbook.book import threads
 from keepbook.book.book import Book
-from keepbook.book.facets import Chat
-from keepbook.book.threads import Message, Thread
+from keepbook.book.chats import threads
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.threads import Message, Thread
 from keepbook.errors import Conflict, Invalid, ModelFailed
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
-from keepbook.models.model import Conversation, Event, Replied, Toolbox, Usage
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Conversation, Event, Replied, Toolbox, Turn, Usage
 from keepbook.models.prompt import compose
 from keepbook.tools.catalogue import build
 

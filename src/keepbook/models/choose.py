@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from keepbook.errors import Invalid, ModelFailed
-from keepbook.models.model import Model, Usage
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Model, Turn, Usage
 from keepbook.models.providers.address import Address, parse
 from keepbook.models.providers.remote import RemoteModel
 

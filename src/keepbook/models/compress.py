@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keepbook.book.threads import Message, estimate
+from keepbook.book.chats.threads import Message, estimate
 from keepbook.models.model import Said, ToolCall, with_hidden
 
 SUMMARY_CHARS = 4_000

@@ -10,8 +10,45 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from keepbook.book.cards import CardType
-from keepbook.models.offline.values import Candidate, Known, Turn
+from keepbook.book.agents.cards import CardType
+
+Op = Literal["add", "update", "forget", "skip"]
+TurnId = int | str
+
+
+@dataclass(frozen=True)
+class Turn:
+    id: TurnId
+    role: str
+    text: str
+    at: datetime | None = None
+    speaker: str | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """A memory that is already in the book; `protected` means a person's own word."""
+
+    id: str
+    category: str | None
+    subject: str | None
+    content: str
+    source: str
+    score: float | None = None
+    protected: bool = False
+
+
+@dataclass(frozen=True)
+class Candidate:
+    op: Op
+    target: str | None
+    category: str | None
+    subject: str | None
+    content: str
+    score: float
+    turn_ids: tuple[TurnId, ...]
+    valid_from: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ terms = _table(
     PrimaryKeyConstraint("owner", "term", "memory_id"),
 )
 
-# A few keys for each active memory, such that any two near-duplicates share one (see book/similar.py).
+# A few keys for each active memory, such that any two near-duplicates share one (see book/memory/similar.py).
 likeness = _table(
     "likeness",
     _owner(),

@@ -11,13 +11,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from keepbook.book import market
-from keepbook.book.agents import Agent
+from keepbook.book.agents.agents import Agent
+from keepbook.book.agents.calibration import Calibration
+from keepbook.book.agents.decisions import Past
 from keepbook.book.book import Book
-from keepbook.book.calibration import Calibration
-from keepbook.book.decisions import Past
-from keepbook.book.market import Bar
-from keepbook.book.shape import to_json
+from keepbook.book.ground.to_json import to_json
+from keepbook.book.trading import bars
+from keepbook.book.trading.bars import Bar
 from keepbook.errors import Invalid
 from keepbook.tools.catalogue import SYSTEM, ToolSet, build
 from keepbook.tools.definition import READS, Answer, Tool, define
@@ -60,13 +60,13 @@ def get_bars(
 ) -> Answer:
     """The last complete bars of a symbol, oldest first: time, open, high, low, close, volume."""
     with book.reading() as (tx, _, now):
-        known = market.symbols(tx.conn)
-        bars = market.recent(tx.conn, _meant(symbol, known), now, timeframe=timeframe, limit=limit)
-    if not bars:
+        known = bars.symbols(tx.conn)
+        found = bars.recent(tx.conn, _meant(symbol, known), now, timeframe=timeframe, limit=limit)
+    if not found:
         there = f" There are bars for {', '.join(known[:20])}." if known else " There are no bars at all."
         return Answer(f"There are no bars for {symbol}.{there}", {"symbol": symbol, "bars": []})
-    data = {"symbol": bars[-1].symbol, "timeframe": bars[-1].timeframe, "bars": [_bar(bar) for bar in bars]}
-    return Answer("\n".join(_told(bars)), data)
+    data = {"symbol": found[-1].symbol, "timeframe": found[-1].timeframe, "bars": [_bar(bar) for bar in found]}
+    return Answer("\n".join(_told(found)), data)
 
 
 # Tool sets

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from typing import Any, Literal
 
 from keepbook.book.book import Book
-from keepbook.book.shape import to_json
+from keepbook.book.ground.to_json import to_json
 from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.presets import Argument, Preset
 from keepbook.tools.definition import Answer, Schema, Tool, define

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keepbook.book.book import Book
-from keepbook.book.choices import heed
-from keepbook.book.memories import Memory, State, Version, Written
-from keepbook.book.shape import to_json
-from keepbook.book.when import in_words, zone_named
+from keepbook.book.ground.to_json import to_json
+from keepbook.book.ground.when import in_words, zone_named
+from keepbook.book.memory.memories import Memory, State, Version, Written
+from keepbook.book.owners.choices import heed
 from keepbook.tools.definition import READS, Annotations, Answer
 
 LIST_CHARS = 24_000

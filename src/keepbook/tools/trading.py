@@ -14,15 +14,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keepbook.book.book import Book
-from keepbook.book.changes import Moment
-from keepbook.book.exposure import LONGEST_LOOK, Coming, Exposure
-from keepbook.book.lessons import Lesson
-from keepbook.book.memories import Page
-from keepbook.book.performance import Performance, Period
-from keepbook.book.shape import to_json
-from keepbook.book.skills import Deployment, Skill
-from keepbook.book.trades import Position, Trade
-from keepbook.book.when import parse_stamp, zone_named
+from keepbook.book.ground.to_json import Page, to_json
+from keepbook.book.ground.when import Moment, parse_stamp, zone_named
+from keepbook.book.trading.exposure import LONGEST_LOOK, Coming, Exposure
+from keepbook.book.trading.lessons import Lesson
+from keepbook.book.trading.performance import Performance, Period
+from keepbook.book.trading.skills import Deployment, Skill
+from keepbook.book.trading.trades import Position, Trade
 from keepbook.errors import Invalid
 from keepbook.tools.definition import READS, Annotations, Answer, Tool, define
 
@@ -47,9 +45,9 @@ class Report:
 
     @property
     def data(self) -> dict[str, Any]:
-        data = {"performance": to_json(self.performance), "positions": rows_of(self.positions)}
+        data = {"performance": to_json(self.performance), "positions": to_json(self.positions)}
         if self.trades is not None:
-            data |= {"trades": rows_of(self.trades.items)}
+            data |= {"trades": to_json(self.trades.items)}
         if self.lessons is not None:
             data |= {"lessons": to_json(self.lessons)}
         return data
@@ -149,7 +147,7 @@ def get_upcoming_events(
         deployment=None if deployment is None else deployment.id, known_at=book.now,
     )  # fmt: skip
     whose = None if deployment is None else _named(deployment)
-    data = shown_coming(found) | {"deployment": whose, "lookahead_hours": lookahead_hours, "zone": book.zone}
+    data = to_json(found) | {"deployment": whose, "lookahead_hours": lookahead_hours, "zone": book.zone}
     return Answer(_said(_coming(found, lookahead_hours, deployment, book.zone)), data)
 
 
@@ -177,7 +175,7 @@ def prepare_action(
         "kind": kind,
         "deployment": _named(deployment),
         "symbol": symbol if not touched or symbol is None else touched[0].symbol,
-        "positions": rows_of(touched),
+        "positions": to_json(touched),
         "reason": " ".join(reason.split()),
         "details": " ".join(details.split()) if details else None,
         "executed": False,
@@ -255,20 +253,6 @@ def _defined(*, authoring: bool) -> tuple[Tool, ...]:
 
 
 # Data
-
-
-def rows_of(values: Iterable[Any]) -> list[dict[str, Any]]:
-    """Named tuples as JSON objects: the one shape knows them as lists."""
-    return [to_json(one._asdict()) for one in values]
-
-
-def shown_coming(found: Coming) -> dict[str, Any]:
-    return {
-        "known_at": to_json(found.known_at),
-        "until": to_json(found.until),
-        "events": rows_of(found.events),
-        "your_exposure": to_json(found.your_exposure),
-    }
 
 
 def _named(deployment: Deployment) -> dict[str, str]:

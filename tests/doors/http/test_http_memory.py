@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from keepbook import Keepbook
-from keepbook.book.shape import to_json
+from keepbook.book.ground.to_json import to_json
 
 
 def remember(mine: TestClient, content: str, **more: Any) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 from tests.desks import DESKS, market, traded, world
 
-from keepbook.bench.markets import bar_lines, deployment_lines, event_lines, position_lines, skill_lines, trade_lines
-from keepbook.book.market_events import Event
-from keepbook.book.trades import Position, Trade
+from keepbook.book.trading.events import Event
+from keepbook.book.trading.trades import Position, Trade
+from keepbook.demo.market import bar_lines, deployment_lines, event_lines, position_lines, skill_lines, trade_lines
 from keepbook.doors.http.api import trading
 
 Clients = Callable[..., TestClient]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from keepbook import Keepbook
-from keepbook.book.runs import Run
+from keepbook.book.agents.runs import Run
 from keepbook.errors import ModelFailed
 from keepbook.models.choose import Models
 from keepbook.models.model import Conversation, Event, Replied, Said, TextDelta, Toolbox, Usage, with_hidden

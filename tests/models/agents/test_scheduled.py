@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.models.agents.house import Breaks, House, Waits
 
-from keepbook.book import due
+from keepbook.book.ground import due
 from keepbook.models.agents import runner
 
 

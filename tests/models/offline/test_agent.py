@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.cards import card_types, validate
+from keepbook.book.agents.cards import card_types, validate
 from keepbook.models.model import Called, Conversation, Replied, Said
 from keepbook.models.offline.agent import RANGE, Bars, advice, second_look, trade
 from keepbook.models.offline.model import OfflineModel

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepbook.models.offline.clauses import own_words, pieces, sentences, tidy
-from keepbook.models.offline.facts import STANDS
+from keepbook.models.offline.extract.clauses import own_words, pieces, sentences, tidy
+from keepbook.models.offline.extract.evidence import STANDS
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepbook.models.offline.extract import extract
-from keepbook.models.offline.values import Candidate, Known, Turn
+from keepbook.models.model import Candidate, Known, Turn
+from keepbook.models.offline.extract.extract import extract
 
 ADVISOR = ("profile", "finance_context", "response_style", "fact")
 ASSISTANT = ("person", "preference", "context", "project")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keepbook.models.offline.extract import extract
-from keepbook.models.offline.languages import detect
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Turn
+from keepbook.models.offline.extract.extract import extract
+from keepbook.models.offline.extract.other_languages import detect
 
 
 def kept(*said: str) -> list[str]:

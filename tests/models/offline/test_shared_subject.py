@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepbook.models.offline.extract import extract
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Turn
+from keepbook.models.offline.extract.extract import extract
 
 VOCABULARY = ("profile", "preference", "person", "project", "context", "fact")
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keepbook.models.model import Turn
 from keepbook.models.offline.summary import LIMIT, summarise, title
-from keepbook.models.offline.values import Turn
 
 
 def chat(*said: str) -> list[Turn]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepbook.models.offline.chatting.intents import ACTING, read
+from keepbook.models.offline.chat.intents import ACTING, read
 
 SAVES = {
     "Remember that my dog is called Bo": "my dog is called Bo",

@@ -10,7 +10,7 @@ import pytest
 from tests.models.offline_chat.conftest import Chat, Open
 
 from keepbook import Keepbook
-from keepbook.models.closing import close
+from keepbook.models.closing.close import close
 from keepbook.models.model import (
     Called,
     Conversation,
@@ -20,10 +20,10 @@ from keepbook.models.model import (
     Replied,
     Said,
     TextDelta,
+    Turn,
     Usage,
 )
 from keepbook.models.offline.model import OfflineModel
-from keepbook.models.offline.values import Turn
 from keepbook.presets import load_preset
 from keepbook.tools.catalogue import ToolSet
 from keepbook.tools.definition import READS, Answer, define

@@ -3,8 +3,8 @@
 import pytest
 from tests.models.offline_chat.conftest import Chat, Open
 
-from keepbook.models.offline import dialog
-from keepbook.models.offline.chatting.words import TONGUES, say, words
+from keepbook.models.offline.chat.phrases import TONGUES, say, words
+from keepbook.models.offline.extract import dialog
 
 PRESETS = ("general", "advisor", "assistant", "coach")
 

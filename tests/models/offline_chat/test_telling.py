@@ -8,7 +8,7 @@ from tests.conftest import Clock
 from tests.models.offline_chat.conftest import Chat, Open
 
 from keepbook import Keepbook
-from keepbook.models.offline.chatting.held import in_block
+from keepbook.models.offline.chat.known_here import in_block
 from keepbook.models.prompt import compose
 from keepbook.presets import load_preset
 from keepbook.tools.definition import READS, Answer, define

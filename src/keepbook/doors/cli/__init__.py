@@ -16,28 +16,28 @@ from typing import Any
 
 import typer
 
-from keepbook.doors.cli import (
+from keepbook.doors.cli.commands import (
     agents,
     audit,
+    care,
+    chat,
     chats,
-    chatting,
     demo,
-    desk,
     doctor,
-    extracting,
-    health,
-    indexing,
+    extract,
     jobs,
     mcp,
-    moving,
+    memory_read,
+    memory_write,
     quickstart,
-    reading,
-    serving,
+    reindex,
+    serve,
     telegram,
     trading,
-    writing,
+    transfer,
 )
-from keepbook.doors.cli.paper import visible
+from keepbook.doors.cli.terminal import command
+from keepbook.doors.cli.terminal.paper import visible
 from keepbook.errors import Conflict, KeepbookError, NotFound
 
 app = typer.Typer(
@@ -47,25 +47,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-desk.global_options(app, root=True)
+command.global_options(app, root=True)
 for part in (
     quickstart,
     demo,
     doctor,
     mcp,
-    writing,
-    reading,
-    chatting,
+    memory_write,
+    memory_read,
+    chat,
     chats,
     agents,
     trading,
-    extracting,
-    moving,
+    extract,
+    transfer,
     audit,
-    health,
-    indexing,
+    care,
+    reindex,
     jobs,
-    serving,
+    serve,
     telegram,
 ):
     part.register(app)
@@ -145,7 +145,7 @@ class _Report:
 
     def refused(self, error: KeepbookError) -> int:
         # The engine is loaded in most cases by now; --help must not load it.
-        from keepbook.book.shape import to_json
+        from keepbook.book.ground.to_json import to_json
 
         details = to_json(error.details)
         if isinstance(error, Conflict) and error.similar:

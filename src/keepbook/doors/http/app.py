@@ -25,8 +25,8 @@ from keepbook.app import Keepbook
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading
 from keepbook.doors.http.gate import LOOPBACK, Gate
-from keepbook.doors.http.going import Going
-from keepbook.doors.http.web import pages
+from keepbook.doors.http.under_way import Going
+from keepbook.doors.http.web import routes
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
 from keepbook.jobs import Queued
@@ -62,7 +62,7 @@ def create_app(
     problems.install(app)
     for part in (memory, chat, agents, trading, tools, me, feed, ops):
         app.include_router(part.router)
-    pages.install(app)
+    routes.install(app)
     settings = kb.settings
     if opens is None:
         # The gate has checked host and origin, and knows who asks.

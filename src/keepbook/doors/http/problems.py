@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from keepbook.book.shape import to_json
+from keepbook.book.ground.to_json import to_json
 from keepbook.errors import (
     Ambiguous,
     Conflict,

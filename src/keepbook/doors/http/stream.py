@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from keepbook.book.shape import to_json
+from keepbook.book.ground.to_json import to_json
 
 MEDIA_TYPE = "text/event-stream"
 

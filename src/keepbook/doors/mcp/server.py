@@ -42,7 +42,7 @@ from starlette.requests import Request
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
-from keepbook.book.shape import to_json
+from keepbook.book.ground.to_json import to_json
 from keepbook.doors.auth import Caller
 from keepbook.errors import Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.tools import catalogue

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from keepbook.app import Keepbook
-from keepbook.book.facets import Chat
-from keepbook.book.writing import new_id
+from keepbook.book.chats.face import Chat
+from keepbook.book.ground.ids import new_id
 from keepbook.doors.telegram import answers
 from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import KeepbookError, NotFound
@@ -20,8 +20,8 @@ from keepbook.models.chat import Kept, Notice
 from keepbook.models.model import Called
 
 if TYPE_CHECKING:
-    from keepbook.book.memories import Memory
-    from keepbook.models.closing import Closed
+    from keepbook.book.memory.memories import Memory
+    from keepbook.models.closing.close import Closed
     from keepbook.models.model import Event
 
     Reply = AsyncIterator[Event | Notice | Kept]

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from keepbook.book.agents import Agent, Turn
-from keepbook.book.cards import CardType
-from keepbook.book.runs import Line
+from keepbook.book.agents.agents import Agent, Turn
+from keepbook.book.agents.cards import CardType
+from keepbook.book.agents.runs import Line
 from keepbook.models.model import Event, Said, ToolCall, Usage
 from keepbook.tools.catalogue import ToolSet
 

@@ -10,13 +10,12 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from keepbook.book.agents import Turn as Held
+from keepbook.book.agents.agents import Turn as Held
 from keepbook.book.book import Book
 from keepbook.models.agents.adapter import Done, Order, Past, from_lines
 from keepbook.models.choose import Models
 from keepbook.models.compress import KEPT, SUMMARY_CHARS, Budget, fixed, size
-from keepbook.models.model import Called, Conversation, Event, Replied, Said, ToolCall, Usage
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Called, Conversation, Event, Replied, Said, ToolCall, Turn, Usage
 from keepbook.tools.agents import MY_DECISIONS
 
 _EARLIER = "What came before in your session, in short:"

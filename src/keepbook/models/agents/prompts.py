@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from keepbook.book.agents import Agent, Specialist
-from keepbook.book.cards import CardType, instructions
-from keepbook.book.cards.reading import age
-from keepbook.book.runs import Card
-from keepbook.book.when import stamp, zone_named
+from keepbook.book.agents.agents import Agent, Specialist
+from keepbook.book.agents.cards import CardType, instructions
+from keepbook.book.agents.cards.answer import age
+from keepbook.book.agents.runs import Card
+from keepbook.book.ground.when import stamp, zone_named
 from keepbook.models.model import Said
 from keepbook.models.prompt import TRUST
 

@@ -14,13 +14,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from keepbook.book import choices, injections
-from keepbook.book.agents import Agent, Specialist, Turn
+from keepbook.book.agents.agents import Agent, Specialist, Turn
+from keepbook.book.agents.cards import CardType, read_card
+from keepbook.book.agents.runs import Run
 from keepbook.book.book import Book
-from keepbook.book.cards import CardType, read_card
-from keepbook.book.ledger import present
-from keepbook.book.runs import Run
-from keepbook.book.when import stamp
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.ledger import present
+from keepbook.book.memory import injections
+from keepbook.book.owners import choices
 from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed, NotFound
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Adapter, Done, Order, to_parts

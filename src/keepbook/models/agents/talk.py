@@ -7,10 +7,10 @@ one compressed like any chat; with memory on it sees the session instead, and ea
 import asyncio
 from collections.abc import AsyncIterator
 
-from keepbook.book.agents import Agent
+from keepbook.book.agents.agents import Agent
 from keepbook.book.book import Book
-from keepbook.book.facets import Chat
-from keepbook.book.threads import Message
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.threads import Message
 from keepbook.errors import ModelFailed, NotFound
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Done, Order
@@ -45,8 +45,8 @@ def agent_of(chat: Chat) -> Agent | None:
     thread = chat.thread
     if thread.agent is None:
         return None
-    found = [agent for agent in chat.book.agents.list() if agent.id == thread.agent and agent.thread_id == thread.id]
-    return found[0] if found else None
+    agents = Book.of(chat.book).agents.list()
+    return next((one for one in agents if one.id == thread.agent and one.thread_id == thread.id), None)
 
 
 class AgentTalk(Talk):

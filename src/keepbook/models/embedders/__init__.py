@@ -7,7 +7,7 @@ came with the package. `none` is words alone, `onnx:DIR` a sentence model in a f
 
 from pathlib import Path
 
-from keepbook.book.vectors import Embedder
+from keepbook.book.recall.vectors import Embedder
 from keepbook.errors import Invalid
 from keepbook.models.embedders.install import installed
 from keepbook.models.embedders.local import OnnxEmbedder, bundled

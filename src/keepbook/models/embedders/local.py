@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from keepbook.errors import Invalid, ModelFailed
 
 if TYPE_CHECKING:
-    from keepbook.book.vectors import Floats
+    from keepbook.book.recall.vectors import Floats
 
 WEIGHTS_FILE, WORDS_FILE = "model.onnx", "tokenizer.json"
 LONGEST = 256

@@ -17,7 +17,7 @@ from urllib.error import HTTPError
 from keepbook.errors import Invalid, ModelFailed
 
 if TYPE_CHECKING:
-    from keepbook.book.vectors import Floats
+    from keepbook.book.recall.vectors import Floats
 
 ANSWER_WITHIN = 1.0
 FILL_WITHIN = 60.0

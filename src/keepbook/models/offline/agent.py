@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from keepbook.book.cards import RE_EXAMINATION, CardType, Slot
-from keepbook.book.when import stamp, zone_named
+from keepbook.book.agents.cards import RE_EXAMINATION, CardType, Slot
+from keepbook.book.ground.when import stamp, zone_named
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Usage
 
 RANGE, AVERAGE = 20, 14

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Usage
-from keepbook.models.offline import agent, chat, summary
-from keepbook.models.offline.extract import extract
-from keepbook.models.offline.values import Turn
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Turn, Usage
+from keepbook.models.offline import agent, summary
+from keepbook.models.offline.chat import reply
+from keepbook.models.offline.extract.extract import extract
 
 NAME = "offline"
 
@@ -21,7 +21,7 @@ class OfflineModel:
 
     def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
         """Answer the last message, calling tools on the way; where a card is wanted, as an agent."""
-        return chat.reply(conversation, tools) if conversation.card is None else agent.reply(conversation, tools)
+        return reply.reply(conversation, tools) if conversation.card is None else agent.reply(conversation, tools)
 
     async def extract(self, reading: Reading) -> Extraction:
         """Read a closing chat by rules."""

@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keepbook.book.secrets import redact
-from keepbook.book.words import STOP_WORDS, stem, tokens
-from keepbook.models.offline import dialog, facts, languages, speech
-from keepbook.models.offline.clauses import own_words, sentences, squeezed, tidy
-from keepbook.models.offline.rewrite import line
-from keepbook.models.offline.values import Turn
-from keepbook.models.offline.words_en import word_set
+from keepbook.book.text.secrets import redact
+from keepbook.book.text.words import STOP_WORDS, stem, tokens
+from keepbook.models.model import Turn
+from keepbook.models.offline.extract import dialog, evidence, other_languages, speech_acts
+from keepbook.models.offline.extract.clauses import own_words, sentences, squeezed, tidy
+from keepbook.models.offline.extract.english import word_set
+from keepbook.models.offline.extract.third_person import line
 
 LIMIT = 1_000
 _PIECE = 160
@@ -69,17 +69,17 @@ def _left_out(turns: Sequence[Turn]) -> set[int]:
 
 def _of_person(turn: Turn) -> list[tuple[float, str]]:
     own = own_words(turn.text)
-    if languages.detect(own) != "en":
+    if other_languages.detect(own) != "en":
         return [(2.0, _ended(s)) for s in sentences(own) if len(s) > 3]
     found: list[tuple[float, str]] = []
     for sentence in sentences(tidy(own)):
-        weighed = facts.weigh(sentence, sentence)
+        weighed = evidence.weigh(sentence, sentence)
         if weighed.reason == "chatter" or len(sentence.split()) < 3:
             continue
-        if speech.question(sentence):
-            found.append((1.6, f"Asked: {_short(speech.opening(sentence)).rstrip('?')}?"))
-        elif speech.one_off(sentence):
-            found.append((1.2, f"Asked to {_lowered(speech.opening(sentence))}"))
+        if speech_acts.question(sentence):
+            found.append((1.6, f"Asked: {_short(speech_acts.opening(sentence)).rstrip('?')}?"))
+        elif speech_acts.one_off(sentence):
+            found.append((1.2, f"Asked to {_lowered(speech_acts.opening(sentence))}"))
         else:
             found.append((min(weighed.weight, 4.0) if weighed.reason is None else 0.8, _ended(line(sentence))))
     return found
@@ -135,9 +135,9 @@ def title(turns: Sequence[Turn]) -> str:
         return _UNTITLED
     answer = next((t.text for t in turns if t.role == "assistant"), "")
     own = own_words(person.text) or person.text.split("\n", 1)[0]
-    if languages.detect(own) in ("zh", "th"):
+    if other_languages.detect(own) in ("zh", "th"):
         return _unspaced(own)
-    said = [redact(speech.opening(s)) for s in sentences(tidy(own))]
+    said = [redact(speech_acts.opening(s)) for s in sentences(tidy(own))]
     best = max((_best_span(s, answer, n) for n, s in enumerate(said[:4])), default=(0.0, ""), key=lambda b: b[0])[1]
     words = best.split() or " ".join(said).split()[: _WORDS[1]]
     if len(words) < _WORDS[0]:

@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from keepbook.errors import ModelFailed
-from keepbook.models import reading as sheets
+from keepbook.models.closing import prompt as sheets
 from keepbook.models.model import (
     BREAK,
     Called,
@@ -23,9 +23,9 @@ from keepbook.models.model import (
     TextDelta,
     Toolbox,
     ToolCall,
+    Turn,
     Usage,
 )
-from keepbook.models.offline.values import Turn
 from keepbook.models.providers.address import Address
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.agents import ADAPTERS, Agent
+from keepbook.book.agents.agents import ADAPTERS, Agent
+from keepbook.book.agents.calibration import Calibration
+from keepbook.book.agents.decisions import Decision, Past
+from keepbook.book.agents.runs import Line, Run
 from keepbook.book.book import Book
-from keepbook.book.calibration import Calibration
-from keepbook.book.decisions import Decision, Past
-from keepbook.book.runs import Line, Run
-from keepbook.book.threads import Thread
+from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.desk import Desk, Reading, Writing, answer
+from keepbook.doors.http.call import Desk, Reading, Writing, answer
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"])

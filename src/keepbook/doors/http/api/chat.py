@@ -13,16 +13,16 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.chat_recall import Snippet
-from keepbook.book.notes import Note
-from keepbook.book.threads import Message, Thread
+from keepbook.book.chats.notes import Note
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.recall.chats import Snippet
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.desk import Reading, Writing, answer
+from keepbook.doors.http.call import Reading, Writing, answer
 from keepbook.doors.http.problems import document, documented
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, event
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Kept, Notice, Talk
-from keepbook.models.closing import Closed
+from keepbook.models.closing.close import Closed
 from keepbook.models.model import Called, TextDelta
 
 router = APIRouter(prefix="/api", tags=["chat"])

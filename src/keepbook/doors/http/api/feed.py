@@ -15,7 +15,7 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
-from keepbook.doors.http.desk import Reading, answer
+from keepbook.doors.http.call import Reading, answer
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, REST, event
 
 router = APIRouter(prefix="/api", tags=["events"])

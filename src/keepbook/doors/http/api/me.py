@@ -9,12 +9,12 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.erase import Receipt
-from keepbook.book.meter import Spent
-from keepbook.book.tokens import USUAL_SCOPES, NewToken, Token
-from keepbook.book.transfer import Imported
+from keepbook.book.owners.spending import Spent
+from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
+from keepbook.book.upkeep.erase import Receipt
+from keepbook.book.upkeep.transfer import Imported
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.desk import Desk, Governing, Reading, Writing, answer
+from keepbook.doors.http.call import Desk, Governing, Reading, Writing, answer
 from keepbook.errors import Invalid, NotAllowed
 
 router = APIRouter(prefix="/api", tags=["me"])

@@ -7,17 +7,17 @@ from fastapi import APIRouter, Body, Header, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from keepbook.book.audit import Audit
 from keepbook.book.book import Book, Detailed
-from keepbook.book.chat_recall import ChatHit
-from keepbook.book.ledger import Entry
-from keepbook.book.links import Link
-from keepbook.book.memories import REASONS, Memory, Written
-from keepbook.book.proposals import Proposal
-from keepbook.book.recall import Hit
-from keepbook.book.verify import Verification
-from keepbook.book.when import stamp
-from keepbook.doors.http.desk import Reading, Writing, answer
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.ledger import Entry
+from keepbook.book.ledger.verify import Verification
+from keepbook.book.memory.links import Link
+from keepbook.book.memory.memories import REASONS, Memory, Written
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.memories import Hit
+from keepbook.book.upkeep.audit import Audit
+from keepbook.doors.http.call import Reading, Writing, answer
 from keepbook.doors.http.problems import documented
 from keepbook.errors import Conflict
 

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from keepbook.doors.http.desk import answer
+from keepbook.doors.http.call import answer
 from keepbook.doors.http.problems import documented
 from keepbook.errors import KeepbookError
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
-from keepbook.doors.http.desk import Calling, Desk, Reading, answer
+from keepbook.doors.http.call import Calling, Desk, Reading, answer
 from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer

@@ -19,18 +19,18 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
-from keepbook.book.exposure import LONGEST_LOOK, Exposure
-from keepbook.book.learning import Reflection
-from keepbook.book.lessons import STATES, Lesson
-from keepbook.book.loading import PARQUET, Loaded, Source
-from keepbook.book.performance import Performance, Point
-from keepbook.book.shape import to_json
-from keepbook.book.skills import CURRENCY, FIELDS, Deployment, Skill
+from keepbook.book.ground.to_json import to_json
+from keepbook.book.trading.exposure import LONGEST_LOOK, Exposure
+from keepbook.book.trading.files import PARQUET, Loaded, Source
+from keepbook.book.trading.lessons import STATES, Lesson
+from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.reflection import Reflection
+from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
 from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
-from keepbook.doors.http.desk import Desk, Reading, Writing, answer
+from keepbook.doors.http.call import Desk, Reading, Writing, answer
 from keepbook.doors.http.problems import documented
 from keepbook.errors import Conflict, NotAllowed
-from keepbook.tools.trading import report, rows_of, shown_coming
+from keepbook.tools.trading import report
 
 router = APIRouter(prefix="/api/trading", tags=["trading"])
 
@@ -283,7 +283,7 @@ def list_trades(
     page = desk.book.trading.trades(
         skill=skill_id, deployment=deployment_id, limit=limit, cursor=cursor, known_at=known_at
     )
-    return answer({"trades": rows_of(page.items), "total": page.total, "next": page.next})
+    return answer(page)
 
 
 @router.get("/events", response_model=ComingShown)
@@ -301,7 +301,7 @@ def coming_events(
         lookahead_hours=lookahead_hours, types=types, symbols=symbols, min_importance=min_importance,
         deployment=deployment_id, known_at=known_at,
     )  # fmt: skip
-    return answer(shown_coming(found))
+    return answer(found)
 
 
 # Lessons

@@ -1,0 +1,289 @@
+"""Anthropic's memory tool over a book: files under /memories, each of them one memory.
+
+    files = MemoryFiles(kb, owner="alice")
+    files.run({"command": "view", "path": "/memories"})     # the input of a tool call → the text of its result
+    files.tool()                                            # the same for the runner of Anthropic's SDK
+
+The path is the memory's subject, the text its body, and the line that people see says both. Every edit is a version,
+a deleted file lies in the trash, a renamed one keeps its history, and directories are what the paths say. Nothing here
+needs the SDK but `tool` and `async_tool`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from keepbook.app import Keepbook
+from keepbook.book.memory import named
+from keepbook.book.memory.memories import Memory
+from keepbook.book.owners.choices import heed
+from keepbook.errors import KeepbookError
+
+ROOT = "/memories"
+SCOPE = "memory-tool"
+TOOL = {"type": "memory_20250818", "name": "memory"}
+"""How a request names the tool; the model knows the rest."""
+LARGEST = 64 * 1024
+LEVELS = 2
+MOST_LINES = 999_999
+AROUND = 2
+"""Lines shown before and after an edit."""
+
+_ARGUMENTS: Mapping[str, Mapping[str, type]] = {
+    "view": {"path": str},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
+}
+_OPTIONAL: Mapping[str, Mapping[str, type]] = {"view": {"view_range": list}, "str_replace": {"new_str": str}}
+_KINDS = {str: "text", int: "a whole number", list: "a list of two line numbers"}
+
+
+class Refused(Exception):
+    """A command that was not carried out; its text is what the model is told."""
+
+
+class Files:
+    """The memory directory of one owner."""
+
+    def __init__(self, kb: Keepbook, *, owner: str, scope: str = SCOPE) -> None:
+        self._book = kb.book(owner, by="agent", door="memory-tool")
+        self._scope = named.exact(scope, "scope")
+
+    def run(self, command: Mapping[str, Any]) -> str:
+        """Carry out a tool call; what the model got wrong is answered in words too."""
+        try:
+            return self.do(command)
+        except Refused as refusal:
+            return str(refusal)
+
+    def do(self, command: Mapping[str, Any]) -> str:
+        """The same, but a refusal is raised, so that it can be marked as one."""
+        name, given = _checked(command)
+        try:
+            with self._book.transaction():
+                answer: str = getattr(self, f"_{name}")(**given)
+                return answer
+        except KeepbookError as error:
+            raise Refused(f"Error: {error.message}") from error
+
+    def clear(self) -> str:
+        """Put every file into the trash."""
+        with self._book.transaction():
+            for memory in named.below(self._book, self._scope, f"{ROOT}/"):
+                self._book.delete(memory.id)
+        return "All memory cleared"
+
+    # Commands
+
+    def _view(self, path: str, view_range: Sequence[int] | None = None) -> str:
+        path = clean_path(path)
+        if (memory := self._file(path)) is not None:
+            return _numbered_file(path, memory.body or "", view_range)
+        inside = named.below(self._book, self._scope, f"{path}/")
+        if not inside and path != ROOT:
+            raise Refused(f"The path {path} does not exist. Please provide a valid path.")
+        return _directory(path, {memory.subject or "": _size(memory) for memory in inside})
+
+    def _create(self, path: str, file_text: str) -> str:
+        path = self._vacant(path, f"Error: File {path} already exists")
+        self._write(path, file_text, added=file_text)
+        return f"File created successfully at: {path}"
+
+    def _str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
+        path, memory = self._existing(path)
+        text = memory.body or ""
+        places = [found.start() for found in re.finditer(f"(?={re.escape(old_str)})", text)] if old_str else []
+        if not places:
+            raise Refused(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
+        if len(places) > 1:
+            lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+            raise Refused(
+                f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {lines}. "
+                "Please ensure it is unique"
+            )
+        edited = text.replace(old_str, new_str, 1)
+        self._write(path, edited, added=new_str, known=memory)
+        first = text.count("\n", 0, places[0])
+        last = first + new_str.count("\n")
+        shown = _numbered(_lines(edited), max(0, first - AROUND), last + 1 + AROUND)
+        return "\n".join(["The memory file has been edited. The lines around the change:", *shown])
+
+    def _insert(self, path: str, insert_line: int, insert_text: str) -> str:
+        path, memory = self._existing(path)
+        text = memory.body or ""
+        lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+        if not 0 <= insert_line <= len(lines):
+            raise Refused(
+                f"Error: Invalid `insert_line` parameter: {insert_line}. "
+                f"It should be within the range of lines of the file: [0, {len(lines)}]"
+            )
+        before, after = "".join(lines[:insert_line]), "".join(lines[insert_line:])
+        if before and not before.endswith("\n"):
+            before += "\n"
+        if (after or text.endswith("\n")) and not insert_text.endswith("\n"):
+            insert_text += "\n"
+        self._write(path, before + insert_text + after, added=insert_text, known=memory)
+        return f"The file {path} has been edited."
+
+    def _delete(self, path: str) -> str:
+        path = clean_path(path)
+        if path == ROOT:
+            raise Refused(f"Error: The {ROOT} directory itself cannot be deleted")
+        for memory in self._files_of(path):
+            self._book.delete(memory.id)
+        return f"Successfully deleted {path}"
+
+    def _rename(self, old_path: str, new_path: str) -> str:
+        old = clean_path(old_path)
+        if old == ROOT:
+            raise Refused(f"Error: The {ROOT} directory itself cannot be renamed")
+        moved = self._files_of(old)
+        new = self._vacant(new_path, f"Error: The destination {new_path} already exists")
+        if f"{new}/".startswith(f"{old}/"):
+            raise Refused(f"Error: {old} cannot be moved into itself")
+        for memory in moved:
+            path = new + (memory.subject or "").removeprefix(old)
+            self._write(clean_path(path), memory.body or "", added="", known=memory)
+        return f"Successfully renamed {old} to {new}"
+
+    # Files
+
+    def _file(self, path: str) -> Memory | None:
+        return named.find(self._book, self._scope, path)
+
+    def _files_of(self, path: str) -> Sequence[Memory]:
+        """The file of that path, or all that lie below it."""
+        found = [*named.all_named(self._book, self._scope, path), *named.below(self._book, self._scope, f"{path}/")]
+        if not found:
+            raise Refused(f"Error: The path {path} does not exist")
+        return found
+
+    def _existing(self, path: str) -> tuple[str, Memory]:
+        path = clean_path(path)
+        if (memory := self._file(path)) is not None:
+            return path, memory
+        if path == ROOT or named.below(self._book, self._scope, f"{path}/"):
+            raise Refused(f"Error: The path {path} is a directory, not a file.")
+        raise Refused(f"Error: The path {path} does not exist. Please provide a valid path.")
+
+    def _vacant(self, path: str, taken: str) -> str:
+        """A path where a file can be: nothing is there, and nothing above it is a file."""
+        path = clean_path(path)
+        if path == ROOT or self._file(path) is not None or named.below(self._book, self._scope, f"{path}/"):
+            raise Refused(taken)
+        above = path.rpartition("/")[0]
+        while above != ROOT:
+            if self._file(above) is not None:
+                raise Refused(f"Error: {above} is a file, so nothing can be below it")
+            above = above.rpartition("/")[0]
+        return path
+
+    def _write(self, path: str, text: str, *, added: str, known: Memory | None = None) -> None:
+        if (size := len(text.encode(errors="replace"))) > LARGEST:
+            raise Refused(
+                f"Error: {path} would have {size / 1024:.1f} KB, and a memory file holds at most {LARGEST // 1024} KB; "
+                "shorten it, or put a part into another file"
+            )
+        if added:
+            heed(self._book.choices, added)
+        first = next((line for line in text.splitlines() if line.strip()), "(empty)")
+        line = named.line_for(self._book, self._scope, path, f"{path}: {first}", known=known, category=None)
+        if known is None:
+            self._book.remember(line, subject=path, scope=self._scope, body=text, force=True)
+        else:
+            self._book.update(known.id, line, subject=path, body=text)
+
+
+# Rules
+
+
+def clean_path(path: str) -> str:
+    """A path as files are kept under it. Whatever points out of /memories, in whatever spelling, is refused."""
+    spelled = path
+    for _ in range(5):  # encoded once, or an encoding of that
+        spelled = unquote(spelled)
+    parts = re.split(r"[/\\]", unicodedata.normalize("NFKC", spelled))
+    if any(part.strip() in (".", "..") for part in parts):
+        raise Refused(f"Error: The path {path} is not inside {ROOT}; use plain paths without . and .. parts")
+    clean = re.sub("/+", "/", path).rstrip("/")
+    if clean != ROOT and not clean.startswith(f"{ROOT}/"):
+        raise Refused(f"Error: Path must start with {ROOT}, got: {path}")
+    if len(clean) > named.LONGEST_NAME:
+        raise Refused(f"Error: The path has {len(clean)} characters; a path here has at most {named.LONGEST_NAME}")
+    try:
+        return named.exact(clean, "path")
+    except KeepbookError as error:
+        raise Refused(f"Error: {error.message}") from error
+
+
+def _checked(command: object) -> tuple[str, dict[str, Any]]:
+    name = command.get("command") if isinstance(command, Mapping) else None
+    if not isinstance(command, Mapping) or not isinstance(name, str) or name not in _ARGUMENTS:
+        raise Refused(f"Error: Unknown command: {name}. The commands are {', '.join(_ARGUMENTS)}")
+    given: dict[str, Any] = {}
+    for argument, kind in {**_ARGUMENTS[name], **_OPTIONAL.get(name, {})}.items():
+        value = command.get(argument)
+        if value is None and argument not in _ARGUMENTS[name]:
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise Refused(f"Error: `{argument}` of {name} must be {_KINDS[kind]}")
+        given[argument] = value
+    return name, given
+
+
+def _size(memory: Memory) -> int:
+    return len((memory.body or "").encode())
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a file; the end of the last one begins no other."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _numbered(lines: Sequence[str], start: int, end: int) -> list[str]:
+    return [f"{number:>6}\t{line}" for number, line in enumerate(lines[start:end], start + 1)]
+
+
+def _numbered_file(path: str, text: str, view_range: Sequence[int] | None) -> str:
+    lines = _lines(text)
+    if len(lines) > MOST_LINES:
+        raise Refused(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    start, end = 1, len(lines)
+    if view_range is not None:
+        if len(view_range) != 2 or not all(type(number) is int for number in view_range):
+            raise Refused("Error: `view_range` of view must be a list of two line numbers")
+        start, end = view_range[0], len(lines) if view_range[1] == -1 else view_range[1]
+        if not 1 <= start <= max(1, len(lines)) or end < start - 1:
+            raise Refused(
+                f"Error: Invalid `view_range` parameter: {list(view_range)}. "
+                f"It should be within the range of lines of the file: [1, {len(lines)}]"
+            )
+    return "\n".join([f"Here's the content of {path} with line numbers:", *_numbered(lines, start - 1, end)])
+
+
+def _directory(path: str, sizes: Mapping[str, int]) -> str:
+    """The listing of a directory: every entry of two levels with the size of all that is in it."""
+    totals: dict[str, int] = {path: 0}
+    for file, size in sizes.items():
+        parts = file.removeprefix(f"{path}/").split("/")
+        if any(part.startswith(".") or part == "node_modules" for part in parts):
+            continue
+        totals[path] += size
+        for depth in range(1, min(len(parts), LEVELS) + 1):
+            entry = f"{path}/{'/'.join(parts[:depth])}" + ("/" if depth < len(parts) else "")
+            totals[entry] = totals.get(entry, 0) + size
+    told = [f"{_told_size(totals[entry])}\t{entry}" for entry in sorted(totals)]
+    head = f"Here're the files and directories up to {LEVELS} levels deep in {path}, "
+    return "\n".join([f"{head}excluding hidden items and node_modules:", *told])
+
+
+def _told_size(size: int) -> str:
+    if size < 1024:
+        return f"{size}B"
+    return f"{size / 1024:.1f}K" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f}M"

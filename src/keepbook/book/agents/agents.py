@@ -1,0 +1,419 @@
+"""Agents: who they are, and the one session that each of them carries.
+
+With Active Memory on, chat and runs of an agent share one session: each reads the latest, and moves it when it has
+succeeded. Whoever works with it holds its turn, a lease across processes, so that a chat and a run at the same moment
+come one after the other and neither loses the other's. A reset counts up the `epoch`: what began before it may still
+succeed, and moves nothing.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+
+from keepbook.book.agents import schedule
+from keepbook.book.ground import due
+from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.limits import clean_line, clean_optional, clean_text
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.owners import owners
+from keepbook.book.text.words import fold
+from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import agents, runs
+
+ADAPTERS = ("native", "claude-cli")
+CARD_TYPE = "note"
+TEXT_LIMIT = 64_000
+NAME_LIMIT = 80
+MOST_SPECIALISTS = 12
+MANY_RUNS = 20
+"""Past so many runs since its last reset, an agent's session is long enough to suggest another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specialist:
+    """One of a team: looks at one side of the matter and reports to the lead. Its model, if not the lead's."""
+
+    name: str
+    instructions: str
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """What an agent carries from run to run: the panel of Active Memory.
+
+    `status` is `fresh` or `carrying`; `runs` counts scheduled and manual ones since `since`, `chats` the others;
+    `age` is the time since the session was last moved, as a person says it.
+    """
+
+    enabled: bool
+    status: str
+    session: str | None
+    runs: int
+    chats: int
+    since: datetime | None
+    updated_at: datetime | None
+    age: str | None
+    suggest_reset: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent as it stands. Without a model of its own it works with the installation's chat model."""
+
+    id: str
+    name: str
+    instructions: str
+    default_prompt: str
+    model: str | None
+    adapter: str
+    card_type: str
+    schedule: str | None
+    team: tuple[Specialist, ...]
+    use_block: bool
+    memory_enabled: bool
+    review_decisions: bool
+    thread_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    memory: Carried
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The right to read and move an agent's session, while the lease lasts: the session, and what stands for its past.
+
+    `compressed` stands for the steps through `compressed_through`, where the session was long.
+    """
+
+    agent_id: str
+    token: str
+    session: str | None
+    epoch: int
+    compressed: str | None
+    compressed_through: int
+
+
+FIELDS = (
+    "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block",
+    "memory_enabled", "review_decisions",
+)  # fmt: skip
+"""What a person sets."""
+
+
+# Rules
+
+
+def span_in_words(span: timedelta) -> str:
+    """`31d 2h`, `2h 15m`, `4m`, `now`: the two largest parts."""
+    minutes = max(0, int(span.total_seconds() // 60))
+    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
+    parts = [f"{days}d"] if days else []
+    parts += [f"{hours}h"] if hours else []
+    parts += [f"{minutes}m"] if minutes else []
+    return " ".join(parts[:2]) or "now"
+
+
+def clean(given: Mapping[str, Any], card_types: Sequence[str]) -> dict[str, Any]:
+    """What a person sets, as the columns hold it; only what is given."""
+    if unknown := sorted(given.keys() - set(FIELDS)):
+        raise Invalid(f"an agent has no {unknown[0]!r}; it has {', '.join(FIELDS)}", field=unknown[0])
+    cleaned: dict[str, Any] = {}
+    for field, value in given.items():
+        if field == "name":
+            cleaned[field] = clean_line(value, field, 1, NAME_LIMIT)
+        elif field in ("instructions", "default_prompt"):
+            cleaned[field] = clean_text(value or "", field, TEXT_LIMIT).strip()
+        elif field == "model":
+            cleaned[field] = clean_optional(value, field, 200)
+        elif field == "schedule":
+            cleaned[field] = schedule.check(value) if value else None
+        elif field == "team":
+            cleaned[field] = json.dumps([asdict(one) for one in clean_team(value)], ensure_ascii=False)
+        elif field in ("adapter", "card_type"):
+            cleaned[field] = _one_of(value, field, ADAPTERS if field == "adapter" else card_types)
+        else:
+            cleaned[field] = int(_switch(value, field))
+    return cleaned
+
+
+def clean_team(value: object) -> tuple[Specialist, ...]:
+    """Specialists, given as such or as tables with `name` and `instructions`; each name once."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or len(value) > MOST_SPECIALISTS:
+        raise Invalid(f"a team is a list of up to {MOST_SPECIALISTS} specialists", field="team")
+    team = []
+    for one in value:
+        told = asdict(one) if isinstance(one, Specialist) else one
+        if not isinstance(told, Mapping) or told.keys() - {"name", "instructions", "model"} or "name" not in told:
+            raise Invalid("a specialist has a name, instructions and, if it needs one, a model", field="team")
+        team.append(
+            Specialist(
+                clean_line(told["name"], "team", 1, NAME_LIMIT),
+                clean_text(told.get("instructions") or "", "team", TEXT_LIMIT).strip(),
+                clean_optional(told.get("model"), "team", 200),
+            )
+        )
+    if len({fold(one.name) for one in team}) < len(team):
+        raise Invalid("each specialist of a team has a name of its own", field="team")
+    return tuple(team)
+
+
+def _one_of(value: object, field: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise Invalid(f"{field.replace('_', ' ')} is one of {', '.join(known)}, not {value!r}", field=field)
+    return str(value)
+
+
+def _switch(value: object, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise Invalid(f"{field} is true or false, not {value!r}", field=field)
+    return value
+
+
+# Operations
+
+
+def create(tx: Tx, now: str, card_types: Sequence[str], name: str, **given: Any) -> Agent:
+    """Only the name is needed. A name is used once among the agents that are there."""
+    cleaned = clean({"name": name, **given}, card_types)
+    _free_name(tx, cleaned["name"])
+    owners.configure(tx, now)  # who only has agents has a book too
+    begun = {"memory_enabled": 0} | cleaned
+    row = {
+        "owner": tx.owner, "id": new_id(), "instructions": "", "default_prompt": "", "adapter": ADAPTERS[0],
+        "card_type": CARD_TYPE, "team": "[]", "use_block": 0, "review_decisions": 0, "created_at": now,
+        "updated_at": now, "fresh_at": now if begun["memory_enabled"] else None, "epoch": 0, "step": 0,
+        "compressed_through": 0,
+    } | begun  # fmt: skip
+    tx.conn.execute(insert(agents), row)
+    _remind(tx, row)
+    return get(tx, str(row["id"]))
+
+
+def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -> Agent:
+    """Only what is given changes. Memory switched on starts fresh, also when it had been on before."""
+    row = _row(tx, id)
+    cleaned = clean(given, card_types)
+    if "name" in cleaned and fold(cleaned["name"]) != fold(row.name):
+        _free_name(tx, cleaned["name"])
+    if "memory_enabled" in cleaned and cleaned["memory_enabled"] != row.memory_enabled:
+        # Switched off, what is there is kept and ignored.
+        cleaned |= _fresh(row, now) if cleaned["memory_enabled"] else {}
+    if cleaned.get("adapter", row.adapter) != row.adapter:  # another program does not know that session
+        cleaned |= _fresh(row, now)
+    if cleaned:
+        _set(tx, id, updated_at=now, **cleaned)
+    if "schedule" in cleaned:
+        _remind(tx, {**row._mapping, **cleaned})
+    return get(tx, id)
+
+
+def reset(tx: Tx, now: str, id: str) -> Agent:
+    """The next run starts without a past; allowed with memory on or off. Chats and decisions stay."""
+    _set(tx, id, updated_at=now, **_fresh(_row(tx, id), now))
+    return get(tx, id)
+
+
+def remove(tx: Tx, now: str, id: str) -> Agent:
+    """Out of every list, and never run again. Its runs and decisions stay: they are what happened."""
+    agent = get(tx, id)
+    due.cancel(tx, due.RUN, id)
+    _set(tx, id, deleted_at=now, **_fresh(_row(tx, id), now))
+    return agent
+
+
+def put_back(tx: Tx, now: str, id: str) -> Agent:
+    """An agent that was removed, as it was but for its session: that starts fresh."""
+    row = _row(tx, id, deleted=True)
+    if row.deleted_at is not None:
+        _free_name(tx, row.name)
+        _set(tx, id, deleted_at=None, updated_at=now)
+        _remind(tx, row._mapping)
+    return get(tx, id)
+
+
+def reminded(tx: Tx, id: str) -> str | None:
+    """Set the reminder of the next scheduled run anew, from this moment on; answers when, if ever."""
+    return _remind(tx, _row(tx, id)._mapping)
+
+
+def keep_thread(tx: Tx, id: str, thread_id: str) -> None:
+    """The chat with an agent goes on in this thread."""
+    _row(tx, id)
+    _set(tx, id, thread_id=thread_id)
+
+
+def claim(tx: Tx, id: str, now: str, *, lease_seconds: float) -> Turn | None:
+    """Take the turn to work with the session; None while somebody else has it. Memory must be on."""
+    row = _row(tx, id)
+    if not row.memory_enabled:
+        raise Conflict(f"{row.name} carries no session: its Active Memory is off", code="no_session")
+    if row.turn_until is not None and row.turn_until > now:
+        return None
+    token = secrets.token_hex(8)
+    _set(tx, id, turn_until=stamp(parse_stamp(now) + timedelta(seconds=lease_seconds)), turn_by=token)
+    return Turn(id, token, row.session, row.epoch, row.compressed, row.compressed_through)
+
+
+def renew(tx: Tx, held: Turn, now: str, *, lease_seconds: float) -> bool:
+    """Keep the turn a while longer; False when somebody took it over."""
+    if not is_mine(tx, held):
+        return False
+    _set(tx, held.agent_id, turn_until=stamp(parse_stamp(now) + timedelta(seconds=lease_seconds)))
+    return True
+
+
+def give_back(tx: Tx, held: Turn) -> None:
+    """Let the next one have the turn, having moved nothing."""
+    if is_mine(tx, held):
+        _set(tx, held.agent_id, turn_until=None, turn_by=None)
+
+
+def move(tx: Tx, held: Turn, now: str, session: str) -> tuple[int, int] | None:
+    """The session moves on, and the turn is free: answers epoch and step. None after a reset: nothing moved.
+
+    A turn that somebody else took over is a conflict: what they read would be lost.
+    """
+    if not is_mine(tx, held):
+        raise Conflict(
+            "another run took over this agent's session; this one came too late to move it", code="lost_turn"
+        )
+    row = _row(tx, held.agent_id, deleted=True)
+    free: dict[str, Any] = {"turn_until": None, "turn_by": None}
+    if row.epoch != held.epoch:
+        _set(tx, held.agent_id, **free)
+        return None
+    session = clean_line(session, "session", 1, 200)
+    _set(tx, held.agent_id, session=session, session_at=now, step=row.step + 1, **free)
+    return row.epoch, row.step + 1
+
+
+def compress(tx: Tx, held: Turn, through: int, summary: str) -> None:
+    """From here on `summary` stands for the steps through this one; only by who has the turn."""
+    if is_mine(tx, held) and _row(tx, held.agent_id).epoch == held.epoch:
+        _set(tx, held.agent_id, compressed=summary, compressed_through=through)
+
+
+def _fresh(row: Any, now: str) -> dict[str, Any]:
+    return {
+        "session": None, "session_at": None, "fresh_at": now, "epoch": row.epoch + 1, "compressed": None,
+        "compressed_through": row.step,
+    }  # fmt: skip
+
+
+def _remind(tx: Tx, row: Mapping[str, Any]) -> str | None:
+    due.cancel(tx, due.RUN, row["id"])
+    if not row.get("schedule"):
+        return None
+    at = stamp(schedule.following(row["schedule"], tx.clock(), owners.zone_name(tx)))
+    due.remind(tx, due.RUN, row["id"], at)
+    return at
+
+
+def _free_name(tx: Tx, name: str) -> None:
+    if any(fold(row.name) == fold(name) for row in _there(tx)):
+        raise Conflict(f"there is an agent {name!r} already; choose another name", code="name_taken")
+
+
+def _set(tx: Tx, id: str, **values: Any) -> None:
+    tx.conn.execute(update(agents).where(agents.c.owner == tx.owner, agents.c.id == id).values(values))
+
+
+# Queries
+
+
+def get(tx: Tx, id: str) -> Agent:
+    return _to_agent(tx, _row(tx, id))
+
+
+def find(tx: Tx, ref: str) -> Agent:
+    """By id, else by name or a piece of it."""
+    there = _there(tx)
+    for fits in (
+        lambda row: row.id == ref,
+        lambda row: fold(row.name) == fold(ref),
+        lambda row: fold(ref) in fold(row.name),
+    ):
+        found = [row for row in there if fits(row)]
+        if len(found) == 1:
+            return _to_agent(tx, found[0])
+        if found:
+            raise Ambiguous(f"{ref!r} fits several agents; name one by its id", [(row.id, row.name) for row in found])
+    raise NotFound(f"there is no agent {ref!r} in this book", field="agent")
+
+
+def listed(tx: Tx) -> Sequence[Agent]:
+    """In the order in which they were made."""
+    return [_to_agent(tx, row) for row in _there(tx)]
+
+
+def name_of(tx: Tx, id: str) -> str:
+    """Also of one that was removed: its runs still tell whose they are."""
+    return str(_row(tx, id, deleted=True).name)
+
+
+def is_mine(tx: Tx, held: Turn) -> bool:
+    """Whether nobody took the turn over. One that ran out and that nobody took is still held."""
+    row = _find(tx, held.agent_id)
+    return row is not None and row.turn_by == held.token
+
+
+def _there(tx: Tx) -> Sequence[Any]:
+    query = select(agents).where(agents.c.owner == tx.owner, agents.c.deleted_at.is_(None))
+    return tx.conn.execute(query.order_by(agents.c.created_at, agents.c.id)).all()
+
+
+def _find(tx: Tx, id: str) -> Any:
+    return tx.conn.execute(select(agents).where(agents.c.owner == tx.owner, agents.c.id == id)).first()
+
+
+def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
+    row = _find(tx, id)
+    if row is None or (row.deleted_at is not None and not deleted):
+        raise NotFound(f"there is no agent {id!r} in this book", field="agent")
+    return row
+
+
+def _carried(tx: Tx, row: Any) -> Carried:
+    query = (
+        select(runs.c.nature, func.count())
+        .where(runs.c.owner == tx.owner, runs.c.agent_id == row.id, runs.c.step.isnot(None))
+        .where(runs.c.epoch == row.epoch, runs.c.nature.in_(("scheduled", "manual", "chat")))
+        .group_by(runs.c.nature)
+    )
+    counts: dict[str, int] = {found.nature: found[1] for found in tx.conn.execute(query)}
+    ran = counts.get("scheduled", 0) + counts.get("manual", 0)
+    moved = None if row.session_at is None else parse_stamp(row.session_at)
+    return Carried(
+        enabled=bool(row.memory_enabled),
+        status="fresh" if row.session is None else "carrying",
+        session=row.session,
+        runs=ran,
+        chats=counts.get("chat", 0),
+        since=None if row.fresh_at is None else parse_stamp(row.fresh_at),
+        updated_at=moved,
+        age=None if moved is None else span_in_words(tx.clock() - moved),
+        suggest_reset=bool(row.memory_enabled) and ran > MANY_RUNS,
+    )
+
+
+def _to_agent(tx: Tx, row: Any) -> Agent:
+    plain = ("id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "thread_id")
+    return Agent(
+        **{name: getattr(row, name) for name in plain},
+        use_block=bool(row.use_block),
+        memory_enabled=bool(row.memory_enabled),
+        review_decisions=bool(row.review_decisions),
+        team=tuple(Specialist(**one) for one in json.loads(row.team)),
+        created_at=parse_stamp(row.created_at),
+        updated_at=parse_stamp(row.updated_at),
+        memory=_carried(tx, row),
+    )

@@ -1,0 +1,31 @@
+"""Card types: what the answer of a run must hold, as data.
+
+A card type is one TOML file. Four ship with Keepbook; a folder of your own adds more and never replaces a shipped one.
+A file that cannot be read is named with its line and its reason, and the others stand. What a run answered is read
+into the slots of its type, every one checked (see `reading`): a card that does not fit is no card.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from keepbook.book.agents.cards.answer import instructions, line_of, read_card, validate
+from keepbook.book.agents.cards.types import RE_EXAMINATION, Broken, CardType, CardTypes, Rule, Slot, load
+
+__all__ = [
+    "RE_EXAMINATION",
+    "Broken",
+    "CardType",
+    "CardTypes",
+    "Rule",
+    "Slot",
+    "card_types",
+    "instructions",
+    "line_of",
+    "read_card",
+    "validate",
+]
+
+
+def card_types(folders: Sequence[Path] = ()) -> CardTypes:
+    """The shipped types and those of `folders`; a file is read again only when it changed."""
+    return load((Path(__file__).parent, *folders))

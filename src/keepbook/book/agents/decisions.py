@@ -1,0 +1,305 @@
+"""Decisions: cards that are open until bars or the person close them.
+
+A trade is followed on the stored bars (the rules are in `resolution`), a few at a time: each look goes on where the
+last one stopped. Past its expiry it is closed with the bars there are; if some of that time come in within a week, it
+is looked at once more. Nothing here is ever changed by a re-examination.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line_of
+from keepbook.book.agents.resolution import Course, Plan, at_expiry, walk
+from keepbook.book.ground import due
+from keepbook.book.ground.limits import clean_count, sought
+from keepbook.book.ground.when import instant, parse_stamp, stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners import owners
+from keepbook.book.trading import bars
+from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import decisions, runs
+
+STATES = ("open", "resolved", "expired")
+SIDES = {"LONG": 1, "SHORT": -1}
+LATE = timedelta(days=7)
+"""How long after its expiry a decision still waits for bars that were missing."""
+REGIME_BARS = 20
+TRENDING = 0.35
+"""From this share on, of the way the price went that led somewhere, the time before a decision was a trend."""
+_COURSE = ("through", "last_close", "filled_at", "fill_price", "closed_at", "exit_price", "outcome", "note")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """How a card turned out. `outcome`: target, stop, time (closed at its expiry), exited (by the person), expired."""
+
+    run_id: str
+    agent_id: str
+    card_type: str
+    decided_at: datetime
+    action: str | None
+    symbol: str | None
+    entry: float | None
+    stop: float | None
+    target: float | None
+    conviction: float | None
+    expires: datetime | None
+    regime: str | None
+    state: str
+    filled_at: datetime | None
+    fill_price: float | None
+    last_close: float | None
+    closed_at: datetime | None
+    closed_by: str | None
+    outcome: str | None
+    exit_price: float | None
+    result_r: float | None
+    result_pct: float | None
+    note: str | None
+
+    @property
+    def plan(self) -> Plan | None:
+        """What is followed on bars, where it is a trade."""
+        side = SIDES.get(self.action or "")
+        if side is None or self.entry is None or self.stop is None or self.target is None:
+            return None
+        return Plan(side, self.entry, self.stop, self.target)
+
+    @property
+    def so_far_r(self) -> float | None:
+        """What an open one that is in is worth at the last close, in R."""
+        if self.state != "open" or self.plan is None or self.fill_price is None or self.last_close is None:
+            return None
+        return self.plan.result_r(self.fill_price, self.last_close)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """One earlier card of an agent, as `get_my_decisions` answers it."""
+
+    run_id: str
+    at: datetime
+    card_type: str
+    line: str
+    symbol: str | None
+    action: str | None
+    conviction: float | None
+    state: str | None
+    outcome: str | None
+    result_r: float | None
+
+
+NOT_FILLED = "no bar had filled it; counted from its entry"
+
+
+# Rules
+
+
+def regime(closes: Sequence[float]) -> str:
+    """`trend_up`, `trend_down` or `chop`, by how much of the way went somewhere; `unknown` with too few closes."""
+    if len(closes) < REGIME_BARS:
+        return "unknown"
+    way = sum(abs(after - before) for before, after in pairwise(closes))
+    gone = closes[-1] - closes[0]
+    if not way or abs(gone) / way < TRENDING:
+        return "chop"
+    return "trend_up" if gone > 0 else "trend_down"
+
+
+# Operations
+
+
+def begin(tx: Tx, card: CardType, run_id: str, agent_id: str, slots: Mapping[str, Any], now: str) -> Decision | None:
+    """Open the decision of a card, where its type has one. An action to wait waits only for its expiry."""
+    if not card.is_decision:
+        return None
+    told = {name: slots.get(name) for name in ("action", "symbol", "entry", "stop", "target", "conviction", "expires")}
+    symbol = told["symbol"]
+    row = {
+        "owner": tx.owner, "run_id": run_id, "agent_id": agent_id, "card_type": card.name, "decided_at": now,
+        "state": "open", "regime": _regime_of(tx, symbol, now) if card.follow and symbol else None, **told,
+    }  # fmt: skip
+    tx.conn.execute(insert(decisions), row)
+    if card.follow or told["expires"]:
+        due.remind(tx, due.RESOLVE, run_id, now)
+    return get(tx, run_id)
+
+
+def follow(tx: Tx, run_id: str) -> bool:
+    """Look at what the bars did since the last look; for the sweep. True when that closed it.
+
+    The reminder stays due while there is something to follow: bars come in when somebody loads them.
+    """
+    row = _find(tx, run_id)
+    now = stamp(tx.clock())
+    if row is None or not _may_change(row, now):
+        due.cancel(tx, due.RESOLVE, run_id)
+        return False
+    decision, before = _to_decision(row), Course(**{name: getattr(row, name) for name in _COURSE})
+    course = _course(tx, row, decision, now)
+    if course.through != before.through or (row.state == "open" and course.outcome is not None):
+        _keep(tx, decision, course)
+    return row.state == "open" and course.outcome is not None
+
+
+def is_over(tx: Tx, run_id: str) -> bool:
+    """Whether a decision is closed, or would be as soon as somebody looks at the bars and at the clock."""
+    row = _find(tx, run_id)
+    if row is None or row.state != "open":
+        return row is not None
+    return _course(tx, row, _to_decision(row), stamp(tx.clock())).outcome is not None
+
+
+def _course(tx: Tx, row: Any, decision: Decision, now: str) -> Course:
+    """How it goes up to now, from where it was last looked at."""
+    course = Course(**{name: getattr(row, name) for name in _COURSE})
+    if row.state != "open":  # closed at its expiry: from where its bars ended
+        course = Course(**{name: getattr(row, name) for name in _COURSE[:4]})
+    if decision.plan is not None and row.symbol is not None:
+        # A bar that starts in the very instant of the decision does not start after it.
+        begins = course.through or stamp(decision.decided_at + timedelta(microseconds=1))
+        course = walk(decision.plan, course, bars.coming(tx, row.symbol, begins, row.expires or now, now))
+    if course.outcome is None and row.expires is not None and now >= row.expires:
+        course = at_expiry(course, row.expires, waited=decision.plan is None)
+    return course
+
+
+def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:
+    """The person got out, of a trade at a price. One that the bars had not filled yet counts from its entry."""
+    if origin.actor != "person":
+        raise NotAllowed("only the person says that a decision was exited", code="person_only")
+    decision = get(tx, run_id)
+    if decision.state != "open":
+        raise Conflict(f"this decision is {decision.state} already; that is not changed any more", code="closed")
+    if decision.action is not None and decision.action not in SIDES and decision.symbol is not None:
+        raise Conflict(f"a {decision.action} holds nothing that could be exited; it expires", code="nothing_to_exit")
+    now = stamp(tx.clock())
+    moment = instant(at, field="at", zone=owners.zone_name(tx)) or now
+    if not stamp(decision.decided_at) <= moment <= now:
+        raise Invalid("the exit lies between the decision and now", field="at")
+    values: dict[str, Any] = {"closed_by": "person", "outcome": "exited", "state": "resolved", "closed_at": moment}
+    if (plan := decision.plan) is not None:
+        paid = _clean_price(price)
+        fill = decision.fill_price if decision.fill_price is not None else plan.entry
+        values |= {
+            "exit_price": paid,
+            "fill_price": fill,
+            "filled_at": stamp(decision.filled_at or parse_stamp(moment)),
+        }
+        values |= {"result_r": plan.result_r(fill, paid), "result_pct": plan.result_pct(fill, paid)}
+        values |= {} if decision.fill_price is not None else {"note": NOT_FILLED}
+    _set(tx, run_id, **values)
+    due.cancel(tx, due.RESOLVE, run_id)
+    return get(tx, run_id)
+
+
+def _may_change(row: Any, now: str) -> bool:
+    """Open, or closed at its expiry so shortly ago that missing bars may still come."""
+    if row.state == "open":
+        return True
+    waits = row.closed_by == "bars" and row.outcome in ("time", "expired") and row.action in SIDES
+    return bool(waits and now < stamp(parse_stamp(row.expires) + LATE))
+
+
+def _keep(tx: Tx, decision: Decision, course: Course) -> None:
+    values: dict[str, Any] = {name: getattr(course, name) for name in _COURSE}
+    if course.outcome is not None:
+        values |= {"state": "expired" if course.outcome == "expired" else "resolved", "closed_by": "bars"}
+        plan = decision.plan
+        if plan is not None and course.fill_price is not None and course.exit_price is not None:
+            values["result_r"] = plan.result_r(course.fill_price, course.exit_price)
+            values["result_pct"] = plan.result_pct(course.fill_price, course.exit_price)
+    _set(tx, decision.run_id, **values)
+
+
+def _clean_price(price: object) -> float:
+    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 < price <= 1e15:
+        raise Invalid("say at which price, a number above 0", field="price")
+    return float(price)
+
+
+def _set(tx: Tx, run_id: str, **values: Any) -> None:
+    tx.conn.execute(update(decisions).where(decisions.c.owner == tx.owner, decisions.c.run_id == run_id).values(values))
+
+
+# Queries
+
+
+def get(tx: Tx, run_id: str) -> Decision:
+    found = find(tx, run_id)
+    if found is None:
+        raise NotFound(f"run {run_id!r} made no decision that could be followed", field="run")
+    return found
+
+
+def find(tx: Tx, run_id: str) -> Decision | None:
+    """The decision of a run, if its card made one."""
+    row = _find(tx, run_id)
+    return None if row is None else _to_decision(row)
+
+
+def listed(tx: Tx, *, state: str | None = None, agent_id: str | None = None, limit: int = 100) -> Sequence[Decision]:
+    """Newest first; closed ones by when they were closed."""
+    if state is not None and state not in STATES:
+        raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
+    query = select(decisions).where(decisions.c.owner == tx.owner)
+    for column, value in ((decisions.c.state, state), (decisions.c.agent_id, agent_id)):
+        if value is not None:
+            query = query.where(column == value)
+    newest = decisions.c.decided_at if state in (None, "open") else decisions.c.closed_at
+    query = query.order_by(newest.desc(), decisions.c.run_id).limit(clean_count(limit, "limit", 10_000))
+    return [_to_decision(row) for row in tx.conn.execute(query)]
+
+
+def past(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence[Past]:
+    """An agent's own last cards, newest first: no re-examinations, none of its specialists."""
+    # Joined by hand: a run without a decision is listed too.
+    query = (
+        select(runs.c.id, runs.c.card_type, runs.c.card, runs.c.finished_at)
+        .where(runs.c.owner == tx.owner, runs.c.agent_id == agent_id, runs.c.card.isnot(None))
+        .where(runs.c.nature != RE_EXAMINATION, runs.c.lead_run.is_(None))
+        .order_by(runs.c.finished_at.desc(), runs.c.id)
+        .limit(clean_count(limit, "limit", 100))
+    )
+    now = stamp(tx.clock())
+    return [_to_past(tx, cards, row, now) for row in tx.conn.execute(query).all()]
+
+
+def _to_past(tx: Tx, cards: CardTypes, row: Any, now: str) -> Past:
+    slots, decision = json.loads(row.card), find(tx, row.id)
+    return Past(
+        run_id=row.id, at=parse_stamp(row.finished_at), card_type=row.card_type,
+        line=line_of(cards.find(row.card_type), slots, row.finished_at, now),
+        symbol=slots.get("symbol"), action=slots.get("action"), conviction=slots.get("conviction"),
+        state=None if decision is None else decision.state, outcome=None if decision is None else decision.outcome,
+        result_r=None if decision is None else decision.result_r,
+    )  # fmt: skip
+
+
+def _regime_of(tx: Tx, symbol: str, now: str) -> str:
+    """By the daily bars before the decision, else by the coarsest of which there are enough."""
+    there = bars.timeframes(tx.conn, symbol)
+    for timeframe in sorted(there, key=lambda name: (name != "1d", -bars.seconds(name))):
+        closes = [bar.close for bar in bars.recent(tx.conn, symbol, now, timeframe=timeframe, limit=REGIME_BARS)]
+        if (found := regime(closes)) != "unknown":
+            return found
+    return "unknown"
+
+
+def _find(tx: Tx, run_id: str) -> Any:
+    query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.run_id == sought(run_id))
+    return tx.conn.execute(query).first()
+
+
+def _to_decision(row: Any) -> Decision:
+    known = {name: getattr(row, name) for name in Decision.__dataclass_fields__}
+    for name in ("decided_at", "expires", "filled_at", "closed_at"):
+        known[name] = None if known[name] is None else parse_stamp(known[name])
+    return Decision(**known)

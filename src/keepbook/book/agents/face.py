@@ -1,0 +1,203 @@
+"""What hangs on a book for its agents: the agents themselves, their runs, and how their decisions turn out.
+
+Thin like the book: each method opens the owner's transaction and calls the one operation that does the work.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keepbook.book.agents import agents, calibration, decisions, runs
+from keepbook.book.agents.agents import Agent, Turn
+from keepbook.book.agents.calibration import Calibration
+from keepbook.book.agents.cards import CardTypes, card_types
+from keepbook.book.agents.decisions import Decision, Past
+from keepbook.book.agents.runs import Line, Run
+from keepbook.book.ground import due
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import stamp
+
+
+class Agents:
+    """The agents of a book: `book.agents`. Wherever an agent is named, its id or its name will do."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    @property
+    def cards(self) -> CardTypes:
+        """The card types in force, and the files that are none."""
+        return card_types(self._book.card_folders)
+
+    def create(self, name: str, **given: Any) -> Agent:
+        """Only the name is needed; see `agents.FIELDS` for the rest."""
+        with self._book.writing() as (tx, _):
+            return agents.create(tx, stamp(tx.clock()), self._types, name, **given)
+
+    def get(self, ref: str) -> Agent:
+        with self._book.reading() as (tx, _, _):
+            return agents.find(tx, ref)
+
+    def list(self) -> Sequence[Agent]:
+        with self._book.reading() as (tx, _, _):
+            return agents.listed(tx)
+
+    def update(self, ref: str, **given: Any) -> Agent:
+        """Only what is given changes; `memory_enabled=True` starts fresh."""
+        with self._book.writing() as (tx, _):
+            return agents.change(tx, stamp(tx.clock()), self._types, agents.find(tx, ref).id, **given)
+
+    def reset(self, ref: str) -> Agent:
+        """The next run starts without a past; chats and decisions stay."""
+        with self._book.writing() as (tx, _):
+            return agents.reset(tx, stamp(tx.clock()), agents.find(tx, ref).id)
+
+    def delete(self, ref: str) -> Agent:
+        """Out of every list; its runs and decisions stay."""
+        with self._book.writing() as (tx, _):
+            return agents.remove(tx, stamp(tx.clock()), agents.find(tx, ref).id)
+
+    def restore(self, id: str) -> Agent:
+        """Put back an agent that was deleted, by its id; its session starts fresh."""
+        with self._book.writing() as (tx, _):
+            return agents.put_back(tx, stamp(tx.clock()), id)
+
+    def keep_thread(self, id: str, thread_id: str) -> None:
+        """The chat with an agent goes on in this thread."""
+        with self._book.writing() as (tx, _):
+            agents.keep_thread(tx, id, thread_id)
+
+    def claim(self, id: str, *, lease_seconds: float) -> Turn | None:
+        """The turn to work with the shared session; None while somebody else has it."""
+        with self._book.writing() as (tx, _):
+            return agents.claim(tx, id, stamp(tx.clock()), lease_seconds=lease_seconds)
+
+    def renew(self, held: Turn, *, lease_seconds: float) -> bool:
+        with self._book.writing() as (tx, _):
+            return agents.renew(tx, held, stamp(tx.clock()), lease_seconds=lease_seconds)
+
+    def give_back(self, held: Turn) -> None:
+        with self._book.writing() as (tx, _):
+            agents.give_back(tx, held)
+
+    def compress(self, held: Turn, through: int, summary: str) -> None:
+        """From here on `summary` stands for the steps of the session through this one."""
+        with self._book.writing() as (tx, _):
+            agents.compress(tx, held, through, summary)
+
+    def decisions(self, ref: str, limit: int = 5) -> Sequence[Past]:
+        """The agent's own last cards, newest first: what `get_my_decisions` answers."""
+        with self._book.reading() as (tx, _, _):
+            return decisions.past(tx, self.cards, agents.find(tx, ref).id, limit=limit)
+
+    @property
+    def _types(self) -> Sequence[str]:
+        return sorted(self.cards.types)
+
+
+class Runs:
+    """The runs of a book: `book.runs`."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    def queue(self, agent_id: str, kind: str, *, prompt: str, **told: Any) -> Run:
+        """Begin a run; see `runs.queue`."""
+        with self._book.writing() as (tx, _):
+            return runs.queue(tx, stamp(tx.clock()), self._cards, agent_id, kind, prompt=prompt, **told)
+
+    def start(
+        self, run_id: str, *, adapter: str, model: str | None, lease_seconds: float, turn: Turn | None = None
+    ) -> Run:
+        with self._book.writing() as (tx, _):
+            now = stamp(tx.clock())
+            return runs.start(tx, now, run_id, adapter=adapter, model=model, lease_seconds=lease_seconds, turn=turn)
+
+    def renew(self, run_id: str, *, lease_seconds: float) -> None:
+        """Still at it: the sweep waits a while longer before it gives this run up."""
+        with self._book.writing() as (tx, _):
+            runs.renew(tx, stamp(tx.clock()), run_id, lease_seconds=lease_seconds)
+
+    def say(self, run_id: str, role: str, text: str, *, parts: Any = None) -> Line:
+        with self._book.writing() as (tx, _):
+            return runs.say(tx, stamp(tx.clock()), run_id, role, text, parts=parts)
+
+    def succeed(self, run_id: str, *, slots: Mapping[str, Any] | None = None, **told: Any) -> Run:
+        """The result for good: card, decision and session together; see `runs.succeed`."""
+        with self._book.writing() as (tx, _):
+            return runs.succeed(tx, stamp(tx.clock()), self._cards, run_id, slots=slots, **told)
+
+    def fail(self, run_id: str, error: str, **told: Any) -> Run:
+        with self._book.writing() as (tx, _):
+            return runs.fail(tx, stamp(tx.clock()), run_id, error, **told)
+
+    def get(self, run_id: str) -> Run:
+        with self._book.reading() as (tx, _, _):
+            return runs.get(tx, run_id)
+
+    def list(self, agent: str | None = None, **filters: Any) -> Sequence[Run]:
+        """Newest first; `kind`, `status`, `limit`, `before`."""
+        with self._book.reading() as (tx, _, _):
+            return runs.listed(tx, agent_id=None if agent is None else agents.find(tx, agent).id, **filters)
+
+    def re_examinations(self, run_id: str) -> Sequence[Run]:
+        """In time order."""
+        with self._book.reading() as (tx, _, _):
+            return runs.re_examinations(tx, run_id)
+
+    def specialists(self, run_id: str) -> Sequence[Run]:
+        with self._book.reading() as (tx, _, _):
+            return runs.specialists(tx, run_id)
+
+    def transcript(self, run_id: str) -> Sequence[Line]:
+        with self._book.reading() as (tx, _, _):
+            return runs.transcript(tx, run_id)
+
+    def carried(self, turn: Turn) -> Sequence[tuple[int, Run, Sequence[Line]]]:
+        """The stored session since its last fresh start, past what was compressed: step, run and transcript."""
+        with self._book.reading() as (tx, _, _):
+            return runs.carried(tx, turn)
+
+    def may_re_examine(self, run_id: str) -> bool:
+        """Whether the card type allows another look, and still does."""
+        with self._book.reading() as (tx, _, _):
+            return runs.why_not_re_examined(tx, self._cards, runs.get(tx, run_id)) is None
+
+    @property
+    def _cards(self) -> CardTypes:
+        return card_types(self._book.card_folders)
+
+
+class Decisions:
+    """How decisions turn out: `book.decisions`."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    def get(self, run_id: str) -> Decision:
+        with self._book.reading() as (tx, _, _):
+            return decisions.get(tx, run_id)
+
+    def find(self, run_id: str) -> Decision | None:
+        """The decision of a run, if its card made one."""
+        with self._book.reading() as (tx, _, _):
+            return decisions.find(tx, run_id)
+
+    def list(self, *, state: str | None = None, agent: str | None = None, limit: int = 100) -> Sequence[Decision]:
+        """Newest first."""
+        with self._book.reading() as (tx, _, _):
+            whose = None if agent is None else agents.find(tx, agent).id
+            return decisions.listed(tx, state=state, agent_id=whose, limit=limit)
+
+    def exit(self, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:
+        """The person got out at a price."""
+        with self._book.writing() as (tx, _):
+            return decisions.exit_at(tx, self._book.origin, run_id, price, at=at)
+
+    def follow(self) -> int:
+        """Look at the new bars for every open decision; answers how many were closed. The sweep does it too."""
+        with self._book.writing() as (tx, _):
+            return sum(decisions.follow(tx, run_id) for run_id in due.reminders(tx, due.RESOLVE))
+
+    def calibration(self, agent: str | None = None) -> Calibration:
+        with self._book.reading() as (tx, _, _):
+            return calibration.calibration(tx, agent_id=None if agent is None else agents.find(tx, agent).id)

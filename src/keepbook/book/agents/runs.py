@@ -1,0 +1,370 @@
+"""Runs: one execution of an agent each, what was said in it, and the card it ended in.
+
+A run is queued, running, and then succeeded or failed for good: its row never changes again, whatever is found out
+later. A re-examination is a run of its own that points at its parent. What a run leaves (card, decision, the agent's
+session moved on) is kept in one transaction, or nothing of it is.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import and_, func, insert, select, tuple_, update
+
+from keepbook.book.agents import agents, decisions
+from keepbook.book.agents.agents import Turn
+from keepbook.book.agents.cards import RE_EXAMINATION, CardTypes, validate
+from keepbook.book.chats.threads import ROLES, estimate
+from keepbook.book.ground import due
+from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.limits import clean_count, clean_text, sought
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.errors import Conflict, Invalid, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import runs, transcripts
+
+KINDS = ("scheduled", "manual", "chat", RE_EXAMINATION)
+TEXT_LIMIT = 1_000_000
+ERROR_LIMIT = 2000
+QUEUED_SECONDS = 600.0
+"""A run that nobody took up by then was left behind by a program that ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a run answered, in the slots of its type."""
+
+    type: str
+    slots: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run as it stands. `specialist` names which of the team it was, `lead_run` the run of its lead.
+
+    `card_type` is the type that its answer must have, if any; `card` is there once it has succeeded.
+    """
+
+    id: str
+    agent_id: str
+    kind: str
+    status: str
+    prompt: str
+    adapter: str | None
+    model: str | None
+    card_type: str | None
+    card: Card | None
+    error: str | None
+    parent_run: str | None
+    lead_run: str | None
+    specialist: str | None
+    thread_id: str | None
+    session_before: str | None
+    session_after: str | None
+    tokens_in: int
+    tokens_out: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One turn of a transcript; `parts` holds tool calls and their answers.
+
+    Never the memory block: that stands in the injections (space `chat`, session = the run's id), where a purge of one
+    of its memories reaches it.
+    """
+
+    turn: int
+    role: str
+    text: str
+    parts: Any
+    at: datetime
+    tokens: int
+
+
+# Operations
+
+
+def queue(
+    tx: Tx,
+    now: str,
+    cards: CardTypes,
+    agent_id: str,
+    kind: str,
+    *,
+    prompt: str,
+    parent_run: str | None = None,
+    lead_run: str | None = None,
+    specialist: str | None = None,
+    thread_id: str | None = None,
+) -> Run:
+    """Begin a run. Its card type is the agent's, of a re-examination that one; a chat and a specialist have none.
+
+    A re-examination is refused (`Conflict`) where the parent's card does not allow it, or not any more.
+    """
+    agent = agents.get(tx, agent_id)
+    if kind not in KINDS:
+        raise Invalid(f"a run is one of {', '.join(KINDS)}, not {kind!r}", field="kind")
+    card_type = None if kind == "chat" or lead_run is not None else agent.card_type
+    if kind == RE_EXAMINATION and lead_run is None:
+        _allow_re_examination(tx, cards, agent_id, parent_run)
+        card_type = RE_EXAMINATION
+    elif parent_run is not None:
+        raise Invalid("only a re-examination looks at an earlier run", field="parent_run")
+    elif card_type is not None:
+        cards.get(card_type)
+    row = {
+        "owner": tx.owner, "id": new_id(), "agent_id": agent_id, "nature": kind, "status": "queued",
+        "prompt": clean_text(prompt, "prompt", TEXT_LIMIT), "card_type": card_type, "parent_run": parent_run,
+        "lead_run": lead_run, "specialist": specialist, "thread_id": thread_id, "tokens_in": 0, "tokens_out": 0,
+        "created_at": now,
+    }  # fmt: skip
+    tx.conn.execute(insert(runs), row)
+    due.remind(tx, due.RUN_LOST, str(row["id"]), _later(now, QUEUED_SECONDS))
+    return get(tx, str(row["id"]))
+
+
+def start(
+    tx: Tx,
+    now: str,
+    run_id: str,
+    *,
+    adapter: str,
+    model: str | None,
+    lease_seconds: float,
+    turn: Turn | None = None,
+) -> Run:
+    """From queued to running, with the session of `turn`. One still running when its lease ends, the sweep gives up."""
+    if get(tx, run_id).status != "queued":
+        raise Conflict(f"run {run_id} was started already", code="started")
+    due.remind(tx, due.RUN_LOST, run_id, _later(now, lease_seconds))
+    before = None if turn is None else turn.session
+    return _set(tx, run_id, status="running", started_at=now, adapter=adapter, model=model, session_before=before)
+
+
+def renew(tx: Tx, now: str, run_id: str, *, lease_seconds: float) -> None:
+    """Still at it: the sweep waits a while longer before it gives this run up."""
+    _unfinished(tx, run_id)
+    due.remind(tx, due.RUN_LOST, run_id, _later(now, lease_seconds))
+
+
+def say(tx: Tx, now: str, run_id: str, role: str, text: str, *, parts: Any = None) -> Line:
+    """Add to the transcript of a run that is not over; it is never rewritten."""
+    if role not in ROLES:
+        raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
+    _unfinished(tx, run_id)
+    text = clean_text(text, "text", TEXT_LIMIT)
+    turns = tx.conn.execute(
+        select(func.max(transcripts.c.turn)).where(transcripts.c.owner == tx.owner, transcripts.c.run_id == run_id)
+    ).scalar()
+    row = {
+        "owner": tx.owner, "run_id": run_id, "turn": (turns or 0) + 1, "role": role, "text": text, "at": now,
+        "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "tokens": estimate(text),
+    }  # fmt: skip
+    tx.conn.execute(insert(transcripts), row)
+    return _to_line(row)
+
+
+def succeed(
+    tx: Tx,
+    now: str,
+    cards: CardTypes,
+    run_id: str,
+    *,
+    slots: Mapping[str, Any] | None = None,
+    tokens_in: int = 0,
+    tokens_out: int = 0,
+    turn: Turn | None = None,
+    session: str | None = None,
+) -> Run:
+    """The result for good: card, decision, and the agent's session moved to `session`, together or not at all.
+
+    The slots are checked against the run's card type once more. `turn` is given back. After a reset meanwhile nothing
+    is moved and `session_after` stays empty; a turn that another run took over is a `Conflict` (`lost_turn`).
+    """
+    run = _unfinished(tx, run_id)
+    if (slots is None) != (run.card_type is None):
+        raise Invalid("a run with a card type ends in a card, and one without in none", field="card")
+    result: dict[str, Any] = {"card": None}
+    if slots is not None and run.card_type is not None:
+        kind = cards.get(run.card_type)
+        if run.parent_run is not None:
+            kind = cards.re_examination_of(cards.find(_card(get(tx, run.parent_run)).type))
+        kept = validate(kind, slots, now)
+        result = {"card": json.dumps(kept, ensure_ascii=False)}
+    if turn is not None and session is not None:
+        if run.kind == RE_EXAMINATION:
+            raise Invalid("a re-examination neither reads nor moves the shared session", field="session")
+        moved = agents.move(tx, turn, now, session)
+        if moved is not None:
+            result |= {"session_after": session, "epoch": moved[0], "step": moved[1]}
+    elif turn is not None:
+        agents.give_back(tx, turn)
+    due.cancel(tx, due.RUN_LOST, run_id)
+    done = _set(tx, run_id, status="succeeded", finished_at=now, tokens_in=tokens_in, tokens_out=tokens_out, **result)
+    if done.card is not None and done.kind != RE_EXAMINATION:
+        decisions.begin(tx, cards.get(done.card.type), run_id, done.agent_id, done.card.slots, now)
+    return done
+
+
+def fail(
+    tx: Tx, now: str, run_id: str, error: str, *, tokens_in: int = 0, tokens_out: int = 0, turn: Turn | None = None
+) -> Run:
+    """Failed for good, with its transcript kept; the session stays where it was, the turn is given back."""
+    _unfinished(tx, run_id)
+    if turn is not None:
+        agents.give_back(tx, turn)
+    due.cancel(tx, due.RUN_LOST, run_id)
+    why = clean_text(error, "error", TEXT_LIMIT)[:ERROR_LIMIT] or "it failed without a word"
+    return _set(tx, run_id, status="failed", finished_at=now, error=why, tokens_in=tokens_in, tokens_out=tokens_out)
+
+
+def give_up(tx: Tx, now: str, run_id: str) -> bool:
+    """Fail a run whose lease is over, since its program is gone; for the sweep. False where nothing is to be done."""
+    until = due.reminded_at(tx, due.RUN_LOST, run_id)
+    if until is None or until > now or _find(tx, run_id).status not in ("queued", "running"):
+        due.cancel(tx, due.RUN_LOST, run_id)
+        return False
+    fail(tx, now, run_id, "the program that ran it ended before it did; run it again")
+    return True
+
+
+def _allow_re_examination(tx: Tx, cards: CardTypes, agent_id: str, parent_run: str | None) -> None:
+    if parent_run is None:
+        raise Invalid("a re-examination looks at an earlier run: name it", field="parent_run")
+    parent = get(tx, parent_run)
+    if parent.agent_id != agent_id:
+        raise Invalid(f"run {parent_run} is another agent's", field="parent_run")
+    if (refusal := why_not_re_examined(tx, cards, parent)) is not None:
+        raise refusal
+
+
+def _card(run: Run) -> Card:
+    if run.card is None:
+        raise Conflict(f"run {run.id} has no card", code="not_re_examinable")
+    return run.card
+
+
+def _unfinished(tx: Tx, run_id: str) -> Run:
+    run = get(tx, run_id)
+    if run.status not in ("queued", "running"):
+        raise Conflict(f"run {run_id} has {run.status}; what it left is never changed", code="finished")
+    return run
+
+
+def _later(now: str, seconds: float) -> str:
+    return stamp(parse_stamp(now) + timedelta(seconds=seconds))
+
+
+def _set(tx: Tx, run_id: str, **values: Any) -> Run:
+    tx.conn.execute(update(runs).where(runs.c.owner == tx.owner, runs.c.id == run_id).values(values))
+    return get(tx, run_id)
+
+
+# Queries
+
+
+def get(tx: Tx, run_id: str) -> Run:
+    row = _find(tx, run_id)
+    if row is None:
+        raise NotFound(f"there is no run {run_id!r} in this book", field="run")
+    return _to_run(row)
+
+
+def listed(
+    tx: Tx,
+    *,
+    agent_id: str | None = None,
+    kind: str | None = None,
+    status: str | None = None,
+    limit: int = 50,
+    before: str | None = None,
+) -> Sequence[Run]:
+    """Newest first, without the runs of specialists; `before` is the id of the last one seen."""
+    query = select(runs).where(runs.c.owner == tx.owner, runs.c.lead_run.is_(None))
+    for column, value in ((runs.c.agent_id, agent_id), (runs.c.nature, kind), (runs.c.status, status)):
+        if value is not None:
+            query = query.where(column == value)
+    order = tuple_(runs.c.created_at, runs.c.id)
+    if before is not None:
+        last = get(tx, before)
+        query = query.where(order < tuple_(stamp(last.created_at), last.id))
+    query = query.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(clean_count(limit, "limit", 1000))
+    return [_to_run(row) for row in tx.conn.execute(query)]
+
+
+def re_examinations(tx: Tx, run_id: str) -> Sequence[Run]:
+    """The second looks at a run, in time order."""
+    query = select(runs).where(runs.c.owner == tx.owner, runs.c.parent_run == get(tx, run_id).id)
+    return [_to_run(row) for row in tx.conn.execute(query.order_by(runs.c.created_at, runs.c.id))]
+
+
+def specialists(tx: Tx, run_id: str) -> Sequence[Run]:
+    """The runs of the team under a lead's run, in the order in which they were begun."""
+    query = select(runs).where(runs.c.owner == tx.owner, runs.c.lead_run == get(tx, run_id).id)
+    return [_to_run(row) for row in tx.conn.execute(query.order_by(runs.c.created_at, runs.c.id))]
+
+
+def transcript(tx: Tx, run_id: str) -> Sequence[Line]:
+    query = select(transcripts).where(transcripts.c.owner == tx.owner, transcripts.c.run_id == get(tx, run_id).id)
+    return [_to_line(row._mapping) for row in tx.conn.execute(query.order_by(transcripts.c.turn))]
+
+
+def carried(tx: Tx, turn: Turn) -> Sequence[tuple[int, Run, Sequence[Line]]]:
+    """The session as it is stored: step, run and transcript of all that moved it since its fresh start.
+
+    What `turn.compressed` stands for is left out.
+    """
+    query = (
+        select(runs)
+        .where(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
+        .where(runs.c.step > turn.compressed_through)
+        .order_by(runs.c.step)
+    )
+    moved = tx.conn.execute(query).all()
+    said: dict[str, list[Line]] = {row.id: [] for row in moved}
+    lines = (
+        select(transcripts)
+        .join(runs, and_(runs.c.owner == transcripts.c.owner, runs.c.id == transcripts.c.run_id))
+        .where(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
+        .where(runs.c.step > turn.compressed_through)
+        .order_by(transcripts.c.run_id, transcripts.c.turn)
+    )
+    for row in tx.conn.execute(lines):
+        said[row.run_id].append(_to_line(row._mapping))
+    return [(row.step, _to_run(row), said[row.id]) for row in moved]
+
+
+def why_not_re_examined(tx: Tx, cards: CardTypes, run: Run) -> Conflict | None:
+    """What stands against a second look at this run, if anything."""
+    if run.card is None or run.kind == RE_EXAMINATION:
+        return Conflict(f"run {run.id} ended in no card that could be looked at again", code="not_re_examinable")
+    allows = cards.find(run.card.type).re_examinable
+    if allows == "false":
+        return Conflict(f"a {run.card.type} is not re-examined", code="not_re_examinable")
+    if allows == "until_resolved" and decisions.is_over(tx, run.id):
+        return Conflict("this decision is over; there is nothing left to re-examine", code="closed")
+    return None
+
+
+def _find(tx: Tx, run_id: str) -> Any:
+    return tx.conn.execute(select(runs).where(runs.c.owner == tx.owner, runs.c.id == sought(run_id))).first()
+
+
+def _to_run(row: Any) -> Run:
+    known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name != "kind"}
+    for name in ("created_at", "started_at", "finished_at"):
+        known[name] = None if known[name] is None else parse_stamp(known[name])
+    card = None if row.card is None else Card(row.card_type, json.loads(row.card))
+    return Run(**known | {"kind": row.nature, "card": card})  # `kind` is what a line of an export is
+
+
+def _to_line(row: Any) -> Line:
+    return Line(
+        turn=row["turn"], role=row["role"], text=row["text"], at=parse_stamp(row["at"]), tokens=row["tokens"],
+        parts=json.loads(row["parts"]) if row["parts"] else None,
+    )  # fmt: skip

@@ -1,0 +1,182 @@
+"""What hangs on a book beside its memories: chats, notes, and what waits for the person's word.
+
+Thin like the book itself: each method opens the owner's transaction and calls the one operation that does the work.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from keepbook.book.chats import notes, threads
+from keepbook.book.chats.notes import Note
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import instant, stamp
+from keepbook.book.ledger.ledger import present
+from keepbook.book.memory import changes, injections
+from keepbook.book.owners import choices, owners
+from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
+
+
+class Chat:
+    """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
+
+    def __init__(self, book: Opened, thread: Thread) -> None:
+        self.book = book
+        self.id = thread.id
+        self.session = thread.session
+
+    def __repr__(self) -> str:
+        return f"<Chat {self.id} of {self.book.owner!r}>"
+
+    @property
+    def thread(self) -> Thread:
+        """How it stands at this moment."""
+        with self.book.reading() as (tx, _, _):
+            return threads.get(tx, self.id)
+
+    def add(
+        self,
+        role: str,
+        text: str,
+        at: Any = None,
+        speaker: str | None = None,
+        *,
+        hidden: str | None = None,
+        parts: Any = None,
+    ) -> Message:
+        """Record what was said, now or at a given moment."""
+        with self.book.writing() as (tx, _):
+            moment = instant(at, field="at", zone=owners.zone_name(tx)) or stamp(tx.clock())
+            hours = self.book.close_after_hours
+            return threads.add(
+                tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours
+            )
+
+    def messages(self) -> Sequence[Message]:
+        with self.book.reading() as (tx, _, _):
+            return threads.said(tx, self.id)
+
+    def inject(self, *, scope: str | None = None) -> str:
+        """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none."""
+        with self.book.writing() as (tx, _):
+            thread = threads.get(tx, self.id)
+            if thread.incognito or not choices.chosen(tx).memory:
+                return ""
+            space, session = ("chat", self.id) if self.session is None else ("outside", self.session)
+            preset = self.book.preset(thread.preset)
+            return injections.inject(tx, preset, present(tx), session, scope=scope or thread.agent, space=space)
+
+    def close(self) -> Any:
+        """Read what is new for memories, once; the chat rests after that until something is said again."""
+        return self.book.close_thread(self.id)
+
+
+class Chats:
+    """The chats of a book: `book.threads`."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    def start(
+        self,
+        *,
+        agent: str | None = None,
+        incognito: bool = False,
+        mode: str | None = None,
+        focus: str | None = None,
+        preset: str | None = None,
+    ) -> Chat:
+        """Begin a chat of our own."""
+        return self._open(preset=preset, agent=agent, incognito=incognito, mode=mode, focus=focus)
+
+    def of_session(self, session: str, *, incognito: bool = False) -> Chat:
+        """The chat of an outside agent's session, begun if need be."""
+        return self._open(session=session, incognito=incognito)
+
+    def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
+        with self._book.writing(preset) as (tx, chosen):
+            owners.configure(tx, stamp(tx.clock()))  # who only chats has a book too
+            return Chat(self._book, threads.start(tx, stamp(tx.clock()), chosen.name, **told))
+
+    def get(self, thread_id: str) -> Chat:
+        with self._book.reading() as (tx, _, _):
+            return Chat(self._book, threads.get(tx, thread_id))
+
+    def list(self, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
+        """The last touched first."""
+        with self._book.reading() as (tx, _, _):
+            return threads.listed(tx, state=state, trash=trash, limit=limit)
+
+    def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
+        with self._book.writing() as (tx, _):
+            return threads.rename(tx, thread_id, title, by=by)
+
+    def archive(self, thread_id: str) -> Thread:
+        with self._book.writing() as (tx, _):
+            return threads.archive(tx, thread_id)
+
+    def delete(self, thread_id: str, *, memories: bool = False, forever: bool = False) -> Thread | None:
+        """Into the trash for 30 days, with the memories learned from it if wanted; or really removed at once."""
+        with self._book.writing() as (tx, preset):
+            thread = threads.trash(tx, thread_id, stamp(tx.clock()))
+            for id in threads.learned_from(tx, thread_id) if memories else ():
+                changes.delete(tx, self._book.origin, preset, id)
+            if not forever:
+                return thread
+            threads.remove(tx, thread_id)
+            return None
+
+    def restore(self, thread_id: str) -> Thread:
+        with self._book.writing() as (tx, _):
+            return threads.restore(tx, thread_id, close_after_hours=self._book.close_after_hours)
+
+    def learned(self, thread_id: str) -> Sequence[str]:
+        """Ids of the memories that came out of a chat."""
+        with self._book.reading() as (tx, _, _):
+            return threads.learned_from(tx, thread_id)
+
+    def search(self, query: str, limit: int = 20) -> Sequence[Snippet]:
+        """Turns that say it, with the words marked; never hidden context."""
+        with self._book.reading() as (tx, _, _):
+            return search(tx, query, limit=limit)
+
+    def recall(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
+        """The turns that answer a question, best first."""
+        with self._book.reading() as (tx, _, _):
+            return recall_chats(tx, query, limit=limit, meaning=self._book.meaning)
+
+
+class Journal:
+    """The notes of a book: `book.notes`."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    def bookmark(self, thread_id: str, turn: int) -> Note:
+        with self._book.writing() as (tx, _):
+            return notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
+
+    def write(self, text: str) -> Note:
+        with self._book.writing() as (tx, _):
+            return notes.write(tx, stamp(tx.clock()), text)
+
+    def get(self, id: str) -> Note:
+        with self._book.reading() as (tx, _, _):
+            return notes.get(tx, id)
+
+    def list(self, query: str | None = None) -> Sequence[Note]:
+        with self._book.reading() as (tx, _, _):
+            return notes.listed(tx, query)
+
+    def edit(self, id: str, text: str) -> Note:
+        with self._book.writing() as (tx, _):
+            return notes.edit(tx, stamp(tx.clock()), id, text)
+
+    def delete(self, id: str) -> Note:
+        with self._book.writing() as (tx, _):
+            return notes.remove(tx, id)
+
+    def put_back(self, note: Note) -> Note:
+        """Undo a deletion: the note as `delete` answered it, under a new id."""
+        with self._book.writing() as (tx, _):
+            return notes.put_back(tx, note)

@@ -1,0 +1,114 @@
+"""Notes: replies a person bookmarked, kept in their own words' order, never injected, outliving the chat."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+
+from keepbook.book.chats.threads import MESSAGE_LIMIT
+from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.limits import clean_text
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.text.words import fold
+from keepbook.errors import Invalid, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import messages, notes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A note; `thread_id` and `turn` lead back to where it was said, while that is there."""
+
+    id: str
+    text: str
+    thread_id: str | None
+    turn: int | None
+    created_at: datetime
+    updated_at: datetime
+
+
+# Operations
+
+
+def write(tx: Tx, now: str, text: str, *, thread_id: str | None = None, turn: int | None = None) -> Note:
+    text = _clean(text)
+    row = {"owner": tx.owner, "id": new_id(), "text": text, "thread_id": thread_id, "turn": turn}
+    tx.conn.execute(insert(notes), row | {"created_at": now, "updated_at": now})
+    return get(tx, str(row["id"]))
+
+
+def bookmark(tx: Tx, now: str, thread_id: str, turn: int) -> Note:
+    """Keep what was said at a turn. The same turn again answers with the note that is there."""
+    there = select(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id, notes.c.turn == turn)
+    if (row := tx.conn.execute(there).first()) is not None:
+        return _to_note(row)
+    query = select(messages.c.text).where(
+        messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn == turn
+    )
+    text = tx.conn.execute(query).scalar()
+    if text is None:
+        raise NotFound(f"chat {thread_id!r} has no turn {turn}", field="turn")
+    return write(tx, now, text, thread_id=thread_id, turn=turn)
+
+
+def edit(tx: Tx, now: str, id: str, text: str) -> Note:
+    get(tx, id)
+    changed = update(notes).where(notes.c.owner == tx.owner, notes.c.id == id)
+    tx.conn.execute(changed.values(text=_clean(text), updated_at=now))
+    return get(tx, id)
+
+
+def remove(tx: Tx, id: str) -> Note:
+    note = get(tx, id)
+    tx.conn.execute(delete(notes).where(notes.c.owner == tx.owner, notes.c.id == id))
+    return note
+
+
+def put_back(tx: Tx, note: Note) -> Note:
+    """A note that was removed, as it was; the way back to its turn only where that still is."""
+    said = select(messages.c.turn).where(
+        messages.c.owner == tx.owner, messages.c.thread_id == note.thread_id, messages.c.turn == note.turn
+    )
+    there = note.turn is not None and tx.conn.execute(said).first() is not None
+    row = {
+        "owner": tx.owner, "id": new_id(), "text": _clean(note.text),
+        "thread_id": note.thread_id if there else None, "turn": note.turn if there else None,
+        "created_at": stamp(note.created_at), "updated_at": stamp(note.updated_at),
+    }  # fmt: skip
+    tx.conn.execute(insert(notes), row)
+    return get(tx, str(row["id"]))
+
+
+def _clean(text: object) -> str:
+    cleaned = clean_text(text, "text", MESSAGE_LIMIT).strip()
+    if not cleaned:
+        raise Invalid("a note needs a text", field="text")
+    return cleaned
+
+
+# Queries
+
+
+def get(tx: Tx, id: str) -> Note:
+    row = tx.conn.execute(select(notes).where(notes.c.owner == tx.owner, notes.c.id == id)).first()
+    if row is None:
+        raise NotFound(f"there is no note {id!r} in this journal", field="note")
+    return _to_note(row)
+
+
+def listed(tx: Tx, query: str | None = None) -> Sequence[Note]:
+    """Notes, the newest first; with a query those that say it."""
+    rows = tx.conn.execute(
+        select(notes).where(notes.c.owner == tx.owner).order_by(notes.c.created_at.desc(), notes.c.id)
+    )
+    found = [_to_note(row) for row in rows]
+    return found if not query else [note for note in found if fold(query) in fold(note.text)]
+
+
+def _to_note(row: Any) -> Note:
+    return Note(
+        id=row.id, text=row.text, thread_id=row.thread_id, turn=row.turn,
+        created_at=parse_stamp(row.created_at), updated_at=parse_stamp(row.updated_at),
+    )  # fmt: skip

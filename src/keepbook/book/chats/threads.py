@@ -1,0 +1,399 @@
+"""Chats: threads of messages, kept whole, and how they come to rest.
+
+A thread is active, idle (closed, recent) or archived, and apart from that may lie in the trash. Closing reads only
+what came after the watermark, under a lease, so that two closers read once and a crashed one is taken over.
+Compression changes what a model is sent, never what is stored here.
+"""
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
+
+from keepbook.book.ground import due
+from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.limits import clean_line, clean_optional, clean_text
+from keepbook.book.ground.when import later, parse_stamp, stamp
+from keepbook.book.owners.allowance import room_for_chat, room_for_text
+from keepbook.book.owners.choices import chosen
+from keepbook.book.text.turn_index import put_turn, take_turns
+from keepbook.errors import Conflict, Invalid, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import injections, memories, messages, notes, threads, versions
+
+TRASH_DAYS = 30
+ARCHIVE_DAYS = 30
+MOST_FAILURES = 5
+ROLES = ("user", "assistant", "tool", "system")
+MESSAGE_LIMIT = 200_000
+TITLE_LIMIT = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers."""
+
+    turn: int
+    role: str
+    speaker: str | None
+    text: str
+    at: datetime
+    tokens: int
+    hidden: str | None = None
+    parts: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A chat as it stands; `failure` says why its last closing did not work."""
+
+    id: str
+    session: str | None
+    agent: str | None
+    preset: str
+    title: str | None
+    titled_by: str | None
+    state: str
+    incognito: bool
+    tier: str | None
+    mode: str | None
+    focus: str | None
+    created_at: datetime
+    touched_at: datetime
+    deleted_at: datetime | None
+    turns: int
+    summary: str | None
+    extracted_through: int
+    failures: int
+    failure: str | None
+    compressed_through: int
+    compressed: str | None
+
+    @property
+    def parked(self) -> bool:
+        """Closing failed too often; it waits for a person (or a new message)."""
+        return self.failures >= MOST_FAILURES
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to close a chat, for as long as the lease lasts: what to read, and what it stands on."""
+
+    thread: Thread
+    token: str
+    turns: tuple[Message, ...]
+
+
+class TakenBack(NamedTuple):
+    """What came out of a chat and was undone, forgotten or deleted since. Erased, it has no content any more."""
+
+    content: str | None
+    turn_ids: frozenset[str]
+
+
+# Rules
+
+
+def estimate(text: str) -> int:
+    """Tokens, as everywhere here: characters / 4, rounded up."""
+    return -(-len(text) // 4)
+
+
+# Operations
+
+
+def start(
+    tx: Tx,
+    now: str,
+    preset: str,
+    *,
+    session: str | None = None,
+    agent: str | None = None,
+    incognito: bool = False,
+    mode: str | None = None,
+    focus: str | None = None,
+) -> Thread:
+    """Begin a chat; an outside agent's session is found again if it has begun."""
+    if session is not None:
+        session = clean_line(session, "session", 1, 200)
+        found = tx.conn.execute(
+            select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)
+        ).first()
+        if found is not None:
+            return _as_private(to_thread(found), incognito)
+    room_for_chat(tx)
+    row = {
+        "owner": tx.owner, "id": new_id(), "session": session, "agent": clean_optional(agent, "agent", 200),
+        "preset": preset, "state": "active", "incognito": int(incognito), "tier": chosen(tx).tier, "mode": mode,
+        "focus": clean_optional(focus, "focus", 2000), "created_at": now, "touched_at": now, "turns": 0,
+        "extracted_through": 0, "failures": 0, "compressed_through": 0,
+    }  # fmt: skip
+    tx.conn.execute(insert(threads), row)
+    return get(tx, str(row["id"]))
+
+
+def _as_private(thread: Thread, incognito: bool) -> Thread:
+    if incognito and not thread.incognito:
+        raise Conflict(
+            f"session {thread.session!r} began as a chat that is remembered; use another session for an incognito one",
+            code="not_incognito",
+        )
+    return thread
+
+
+def add(
+    tx: Tx,
+    thread_id: str,
+    role: str,
+    text: str,
+    at: str,
+    *,
+    speaker: str | None = None,
+    hidden: str | None = None,
+    parts: Any = None,
+    close_after_hours: float = 6.0,
+) -> Message:
+    """Say something in a chat. A closed one is open again."""
+    if role not in ROLES:
+        raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
+    text = clean_text(text, "text", MESSAGE_LIMIT)
+    thread = get(tx, thread_id)
+    if thread.deleted_at is not None:
+        raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
+    room_for_text(tx, text)
+    row = {
+        "owner": tx.owner, "thread_id": thread_id, "turn": thread.turns + 1, "role": role,
+        "speaker": clean_optional(speaker, "speaker", 200), "text": text, "at": at, "tokens": estimate(text),
+        "hidden": clean_text(hidden, "hidden", MESSAGE_LIMIT) if hidden else None,
+        "parts": json.dumps(parts, ensure_ascii=False) if parts else None,
+    }  # fmt: skip
+    tx.conn.execute(insert(messages), row)
+    touched = max(at, stamp(thread.touched_at)) if thread.turns else at
+    _set(tx, thread_id, turns=thread.turns + 1, state="active", touched_at=touched, failures=0, failure=None)
+    if role in ("user", "assistant"):
+        put_turn(tx, thread_id, thread.turns + 1, text, thread.incognito)
+    due.cancel(tx, due.ARCHIVE, thread_id)
+    due.remind(tx, due.CLOSE, thread_id, later(touched, hours=close_after_hours))
+    return to_message(row)
+
+
+def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
+    """A name by hand wins for ever."""
+    thread = get(tx, thread_id)
+    if by != "person" and thread.titled_by == "person":
+        return thread
+    return _set(tx, thread_id, title=clean_line(title, "title", 1, TITLE_LIMIT), titled_by=by)
+
+
+def archive(tx: Tx, thread_id: str) -> Thread:
+    thread = get(tx, thread_id)
+    if thread.state == "active" and thread.turns > thread.extracted_through:
+        raise Conflict(f"chat {thread_id} is open; close it first", code="active")
+    due.cancel(tx, due.ARCHIVE, thread_id)
+    return _set(tx, thread_id, state="archived")
+
+
+def trash(tx: Tx, thread_id: str, now: str) -> Thread:
+    """Gone from every list for 30 days, then really removed. Memories learned from it stay."""
+    get(tx, thread_id)
+    due.remind(tx, due.PURGE_CHAT, thread_id, later(now, days=TRASH_DAYS))
+    return _set(tx, thread_id, deleted_at=now)
+
+
+def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0) -> Thread:
+    thread = get(tx, thread_id)
+    due.cancel(tx, due.PURGE_CHAT, thread_id)
+    if thread.state == "active" and thread.turns and not thread.parked:
+        # A sweep that met it in the trash has dropped the reminder.
+        due.remind(tx, due.CLOSE, thread_id, later(stamp(thread.touched_at), hours=close_after_hours))
+    return _set(tx, thread_id, deleted_at=None)
+
+
+def remove(tx: Tx, thread_id: str) -> None:
+    """Really remove a chat: messages and index. Notes keep their text and lose the way back.
+
+    The block it was given is part of the record of what was shown, which only erasing a memory in it changes.
+    """
+    get(tx, thread_id)
+    take_turns(tx, thread_id)
+    for table, column in ((messages, "thread_id"), (threads, "id")):
+        tx.conn.execute(delete(table).where(table.c.owner == tx.owner, table.c[column] == thread_id))
+    kept = update(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id)
+    tx.conn.execute(kept.values(thread_id=None, turn=None))
+    for work in (due.CLOSE, due.ARCHIVE, due.PURGE_CHAT):
+        due.cancel(tx, work, thread_id)
+    tx.compact = True
+
+
+def claim(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | None:
+    """Take the lease to close a chat, or nothing: it is not open, or somebody else is at it."""
+    row = _row(tx, thread_id)
+    thread = to_thread(row)
+    if thread.state != "active" or thread.deleted_at is not None:
+        return None
+    if row.closing_until is not None and row.closing_until > now:
+        return None
+    token = secrets.token_hex(8)
+    _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
+    return Claim(thread, token, tuple(said(tx, thread_id, after=thread.extracted_through)))
+
+
+def still_mine(tx: Tx, held: Claim) -> bool:
+    """Whether nobody took the lease over and the watermark has not moved: the condition of writing a closing.
+
+    A lease that ran out and that nobody took is still held: a slow model would else be asked for ever in vain.
+    """
+    row = _find(tx, held.thread.id)
+    return bool(
+        row is not None
+        and row.closing_by == held.token
+        and row.extracted_through == held.thread.extracted_through
+        and row.deleted_at is None
+    )
+
+
+def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
+    """Closed: the watermark moves to what was read. If more was said meanwhile the chat stays open."""
+    through = held.thread.turns
+    row = _row(tx, held.thread.id)
+    newer = row.turns > through
+    erased = held.thread.summary is not None and row.summary is None  # with a memory, while the model was reading
+    if not newer:
+        due.cancel(tx, due.CLOSE, held.thread.id)
+        due.remind(tx, due.ARCHIVE, held.thread.id, later(now, days=ARCHIVE_DAYS))
+    return _set(
+        tx, held.thread.id, extracted_through=through, summary=None if erased else summary or row.summary,
+        state="active" if newer else "idle", closing_until=None, closing_by=None, failures=0, failure=None,
+    )  # fmt: skip
+
+
+def give_back(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: float) -> Thread | None:
+    """Closing failed: the chat is as it was, to be tried again; after five failures it is parked."""
+    row = _find(tx, held.thread.id)
+    if row is None or row.closing_by != held.token:
+        return None
+    failures = row.failures + 1
+    if failures >= MOST_FAILURES:
+        due.cancel(tx, due.CLOSE, held.thread.id)
+    else:
+        due.remind(tx, due.CLOSE, held.thread.id, later(now, minutes=retry_minutes * 2 ** (failures - 1)))
+    return _set(tx, held.thread.id, closing_until=None, closing_by=None, failures=failures, failure=failure[:500])
+
+
+def keep_compression(tx: Tx, thread_id: str, through: int, summary: str) -> Thread:
+    return _set(tx, thread_id, compressed_through=through, compressed=summary)
+
+
+# Queries
+
+
+def get(tx: Tx, thread_id: str) -> Thread:
+    return to_thread(_row(tx, thread_id))
+
+
+def _find(tx: Tx, thread_id: str) -> Any:
+    return tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.id == thread_id)).first()
+
+
+def _row(tx: Tx, thread_id: str) -> Any:
+    row = _find(tx, thread_id)
+    if row is None:
+        raise NotFound(f"there is no chat {thread_id!r} in this book", field="thread")
+    return row
+
+
+def in_trash(tx: Tx, thread_id: str) -> bool:
+    row = _find(tx, thread_id)
+    return row is not None and row.deleted_at is not None
+
+
+def is_incognito(tx: Tx, session: str) -> bool:
+    """Whether an outside agent's session is one that reads and writes no memory."""
+    query = select(threads.c.incognito).where(threads.c.owner == tx.owner, threads.c.session == session)
+    return bool(tx.conn.execute(query).scalar())
+
+
+def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
+    """Chats, the last touched first."""
+    query = select(threads).where(threads.c.owner == tx.owner)
+    query = query.where(threads.c.deleted_at.isnot(None) if trash else threads.c.deleted_at.is_(None))
+    if state is not None:
+        query = query.where(threads.c.state == state)
+    rows = tx.conn.execute(query.order_by(threads.c.touched_at.desc(), threads.c.id).limit(limit))
+    return [to_thread(row) for row in rows]
+
+
+def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
+    query = select(messages).where(
+        messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn > after
+    )
+    return [to_message(row._mapping) for row in tx.conn.execute(query.order_by(messages.c.turn))]
+
+
+def block_of(tx: Tx, thread: Thread) -> str | None:
+    """The block this chat was given, if it was given one."""
+    space, session = ("chat", thread.id) if thread.session is None else ("outside", thread.session)
+    query = select(injections.c.block).where(
+        injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session
+    )
+    block: str | None = tx.conn.execute(query).scalar()
+    return block
+
+
+def learned_from(tx: Tx, thread_id: str) -> list[str]:
+    """Ids of the memories of which a version came out of this chat, as far as they are not deleted."""
+    query = (
+        select(versions.c.memory_id)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id)
+        .where(memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
+    )
+    return sorted(set(tx.conn.execute(query).scalars()))
+
+
+def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
+    """What this chat gave and the person (or the agent, when told to) has removed again."""
+    gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
+    back = versions.alias()
+    undone = exists().where(
+        back.c.owner == versions.c.owner,
+        back.c.memory_id == versions.c.memory_id,
+        back.c.version > versions.c.version,
+        back.c.restored_from < versions.c.version,
+    )
+    query = (
+        select(versions.c.content, versions.c.turn_ids)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, or_(gone, undone))
+        .order_by(versions.c.memory_id, versions.c.version)
+    )
+    return [TakenBack(row.content, frozenset(json.loads(row.turn_ids))) for row in tx.conn.execute(query)]
+
+
+def being_closed(tx: Tx, now: str) -> int:
+    """How many chats of this owner somebody is closing at this moment."""
+    query = select(func.count()).select_from(threads).where(threads.c.owner == tx.owner, threads.c.closing_until > now)
+    return tx.conn.execute(query).scalar() or 0
+
+
+def to_thread(row: Any) -> Thread:
+    known = {name: getattr(row, name) for name in Thread.__dataclass_fields__}
+    for name in ("created_at", "touched_at", "deleted_at"):
+        known[name] = None if known[name] is None else parse_stamp(known[name])
+    return Thread(**{**known, "incognito": bool(known["incognito"])})
+
+
+def to_message(row: Any) -> Message:
+    return Message(
+        turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
+        tokens=row["tokens"], hidden=row["hidden"], parts=json.loads(row["parts"]) if row["parts"] else None,
+    )  # fmt: skip
+
+
+def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
+    tx.conn.execute(update(threads).where(threads.c.owner == tx.owner, threads.c.id == thread_id).values(values))
+    return get(tx, thread_id)

@@ -1,0 +1,40 @@
+"""What a page shows of a chat beside its messages: the block it was given, and when its closing is tried again."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from keepbook.book.chats.threads import Thread, estimate
+from keepbook.book.ground import due
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.memory import injections
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A block with the moment it was rendered at; it stays the same for as long as its chat lasts."""
+
+    at: datetime
+    text: str
+
+    @property
+    def tokens(self) -> int:
+        return estimate(self.text)
+
+
+# Queries
+
+
+def given(book: Opened, thread: Thread) -> Given | None:
+    """The block a chat was given, if it was given one that was not erased since."""
+    space, session = (injections.CHAT, thread.id) if thread.session is None else (injections.OUTSIDE, thread.session)
+    with book.reading() as (tx, _, _):
+        kept = injections.stored(tx, session, space)
+    return None if kept is None or not kept.block else Given(parse_stamp(kept.at), kept.block)
+
+
+def tried_again_at(book: Opened, thread: Thread) -> datetime | None:
+    """When a sweep looks at an open chat again."""
+    with book.reading() as (tx, _, _):
+        at = due.reminded_at(tx, due.CLOSE, thread.id)
+    return None if at is None else parse_stamp(at)

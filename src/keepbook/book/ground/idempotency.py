@@ -1,0 +1,59 @@
+"""Answers kept for requests that may come twice.
+
+A client that sends a key with a write may send it again after a broken line: the write happens once, and both get the
+same answer. It is kept in the transaction of the write, so there is never one without the other, and for a day.
+"""
+
+import hashlib
+from datetime import timedelta
+from typing import NamedTuple
+
+from sqlalchemy import delete, insert, select
+
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.when import stamp
+from keepbook.errors import Conflict
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import answers
+
+KEPT = timedelta(hours=24)
+
+
+class Answer(NamedTuple):
+    status: int
+    body: str
+
+
+def find(tx: Tx, key: str, request: bytes) -> Answer | None:
+    """What this request was answered before; another request under the same key is a conflict."""
+    key = clean_line(key, "Idempotency-Key", 1, 200)
+    known = select(answers).where(answers.c.owner == tx.owner, answers.c.key == key, answers.c.at > _oldest(tx))
+    row = tx.conn.execute(known).first()
+    if row is None:
+        return None
+    if row.request != _digest(request):
+        raise Conflict(f"the key {key!r} was used for another request; choose a new one", code="key_reused")
+    return Answer(row.status, row.body)
+
+
+def keep(tx: Tx, key: str, request: bytes, answer: Answer) -> None:
+    tx.conn.execute(delete(answers).where(answers.c.owner == tx.owner, answers.c.at <= _oldest(tx)))
+    tx.conn.execute(
+        insert(answers),
+        {
+            "owner": tx.owner,
+            "key": clean_line(key, "Idempotency-Key", 1, 200),
+            "request": _digest(request),
+            "status": answer.status,
+            "body": answer.body,
+            "at": stamp(tx.clock()),
+        },
+    )
+
+
+def _digest(request: bytes) -> str:
+    return hashlib.sha256(request).hexdigest()
+
+
+def _oldest(tx: Tx) -> str:
+    return stamp(tx.clock() - KEPT)

@@ -1,0 +1,16 @@
+"""Ids: eight letters and digits, random, stable for as long as the thing they name."""
+
+import secrets
+import string
+
+ALPHABET = string.ascii_letters + string.digits
+ID_LENGTH = 8
+
+
+def new_id() -> str:
+    """Random; two alike are refused by the key, and would take a trillion memories to meet."""
+    number, letters = secrets.randbelow(len(ALPHABET) ** ID_LENGTH), []
+    for _ in range(ID_LENGTH):
+        number, place = divmod(number, len(ALPHABET))
+        letters.append(ALPHABET[place])
+    return "".join(letters)

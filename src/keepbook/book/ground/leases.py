@@ -1,0 +1,29 @@
+"""Leases: what only one worker at a time should do, across processes and machines.
+
+A lease is taken for a while and taken anew by its holder before it ends; one whose holder died is free when its time
+is up. Nothing relies on it for correctness: work done twice must be harmless, a lease only spares it.
+"""
+
+from datetime import timedelta
+
+from sqlalchemy import insert, update
+
+from keepbook.book.ground.when import stamp
+from keepbook.errors import Invalid
+from keepbook.storage.database import Database
+from keepbook.storage.tables import leases
+
+
+def take(database: Database, name: str, holder: str, seconds: float) -> bool:
+    """Take or keep a lease; False where somebody else has it."""
+    now = database.clock()
+    until = stamp(now + timedelta(seconds=seconds))
+    mine_or_over = (leases.c.holder == holder) | (leases.c.until <= stamp(now))
+    try:
+        with database.unscoped(writes=True) as conn:
+            mine = update(leases).where(leases.c.name == name, mine_or_over).values(holder=holder, until=until)
+            if not conn.execute(mine).rowcount:
+                conn.execute(insert(leases), {"name": name, "holder": holder, "until": until})
+        return True
+    except Invalid:  # the row is there, and it is somebody else's
+        return False

@@ -1,0 +1,102 @@
+"""An opened book: whose it is, who acts in it, what is in force, and the two ways in, reading and writing.
+
+Every room works on it; `Book` is one with the operations on top. So a room needs to know this and not the whole book.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners import owners
+from keepbook.book.owners.owners import Presets
+from keepbook.book.recall.vectors import Meaning
+from keepbook.errors import NotAllowed
+from keepbook.presets import Preset
+from keepbook.storage.database import Database, Tx
+
+Closer = Callable[["Opened", str], Any]
+"""Closes a chat of a book with the installation's model; the layer above provides it."""
+
+
+class Opened:
+    """One owner's book in one hand."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        origin: Origin,
+        presets: Presets,
+        *,
+        closer: Closer | None = None,
+        close_after_hours: float = 6.0,
+        meaning: Meaning | None = None,
+        card_folders: Sequence[Path] = (),
+        impact_minutes: int = 60,
+    ) -> None:
+        self.owner = owners.clean_owner(owner)
+        self.origin = origin
+        self.close_after_hours = close_after_hours
+        self.meaning = meaning
+        self.card_folders = card_folders
+        self.impact_minutes = impact_minutes
+        self._database = database
+        self._presets = presets
+        self._closer = closer
+
+    @classmethod
+    def of(cls, opened: "Opened") -> Self:
+        """The same book with this class's operations on it."""
+        return opened if isinstance(opened, cls) else cls._copy(opened, opened.origin, opened._presets)
+
+    def acting(self, **changed: Any) -> Self:
+        """The same book on another's word: `acting(actor="agent", door="mcp", thread_id="…")`."""
+        return self._copy(self, replace(self.origin, **changed), self._presets)
+
+    def under(self, preset: Preset) -> Self:
+        """The same book with this preset in force, whatever the owner's own is."""
+        return self._copy(self, self.origin, Presets(lambda _: preset, preset.name))
+
+    def preset(self, asked: str | None = None) -> Preset:
+        """The preset in force, or the one asked for by name."""
+        with self._database.read(self.owner) as tx:
+            return self._presets.of(tx, asked)
+
+    @classmethod
+    def _copy(cls, book: "Opened", origin: Origin, presets: Presets) -> Self:
+        return cls(
+            book._database, book.owner, origin, presets, closer=book._closer,
+            close_after_hours=book.close_after_hours, meaning=book.meaning, card_folders=book.card_folders,
+            impact_minutes=book.impact_minutes,
+        )  # fmt: skip
+
+    @property
+    def zone(self) -> str:
+        with self._database.read(self.owner) as tx:
+            return owners.zone_name(tx)
+
+    @property
+    def now(self) -> datetime:
+        return self._database.clock()
+
+    def close_thread(self, thread_id: str) -> Any:
+        if self._closer is None:
+            raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
+        return self._closer(self, thread_id)
+
+    @contextmanager
+    def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
+        with self._database.write(self.owner) as tx:
+            yield tx, self._presets.of(tx, preset)
+        if self.meaning is not None:
+            self.meaning.nudge(self.owner)
+
+    @contextmanager
+    def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
+        with self._database.read(self.owner) as tx:
+            yield tx, self._presets.of(tx, preset), ledger.present(tx)

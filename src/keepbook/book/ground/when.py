@@ -1,0 +1,472 @@
+"""Instants, and dates as people say them.
+
+Inside the engine a time is fixed-width text in UTC ("2026-03-05T09:00:00.000000Z"), which sorts as text on
+every engine. Three ways lead there: `stamp` for what a clock said, `instant` for what a program hands in
+(ISO 8601 in any precision), `in_words` for what a person types ("last Friday", "until the end of March").
+Words are read by a small grammar: a rule turns a phrase into the spans of local time it may mean; which of
+them is taken, and which edge of it, says the table at `in_words`. The moment is passed in, no clock is read.
+"""
+
+import calendar
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from keepbook.errors import Invalid
+
+Moment = Any
+"""A point in time as a caller may give it: ISO text (also partial), a date, a datetime."""
+
+_TICK = timedelta(microseconds=1)
+
+
+class Span(NamedTuple):
+    """A stretch of time from `first`; without a length it is one instant."""
+
+    first: datetime  # naive: wall-clock time in the zone at hand; aware: an exact instant
+    months: int = 0
+    days: int = 0
+    to_last: bool = False  # "end of", "through": its last instant is meant, since or until
+
+    @property
+    def after(self) -> datetime:
+        """The first instant behind it."""
+        if not (self.months or self.days):
+            return self.first
+        return _shift(self.first.replace(hour=0), months=self.months, days=self.days)
+
+    @property
+    def is_day(self) -> bool:
+        return (self.months, self.days) == (0, 1)
+
+    def edge(self, zone: tzinfo, end: bool) -> datetime:
+        if (self.to_last and self.after != self.first) or (end and self.is_day):
+            return _utc(self.after, zone) - _TICK
+        return _utc(self.first, zone)
+
+
+class Anchor(NamedTuple):
+    """When and where a phrase is said, and whether it ends something."""
+
+    moment: datetime
+    zone: ZoneInfo
+    end: bool
+
+    @property
+    def local(self) -> datetime:
+        return self.moment.astimezone(self.zone).replace(tzinfo=None, fold=0)
+
+    @property
+    def today(self) -> datetime:
+        return self.local.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+Found = re.Match[str]
+Reader = Callable[[Found, Anchor], list[Span]]
+
+
+def stamp(moment: datetime) -> str:
+    """The one text form of an instant: UTC, microseconds, 27 characters."""
+    if moment.utcoffset() is None:
+        raise Invalid("A time needs a time zone, as in datetime.now(UTC).", field="moment")
+    try:
+        utc = moment.astimezone(UTC)
+    except OverflowError:
+        raise Invalid(f"{moment} is outside the years 0001 to 9999 in UTC.", field="moment") from None
+    return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def parse_stamp(text: str) -> datetime:
+    """The aware datetime of a stamp; strict, since only `stamp` writes them."""
+    if _STAMP.fullmatch(text):
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:  # right in shape, but no such day or hour
+            pass
+    raise Invalid(f"{_shown(text)} is not a stamp like 2026-03-05T09:00:00.000000Z.", field="stamp")
+
+
+def later(at: str, **span: float) -> str:
+    return stamp(parse_stamp(at) + timedelta(**span))
+
+
+def zone_named(name: str, *, field: str = "zone") -> ZoneInfo:
+    """The time zone with that IANA name."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # OSError: the name of a directory ("Europe"), or far too long
+        raise Invalid(f"{_shown(name)} is not a time zone. Write it like Europe/Oslo.", field=field) from None
+
+
+def instant(value: str | datetime | date | None, *, field: str, zone: str = "UTC") -> str | None:
+    """The stamp of an ISO 8601 text, a datetime or a date; None stays None.
+
+    A period means its start ("2026-03": the first instant of March). What carries no offset is read in
+    `zone`; a wall-clock time that summer time skips moves on by what is missing.
+    """
+    if value is None:
+        return None
+    where = zone_named(zone)
+    first = None
+    if isinstance(value, datetime):
+        first = value
+    elif isinstance(value, date):
+        first = datetime.combine(value, time.min)
+    elif span := _iso(str(value).strip()):
+        first = span.first
+    if first is not None:
+        try:
+            return stamp(_utc(first, where))
+        except OverflowError:  # its instant in UTC lies beyond the years 0001 to 9999
+            pass
+    example = "2026-03-05 or 2026-03-05T10:00+01:00"
+    raise Invalid(f"{field}: {_shown(value)} is not a date. Write it like {example}.", field=field)
+
+
+_STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+_ISO = re.compile(
+    r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)"
+    r"(?:[T ](?P<hour>\d\d)(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
+    r" ?(?P<offset>Z|(?P<sign>[+-])(?P<ahead>\d\d)(?::?(?P<ahead_minute>[0-5]\d))?)?)?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def _iso(text: str) -> Span | None:
+    """The year, month, day or instant that an ISO 8601 text names."""
+    found = _ISO.fullmatch(text)
+    if not found:
+        return None
+    part = found.groupdict(default="0")
+    try:
+        zone = None
+        if found["offset"]:
+            ahead = timedelta(hours=int(part["ahead"]), minutes=int(part["ahead_minute"]))
+            zone = timezone(-ahead if part["sign"] == "-" else ahead)
+        day = date(int(part["year"]), int(found["month"] or 1), int(found["day"] or 1))
+        micro = int((part["fraction"] + "000000")[:6])
+        clock = time(int(part["hour"]), int(part["minute"]), int(part["second"]), micro, zone)
+    except ValueError:  # no such month, day, hour or offset
+        return None
+    first = datetime.combine(day, clock)
+    if found["hour"]:
+        return Span(first)
+    return Span(first, days=1) if found["day"] else Span(first, months=1 if found["month"] else 12)
+
+
+def _utc(moment: datetime, zone: tzinfo) -> datetime:
+    # zoneinfo reads a skipped time with the offset before the gap, so a midnight that a zone never had
+    # becomes the first instant of that day.
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+
+
+def _shift(moment: datetime, *, months: int = 0, days: int = 0) -> datetime:
+    """Calendar steps; a month before 31 March is the last of February."""
+    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+    if not 1 <= year <= 9999:
+        raise OverflowError
+    day = min(moment.day, calendar.monthrange(year, month + 1)[1])
+    return moment.replace(year=year, month=month + 1, day=day) + timedelta(days=days)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:58]}…{text[-1]}"
+
+
+def in_words(text: str, *, moment: datetime, zone: str, end: bool = False, field: str = "date") -> str:
+    """The stamp of a date in plain English, as said at `moment` in `zone`.
+
+    | said                                    | since when (no `end`)     | until when (`end`)             |
+    |-----------------------------------------|---------------------------|--------------------------------|
+    | Friday, March, summer, 5 March, the 5th | the nearest in the past   | the nearest to come            |
+    | … a day (also tomorrow, in 3 days)      | its first instant         | its last instant               |
+    | … a week, month, season, quarter, year  | its first instant         | its first instant: up to March |
+    | end of …, through …                     | the last instant of it    | the last instant of it         |
+    | start of … · early, mid, late …         | the first instant of that | the first instant of that      |
+    | ISO 8601                                | its first instant         | its first instant              |
+    | for 2 years                             | two years ago             | in two years                   |
+    | now · 3 hours ago · Friday at 15:00     | that instant              | that instant                   |
+
+    `last` is the nearest that is over; `this` the one of the current week or year (as an end, if that is
+    over, the one to come); `next` the nearest not begun, but for weekdays the one of next week. Weeks start on
+    Monday, spring on 1 March, winter on 1 December; mid March is the 15th, late March the 21st.
+    Leading words such as since, from, until, by and as of are passed over: `end` decides.
+    """
+    where = zone_named(zone)
+    if moment.utcoffset() is None:
+        raise Invalid("A time needs a time zone, as in datetime.now(UTC).", field="moment")
+    try:
+        edge = _nearest(text, Anchor(moment.astimezone(UTC), where, end))
+    except OverflowError:  # beyond the years 0001 to 9999
+        edge = None
+    if edge is None:
+        examples = "Friday, in 3 days, end of March" if end else "yesterday, last Friday, 2 weeks ago"
+        words = f"is not a date I can read. Try 2026-03-05, March 2026, or words like {examples}."
+        raise Invalid(f"{field}: {_shown(text)} {words}", field=field)
+    return stamp(edge)
+
+
+def _nearest(text: str, anchor: Anchor) -> datetime | None:
+    if len(text) > 100:
+        return None
+    phrase = " ".join(text.casefold().split()).rstrip(".")
+    through = False
+    while lead := _LEAD.match(phrase):
+        through = through or lead[1] in ("through", "thru")
+        phrase = phrase[lead.end() :]
+    iso = _iso(phrase)
+    spans = [iso] if iso else _spans(_tidy(phrase), anchor)
+    if through:
+        spans = [span._replace(to_last=True) for span in spans]
+    elif iso:
+        spans = [Span(iso.first)]  # exact as written: never stretched to the end of its day
+    edges = [span.edge(anchor.zone, anchor.end) for span in spans]
+    if not edges:
+        return None
+    if anchor.end:
+        return next((edge for edge in edges if edge > anchor.moment), edges[-1])
+    return next((edge for edge in reversed(edges) if edge <= anchor.moment), edges[0])
+
+
+_LEAD = re.compile(
+    r"(since|ever since|from|starting|as of|as from|until|till|'?til|by|up to|to|through|thru"
+    r"|on|back|about|around) "
+)
+_SAME = [  # what a phrase is rewritten to before the rules see it, in this order
+    (r"[’`]", "'"),
+    (r"\.", ""),
+    (r"'s\b|\bthe\b|\bof\b|,|(?<!\d)[-_]|[-_](?!\d)", " "),
+    (r"(\d)([a-z]{1,4})\b(?<!st)(?<!nd)(?<!rd)(?<!th)", r"\1 \2"),  # 3pm, 2w
+    (r"\s+", " "),
+    (r"\bhalf an? year\b", "6 months"),
+    (r"\bhalf an hour\b", "30 minutes"),
+    (r"\ba year and a half\b", "18 months"),
+    (r"\b(?:a )?couple\b", "2"),
+    (r"\b(?:a )?few\b", "3"),
+    (r"\bthis (?:past|last)\b", "last"),
+    (r"\bthis (?:coming|next)\b", "coming"),
+    (r"\bnew years?\b", "newyear"),
+    (r"\bchristmas day\b|\bxmas\b", "christmas"),
+]
+
+
+def _tidy(phrase: str) -> str:
+    for pattern, same in _SAME:
+        phrase = re.sub(pattern, same, phrase)
+    return phrase.strip()
+
+
+def _spans(phrase: str, anchor: Anchor) -> list[Span]:
+    """All that the phrase may name, in order of time; nothing if no rule knows it."""
+    if iso := _iso(phrase):
+        return [iso]
+    for pattern, read in _RULES:
+        if found := pattern.fullmatch(phrase):
+            return read(found, anchor)
+    return []
+
+
+# The vocabulary. Months and weekdays are not taken from `calendar`, which follows the locale.
+_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
+_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_SHORT = {name[:3]: name for name in [*_MONTHS, *_WEEKDAYS]} | {
+    "sept": "september", "tues": "tuesday", "thur": "thursday", "thurs": "thursday",
+}  # fmt: skip
+_YEARLY = {name: (month, 1, 1, 0) for month, name in enumerate(_MONTHS, 1)} | {
+    # first month, first day, length in months and in days; New Year is the turn itself, not a day
+    "spring": (3, 1, 3, 0), "summer": (6, 1, 3, 0), "autumn": (9, 1, 3, 0), "fall": (9, 1, 3, 0),
+    "winter": (12, 1, 3, 0), "q1": (1, 1, 3, 0), "q2": (4, 1, 3, 0), "q3": (7, 1, 3, 0), "q4": (10, 1, 3, 0),
+    "newyear": (1, 1, 0, 0), "newyear day": (1, 1, 0, 1), "newyear eve": (12, 31, 0, 1),
+    "christmas": (12, 25, 0, 1), "christmas eve": (12, 24, 0, 1),
+}  # fmt: skip
+_DAYS = {  # days from today, hour
+    "today": (0, 0), "yesterday": (-1, 0), "tomorrow": (1, 0), "tonight": (0, 18), "last night": (-1, 18),
+    "this morning": (0, 6), "this afternoon": (0, 12), "this evening": (0, 18),
+    "day before yesterday": (-2, 0), "day after tomorrow": (2, 0),
+}  # fmt: skip
+_UNITS = {  # months, days, minutes
+    "minute": (0, 0, 1), "min": (0, 0, 1), "hour": (0, 0, 60), "hr": (0, 0, 60), "h": (0, 0, 60),
+    "day": (0, 1, 0), "d": (0, 1, 0), "week": (0, 7, 0), "wk": (0, 7, 0), "w": (0, 7, 0),
+    "fortnight": (0, 14, 0), "month": (1, 0, 0), "mo": (1, 0, 0), "quarter": (3, 0, 0), "year": (12, 0, 0),
+    "yr": (12, 0, 0), "y": (12, 0, 0), "decade": (120, 0, 0),
+}  # fmt: skip
+_COUNTS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30,
+}  # fmt: skip
+_WHICH = {
+    "last": "last", "past": "last", "previous": "last", "this": "this", "current": "this",
+    "next": "next", "following": "next", "coming": "coming", "upcoming": "coming",
+}  # fmt: skip
+_STEPS = {"last": -1, "this": 0, "next": 1, "coming": 1}
+_PARTS = {  # how far in they begin: for a month in days; for a season or quarter, and for a year, in months
+    1: {"early": 0, "mid": 14, "late": 20},
+    3: {"early": 0, "mid": 1, "late": 2},
+    12: {"early": 0, "mid": 6, "late": 9},
+}
+
+
+def _steps(said: str | None, otherwise: Iterable[int]) -> Iterable[int]:
+    return [_STEPS[_WHICH[said]]] if said else otherwise
+
+
+def _day_from(anchor: Anchor, days: int, months: int = 0) -> Span:
+    return Span(_shift(anchor.today, days=days, months=months), days=1)
+
+
+def _at_edge(found: Found, anchor: Anchor) -> list[Span]:
+    spans = _spans(found["rest"], anchor)
+    return [span._replace(to_last=True) if found["edge"] == "end" else Span(span.first) for span in spans]
+
+
+def _part(found: Found, anchor: Anchor) -> list[Span]:
+    parts = []
+    for span in _spans(found["rest"], anchor):
+        if span.months in _PARTS:
+            into = _PARTS[span.months][found["part"]]
+            step = {"days": into} if span.months == 1 else {"months": into}
+            parts.append(Span(_shift(span.first, **step)))
+    return parts
+
+
+def _at_clock(found: Found, anchor: Anchor) -> list[Span]:
+    hour, minute, half = int(found["hour"] or 12), int(found["minute"] or 0), found["half"]
+    if not (found["at"] or found["minute"] or half or found["noon"]):
+        return []  # a bare number is no time of day
+    if half:
+        hour = 24 if hour > 12 else hour % 12 + (12 if half == "pm" else 0)
+    if hour > 23 or minute > 59:
+        return []
+    # An hour alone comes every day.
+    days = _spans(found["rest"], anchor) if found["rest"] else [_day_from(anchor, n) for n in (-1, 0, 1)]
+    return [Span(day.first.replace(hour=hour, minute=minute)) for day in days if day.is_day]
+
+
+def _a_day(found: Found, anchor: Anchor) -> list[Span]:
+    days, hour = _DAYS[found[0]]
+    day = _day_from(anchor, days)
+    return [day._replace(first=day.first.replace(hour=hour))]
+
+
+def _away(found: Found, anchor: Anchor) -> list[Span]:
+    """A count of units from now, the way that is said or else the way it is read ("for 2 years")."""
+    count = int(found["count"]) if found["count"].isdigit() else _COUNTS[found["count"]]
+    way = found["way"] or found["tail"] or ("in" if anchor.end else "ago")
+    if way in ("ago", "back", "earlier", "last", "past", "previous"):
+        count = -count
+    months, days, minutes = _UNITS[found["unit"]]
+    if minutes:
+        return [Span(anchor.moment + timedelta(minutes=count * minutes))]
+    return [_day_from(anchor, count * days, count * months)]
+
+
+def _a_unit(found: Found, anchor: Anchor) -> list[Span]:
+    months, days, minutes = _UNITS[found["unit"]]
+    if minutes or days > 7 or months > 12:
+        return []
+    first = anchor.today
+    if days == 7:
+        first = _shift(first, days=-first.weekday())
+    elif months:
+        first = first.replace(day=1, month=first.month - (first.month - 1) % months)
+    steps = _steps(found["which"], (-1, 0, 1))
+    return [Span(_shift(first, months=n * months, days=n * days), months, days) for n in steps]
+
+
+def _a_weekday(found: Found, anchor: Anchor) -> list[Span]:
+    name = found["weekday"]
+    offset, length = (5, 2) if name == "weekend" else (_WEEKDAYS.index(_SHORT.get(name, name)), 1)
+    week = Span(_shift(anchor.today, days=-anchor.today.weekday()), days=7)
+    steps = _steps(found["week"], range(-2, 3))
+    spans = [Span(_shift(week.first, days=7 * n + offset), days=length) for n in steps]
+    return _chosen(spans, found["which"], anchor, frame=week, next_from=week.after)
+
+
+def _a_yearly(found: Found, anchor: Anchor) -> list[Span]:
+    name = found["name"]
+    month, day, months, days = _YEARLY[_SHORT.get(name, name)]
+    if "day" in found.groupdict():
+        day, months, days = int(found["day"]), 0, 1
+    now, said = anchor.local, (found["year"] or "").removesuffix(" year")
+    if said.isdigit():
+        years: Iterable[int] = [int(said)]
+    else:
+        years = [now.year + n for n in _steps(said, range(-8, 9))]  # leap days can be eight years apart
+    spans = [
+        Span(datetime.combine(date(year, month, day), time.min), months, days)
+        for year in years
+        if 1 <= year <= 9999 and 1 <= day <= calendar.monthrange(year, month)[1]
+    ]
+    frame = Span(anchor.today.replace(month=1, day=1), months=12)
+    return _chosen(spans, found["which"], anchor, frame=frame, next_from=now)
+
+
+def _a_monthly(found: Found, anchor: Anchor) -> list[Span]:
+    day = int(found["day"])
+    months = [_shift(anchor.today.replace(day=1), months=n) for n in _steps(found["month"], range(-2, 3))]
+    return [
+        Span(first.replace(day=day), days=1)
+        for first in months
+        if 1 <= day <= calendar.monthrange(first.year, first.month)[1]
+    ]
+
+
+def _chosen(spans: Sequence[Span], said: str | None, anchor: Anchor, *, frame: Span, next_from: datetime) -> list[Span]:
+    """Those that last, this or next leaves; `frame` is the current week or year."""
+    now, which = anchor.local, _WHICH.get(said or "")
+    if which == "last":
+        return [span for span in spans if span.after <= now][-1:]
+    if which in ("next", "coming"):
+        start = next_from if which == "next" else now
+        return [span for span in spans if span.first > now and span.first >= start][:1]
+    if which == "this":
+        around = [span for span in spans if span.first <= now < span.after]
+        this = around or [span for span in spans if frame.first <= span.first < frame.after]
+        later = [span for span in spans if span.first > now] if anchor.end else []
+        return [*this, *later]
+    return list(spans)
+
+
+def _any(*names: Iterable[str]) -> str:
+    return "|".join(sorted((name for group in names for name in group), key=len, reverse=True))
+
+
+_SHORT_MONTHS = [short for short, name in _SHORT.items() if name in _MONTHS]
+_CHOICES = {
+    "COUNT": r"\d{1,4}|" + _any(_COUNTS),
+    "DATE": r"\d{1,2}",
+    "DAYS": _any(_DAYS),
+    "MONTH": _any(_MONTHS, _SHORT_MONTHS),
+    "NTH": "st|nd|rd|th",
+    "UNIT": _any(_UNITS),
+    "WEEKDAY": _any(["weekend"], _WEEKDAYS, set(_SHORT) - set(_SHORT_MONTHS)),
+    "WHICH": _any(_WHICH),
+    "YEAR": rf"\d{{4}}|(?:{_any(_WHICH)}) year",
+    "YEARLY": _any(_YEARLY, _SHORT_MONTHS),
+}
+
+
+def _rule(pattern: str, read: Reader) -> tuple[re.Pattern[str], Reader]:
+    return re.compile(re.sub("[A-Z]{3,}", lambda name: f"(?:{_CHOICES[name[0]]})", pattern), re.ASCII), read
+
+
+_RULES = [  # the first that fits the whole phrase reads it
+    _rule(r"now|right now|just now", lambda _, anchor: [Span(anchor.moment)]),
+    _rule(r"DAYS", _a_day),
+    _rule(r"(?P<edge>start|beginning|end) (?P<rest>.+)", _at_edge),
+    _rule(r"(?P<part>early|mid|late) (?P<rest>.+)", _part),
+    _rule(r"(?:for |over |within )?(?:(?P<way>in|last|past|previous|next|coming) )?(?P<count>COUNT) "
+          r"(?P<unit>UNIT)s?(?: (?P<tail>ago|back|earlier|from now|from today|later))?", _away),
+    _rule(r"(?:(?P<which>WHICH) )?(?P<unit>UNIT)", _a_unit),
+    _rule(r"(?:(?P<which>WHICH) )?(?P<weekday>WEEKDAY)(?: (?P<week>WHICH) week)?", _a_weekday),
+    _rule(r"(?:(?P<which>WHICH) )?(?P<name>YEARLY)(?: (?P<year>YEAR))?", _a_yearly),
+    _rule(r"(?P<which>)(?P<day>DATE)(?:NTH)? (?P<name>MONTH)(?: (?P<year>YEAR))?", _a_yearly),
+    _rule(r"(?P<which>)(?P<name>MONTH) (?P<day>DATE)(?:NTH)?(?: (?P<year>YEAR))?", _a_yearly),
+    _rule(r"(?P<day>DATE)NTH(?: (?P<month>WHICH) month)?", _a_monthly),
+    _rule(r"(?P<rest>.*?) ?\b(?:(?P<at>at) )?(?:(?P<noon>noon)|(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?"
+          r"(?: (?P<half>[ap]m))?)", _at_clock),
+    _rule(r"in (?P<rest>.+)", lambda found, anchor: _spans(found["rest"], anchor)),
+]  # fmt: skip

@@ -1,0 +1,257 @@
+"""The ledger: one entry for every write, each standing on the one before it.
+
+An entry says who did what, through which door, in which chat, and holds the memory's state before and after;
+the text itself stands once, in the version it made. A salted digest binds entry and text together, and the
+chain of hashes covers the digests only, never the text, so erasing a text (and its salt) leaves the chain
+whole and nothing to guess from. The owner's name is in no hash: a book may move to another name.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, insert, or_, select
+
+from keepbook.book.ground.limits import sought
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.errors import NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import ledger, versions
+
+AUTOMATIC_ACTORS = ("extractor", "job")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """On whose word a write happens: who acts, through which door, in which chat."""
+
+    actor: str
+    door: str
+    thread_id: str | None = None
+    source: str | None = None
+    """Set where the door fixes the source whatever is written: `extracted`, `imported`."""
+
+    def source_for(self, confidence: str) -> str:
+        """A person typed it; an agent saved what the person said, or wrote down its own reading."""
+        if self.source is not None:
+            return self.source
+        if self.actor == "person":
+            return "profile"
+        return "chat" if confidence == "asserted" else "inferred"
+
+
+class Head(NamedTuple):
+    """The last entry of a ledger: what the next one stands on."""
+
+    seq: int
+    at: str
+    hash: str
+
+
+EMPTY = Head(0, "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger, as a person reads it."""
+
+    event: int
+    at: datetime
+    actor: str
+    door: str
+    thread_id: str | None
+    action: str
+    memory_id: str | None
+    other_id: str | None
+    link_id: str | None
+    undoes: int | None
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    hash: str
+
+
+# Rules
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def canonical(value: Any) -> str:
+    """The one spelling of a value that is hashed and exported."""
+    return _ENCODER.encode(value)
+
+
+def digest_of(salt: str, before: str | None, after: str | None, version: Mapping[str, Any] | None) -> str:
+    """Binds what an entry changed, and the text it made, to the chain."""
+    return hashlib.sha256(canonical([salt, before, after, version]).encode()).hexdigest()
+
+
+VERSION_TEXT = (
+    "version", "content", "summary", "body", "source", "score", "made_by", "thread_id", "turn_ids",
+    "valid_from", "valid_until", "restored_from", "correction",
+)  # fmt: skip
+"""The columns of a version that its entry's digest covers."""
+
+CHAINED = (
+    "previous", "seq", "at", "actor", "door", "thread_id", "action", "memory_id", "other_id", "link_id",
+    "undoes", "digest",
+)  # fmt: skip
+
+
+def hash_of(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical([row[name] for name in CHAINED]).encode()).hexdigest()
+
+
+def next_instant(last: str, now: datetime) -> str:
+    """Now, but never at or before the last entry: a clock that jumps back must not reorder the book."""
+    at = stamp(now)
+    return at if at > last else stamp(parse_stamp(last) + timedelta(microseconds=1))
+
+
+# Operations
+
+
+def head(tx: Tx) -> Head:
+    if not tx.writes:
+        return _read_head(tx)
+    if tx.head is None:  # held under the owner's lock, so it is read once a transaction
+        tx.head = _read_head(tx)
+    last: Head = tx.head
+    return last
+
+
+def present(tx: Tx) -> str:
+    """Now, as the book sees it: never before its last entry, whosever clock wrote that."""
+    return max(head(tx).at, stamp(tx.clock()))
+
+
+def begin(tx: Tx) -> str:
+    """The instant of the entry about to be written."""
+    return next_instant(head(tx).at, tx.clock())
+
+
+def append(
+    tx: Tx,
+    origin: Origin,
+    action: str,
+    at: str,
+    *,
+    memory_id: str | None = None,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    version: Mapping[str, Any] | None = None,
+    other_id: str | None = None,
+    link_id: str | None = None,
+    undoes: int | None = None,
+    sealed: bool = True,
+) -> int:
+    """Write the next entry and answer its number. Unsealed entries hold no text and no salt (purges)."""
+    last = head(tx)
+    before_text = canonical(before) if before is not None else None
+    after_text = canonical(after) if after is not None else None
+    salt = secrets.token_hex(16)
+    text = None if version is None else {name: version[name] for name in VERSION_TEXT}
+    row: dict[str, Any] = {
+        "owner": tx.owner, "seq": last.seq + 1, "at": at, "actor": origin.actor, "door": origin.door,
+        "thread_id": origin.thread_id, "action": action, "memory_id": memory_id, "other_id": other_id,
+        "link_id": link_id, "undoes": undoes, "before": before_text, "after": after_text,
+        "salt": salt if sealed else None, "digest": digest_of(salt, before_text, after_text, text),
+        "previous": last.hash,
+    }  # fmt: skip
+    row["hash"] = hash_of(row)
+    _INSERT.run(tx.conn, row)
+    tx.head = Head(last.seq + 1, at, row["hash"])
+    return last.seq + 1
+
+
+# Queries
+
+_INSERT = Prepared(insert(ledger), ledger.c.keys())
+_HEAD = Prepared(
+    select(ledger.c.seq, ledger.c.at, ledger.c.hash)
+    .where(ledger.c.owner == bindparam("owner"))
+    .order_by(ledger.c.seq.desc())
+    .limit(1)
+)
+
+
+def _read_head(tx: Tx) -> Head:
+    row = _HEAD.first(tx.conn, {"owner": tx.owner})
+    return EMPTY if row is None else Head._make(row)
+
+
+def get_row(tx: Tx, event: int) -> Any:
+    known = 0 < event <= head(tx).seq
+    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)
+    row = tx.conn.execute(query).first() if known else None
+    if row is None:
+        raise NotFound(f"there is no entry {event} in this ledger", field="event")
+    return row
+
+
+def newer_touch(tx: Tx, event: int, memory_id: str | None, link_id: str | None) -> Any:
+    """The first later entry about the same thing, if any. A link is its own thing, apart from its ends."""
+    same = ledger.c.link_id == link_id if link_id else (ledger.c.memory_id == memory_id) & ledger.c.link_id.is_(None)
+    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > event, same).order_by(ledger.c.seq)
+    return tx.conn.execute(query.limit(1)).first()
+
+
+def entries(
+    tx: Tx,
+    *,
+    memory_id: str | None = None,
+    thread_id: str | None = None,
+    actor: str | None = None,
+    after: int = 0,
+    before: int | None = None,
+    limit: int | None = None,
+) -> list[Entry]:
+    """Entries, newest first, with the text of the versions they moved between."""
+    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > after).order_by(ledger.c.seq.desc())
+    if memory_id is not None:
+        query = query.where(or_(ledger.c.memory_id == sought(memory_id), ledger.c.other_id == sought(memory_id)))
+    if thread_id is not None:
+        query = query.where(ledger.c.thread_id == sought(thread_id))
+    if actor is not None:
+        query = query.where(ledger.c.actor == sought(actor))
+    if before is not None:
+        query = query.where(ledger.c.seq < before)
+    rows = tx.conn.execute(query.limit(limit) if limit is not None else query).all()
+    texts = _texts(tx, {row.memory_id for row in rows if row.memory_id and not row.link_id})
+    return [_entry(row, texts) for row in rows]
+
+
+def walk(tx: Tx) -> Iterator[Any]:
+    """Every row, oldest first."""
+    yield from tx.conn.execute(select(ledger).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq))
+
+
+def _texts(tx: Tx, memory_ids: set[str]) -> dict[tuple[str, int], str | None]:
+    found: dict[tuple[str, int], str | None] = {}
+    wanted = sorted(memory_ids)
+    for start in range(0, len(wanted), 500):
+        query = select(versions.c.memory_id, versions.c.version, versions.c.content).where(
+            versions.c.owner == tx.owner, versions.c.memory_id.in_(wanted[start : start + 500])
+        )
+        found.update({(row[0], row[1]): row[2] for row in tx.conn.execute(query)})
+    return found
+
+
+def _entry(row: Any, texts: Mapping[tuple[str, int], str | None]) -> Entry:
+    def told(state: str | None) -> dict[str, Any] | None:
+        if state is None:
+            return None
+        known: dict[str, Any] = json.loads(state)
+        if row.link_id is None and "version" in known:
+            known["content"] = texts.get((row.memory_id, known["version"]))
+        return known
+
+    return Entry(
+        row.seq, parse_stamp(row.at), row.actor, row.door, row.thread_id, row.action, row.memory_id, row.other_id,
+        row.link_id, row.undoes, told(row.before), told(row.after), row.hash,
+    )  # fmt: skip

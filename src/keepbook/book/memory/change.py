@@ -1,0 +1,199 @@
+"""How a memory changes: the one path of every write.
+
+A `Change` knows who acts on which memory and how it stands; `to` carries it out in the order the guards ask for:
+the ledger entry, the version it made (if any), the memory's state, the word index.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from sqlalchemy import bindparam, insert, select, update
+
+from keepbook.book.ground import due
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory.memories import (
+    AUTOMATIC,
+    TRASH_DAYS,
+    Memory,
+    State,
+    Written,
+    find_row,
+    is_protected,
+    resolve,
+    said_by,
+    shaped,
+    state_fields,
+    to_memory,
+    to_state,
+)
+from keepbook.book.text.word_index import Said, put_words, take_words
+from keepbook.book.text.words import fold
+from keepbook.errors import Conflict, NotAllowed
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import lessons, memories, versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """What a new version says; the columns of `versions` without the bookkeeping."""
+
+    content: str
+    summary: str | None
+    body: str | None
+    source: str
+    score: float | None
+    made_by: str | None
+    thread_id: str | None
+    turn_ids: str
+    valid_from: str
+    valid_until: str | None
+    restored_from: int | None = None
+    correction: int = 0
+
+
+TEXT_FIELDS = tuple(Text.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write in the making. `row` and `before` are empty for a memory that does not exist yet."""
+
+    tx: Tx
+    origin: Origin
+    preset: Preset
+    action: str
+    at: str
+    id: str
+    row: Any = None
+    before: State | None = None
+
+    @property
+    def automatic(self) -> bool:
+        return self.origin.actor in ledger.AUTOMATIC_ACTORS
+
+    def refuse_dropped(self, verb: str) -> None:
+        """Archived and trashed memories rest as they are until they are restored."""
+        if self.before is not None and self.before.name != "active":
+            where = "in the trash" if self.before.name == "trash" else "archived"
+            raise Conflict(f"memory {self.id} is {where} and cannot be {verb}; restore it first", code=self.before.name)
+
+    def refuse_overruling(self, source: str) -> None:
+        """What a person said is not for automation to rewrite."""
+        protected = self.before is not None and is_protected(self.row.source, self.before)
+        if protected and (self.automatic or source in AUTOMATIC):
+            raise NotAllowed(
+                f"memory {self.id} is the person's own word; automation may not change it", code="protected"
+            )
+
+    def unchanged(self) -> Written:
+        return _written(shaped(self.row, self.at, self.preset), None, unchanged=True)
+
+    def to(self, after: State, text: Text | None = None, *, undoes: int | None = None) -> Written:
+        """Carry it out: the state becomes `after`, and `text` (if given) its next version."""
+        if text is None:
+            self._refuse_weakening(after)
+        version = None if text is None else self._version(after.version, text)
+        event = ledger.append(
+            self.tx, self.origin, self.action, self.at, memory_id=self.id, undoes=undoes, version=version,
+            before=None if self.before is None else state_fields(self.before), after=state_fields(after),
+        )  # fmt: skip
+        self._store(after, version, event)
+        said = self.row if version is None else SimpleNamespace(**version)
+        self._index(after, said)
+        self._mind_the_trash(after)
+        references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
+        memory = to_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
+        return _written(memory, event)
+
+    def _refuse_weakening(self, after: State) -> None:
+        before = self.before
+        if before is None or not self.automatic or not is_protected(self.row.source, before):
+            return
+        if (after.name != "active" and before.name == "active") or after.confidence != before.confidence:
+            raise NotAllowed(
+                f"memory {self.id} is the person's own word; automation may not {self.action} it", code="protected"
+            )
+
+    def _version(self, number: int, text: Text) -> dict[str, Any]:
+        return {name: getattr(text, name) for name in TEXT_FIELDS} | {
+            "owner": self.tx.owner, "memory_id": self.id, "version": number, "recorded_at": self.at,
+            "retired_at": None,
+        }  # fmt: skip
+
+    def _store(self, after: State, version: dict[str, Any] | None, event: int) -> None:
+        conn = self.tx.conn
+        columns = state_fields(after) | {
+            "owner": self.tx.owner, "id": self.id, "updated_at": self.at, "event": event,
+            "subject_key": after.subject and fold(after.subject),
+        }  # fmt: skip
+        if self.before is None:
+            _NEW_MEMORY.run(conn, columns)
+        if version is not None:
+            _NEW_VERSION.run(conn, version | {"event": event})
+        if self.before is not None:
+            _STATE.run(conn, {f"b_{name}": value for name, value in columns.items()})
+
+    def _mind_the_trash(self, after: State) -> None:
+        """What goes into the trash is purged 30 days later, unless it comes out again."""
+        was = self.before is not None and self.before.trashed_at is not None
+        if after.trashed_at is not None and not was:
+            due.remind(self.tx, due.PURGE, self.id, stamp(parse_stamp(self.at) + timedelta(days=TRASH_DAYS)))
+        elif was and after.trashed_at is None:
+            due.cancel(self.tx, due.PURGE, self.id)
+
+    def _index(self, after: State, said: Any) -> None:
+        was = None if self.before is None or self.before.name != "active" else said_by(self.before, self.row)
+        now: Said | None = said_by(after, said) if after.name == "active" else None
+        if was == now:
+            return
+        if was is not None:
+            take_words(self.tx, self.id, was)
+        if now is not None:
+            put_words(self.tx, self.id, now)
+
+
+def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False) -> Change:
+    """A change of the memory behind a reference; of a lesson only by its person, or by `learning` from trades."""
+    row = find_row(tx, resolve(tx, ref))
+    if not learning:
+        refuse_lesson(tx, origin, row.id)
+    return Change(tx, origin, preset, action, ledger.begin(tx), row.id, row, to_state(row))
+
+
+def refuse_lesson(tx: Tx, origin: Origin, id: str) -> None:
+    """A lesson has figures behind it: whoever is not its person may not reword it, retire it or bring it back."""
+    if origin.actor == "agent" and _LESSON.first(tx.conn, {"owner": tx.owner, "memory_id": id}) is not None:
+        raise NotAllowed(f"memory {id} is a lesson; only the person changes it", code="person_only")
+
+
+def _written(memory: Memory, event: int | None, *, unchanged: bool = False) -> Written:
+    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+    return Written(**values, event=event, unchanged=unchanged)
+
+
+# Queries
+
+_NEW_MEMORY = Prepared(insert(memories), memories.c.keys())
+_NEW_VERSION = Prepared(insert(versions), versions.c.keys())
+_LESSON = Prepared(
+    select(lessons.c.version)
+    .where(lessons.c.owner == bindparam("owner"), lessons.c.memory_id == bindparam("memory_id"))
+    .limit(1)
+)
+_STATE = Prepared(
+    update(memories)
+    .where(memories.c.owner == bindparam("b_owner"), memories.c.id == bindparam("b_id"))
+    .values(
+        {
+            column.name: bindparam(f"b_{column.name}")
+            for column in memories.c
+            if column.name not in ("owner", "id", "created_at", "purged_at")
+        }
+    )
+)

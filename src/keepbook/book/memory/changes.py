@@ -1,0 +1,302 @@
+"""Everything that changes a memory: remember, update, forget, restore, delete, confirm, promote, demote.
+
+Each reads how the memory stands, checks what is asked against the rules, and is one ledger entry.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import bindparam, insert, select
+
+from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.limits import (
+    clean_body,
+    clean_category,
+    clean_confidence,
+    clean_line,
+    clean_optional,
+    clean_share,
+)
+from keepbook.book.ground.when import Moment, instant
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory.change import TEXT_FIELDS, Change, Text, change_of
+from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, shaped, to_state
+from keepbook.book.memory.similar import find_alike
+from keepbook.book.owners.allowance import room_for_memory, room_for_text
+from keepbook.errors import Conflict, Invalid
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import owners, versions
+
+# Rules
+
+
+def clean_turns(turn_ids: Sequence[Any]) -> str:
+    if not isinstance(turn_ids, list | tuple) or not all(isinstance(turn, str | int) for turn in turn_ids):
+        raise Invalid("turn_ids is a list of turn ids", field="turn_ids")
+    return ledger.canonical([clean_line(str(turn), "turn_ids", 1, 200) for turn in turn_ids])
+
+
+def check_period(valid_from: str, valid_until: str | None) -> None:
+    if valid_until is not None and valid_until <= valid_from:
+        raise Invalid(
+            f"it would end ({valid_until}) before it begins ({valid_from}); swap or correct the two",
+            field="valid_until",
+        )
+
+
+def chosen_confidence(origin: Origin, asked: str | None) -> str:
+    return "inferred" if origin.source in AUTOMATIC else clean_confidence(asked or "asserted")
+
+
+def refuse_similar(similar: Sequence[Memory]) -> None:
+    """Where a preset asks first: better the present memory updated than a second one beside it."""
+    if similar:
+        shown = "; ".join(f"{memory.id} {memory.content}" for memory in similar)
+        raise Conflict(
+            f"something like it is already kept: {shown}. "
+            "Update that one, or repeat with force if this is another fact",
+            code="similar",
+            similar=similar,
+        )
+
+
+def refuse_stale(row: Any, expected: int | None) -> None:
+    """Who changes what he has read must have read what is there."""
+    if expected is not None and expected != row.version:
+        raise Conflict(
+            f"memory {row.id} is at version {row.version} now, not {expected}: {row.content!r}; read it and try again",
+            code="version",
+            current=row.version,
+        )
+
+
+def says_the_same(row: Any, text: Text) -> bool:
+    """Nothing new is said, and no person takes over what software had said."""
+    adopted = row.source in AUTOMATIC and text.source not in AUTOMATIC
+    return not adopted and (row.content, row.summary, row.body, row.valid_until) == (
+        text.content, text.summary, text.body, text.valid_until,
+    )  # fmt: skip
+
+
+# Operations
+
+
+def remember(
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    content: str,
+    *,
+    category: str | None = None,
+    subject: str | None = None,
+    summary: str | None = None,
+    body: str | None = None,
+    confidence: str | None = None,
+    importance: float | None = None,
+    valid_from: Moment = None,
+    valid_until: Moment = None,
+    scope: str | None = None,
+    thread_id: str | None = None,
+    turn_ids: Sequence[Any] = (),
+    force: bool = False,
+    score: float | None = None,
+    made_by: str | None = None,
+) -> Written:
+    """Keep a new thing, unless the book says it already."""
+    confidence = chosen_confidence(origin, confidence)
+    source = origin.source_for(confidence)
+    at = ledger.begin(tx)
+    text = Text(
+        content=clean_line(content, "content", preset.content_min, preset.content_max),
+        summary=clean_optional(summary, "summary", 200),
+        body=clean_body(body) if body else None,
+        source=source,
+        score=clean_share(score, "score") if source == "extracted" else None,
+        made_by=made_by,
+        thread_id=clean_optional(thread_id, "thread_id", 200) or origin.thread_id,
+        turn_ids=clean_turns(turn_ids),
+        valid_from=instant(valid_from, field="valid_from") or at,
+        valid_until=instant(valid_until, field="valid_until"),
+    )
+    check_period(text.valid_from, text.valid_until)
+    state = State(
+        category=clean_category(category, preset),
+        subject=clean_optional(subject, "subject", 200),
+        scope=clean_optional(scope, "scope", 200),
+        confidence=confidence,
+        importance=0.5 if importance is None else clean_share(importance, "importance"),
+        version=1,
+        created_at=at,
+        edited_at=at,
+    )
+    same, alike = find_alike(tx, text.content, state.category, state.subject, state.scope)
+    if same is not None:
+        return _repeat(Change(tx, origin, preset, "remember", at, same.id, same, to_state(same)), text)
+    similar = tuple(shaped(row, at, preset) for row in alike)
+    if preset.consent == "ask" and not force:
+        refuse_similar(similar)
+    room_for_memory(tx, f"{text.content}{text.body or ''}")
+    _make_owner(tx, at)
+    return replace(Change(tx, origin, preset, "remember", at, new_id()).to(state, text), similar=similar)
+
+
+def _repeat(change: Change, text: Text) -> Written:
+    """Said again. Where only software had said it before, the person's own word takes over."""
+    row, state = change.row, change.before
+    if state is None or row.source not in AUTOMATIC or text.source not in ("profile", "chat"):
+        return change.unchanged()
+    kept = replace(
+        text, summary=text.summary or row.summary, body=text.body or row.body,
+        valid_from=row.valid_from, valid_until=row.valid_until, correction=1,
+    )  # fmt: skip
+    return change.to(replace(state, confidence="asserted", version=row.version + 1, edited_at=change.at), kept)
+
+
+def update(
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    ref: str,
+    content: str,
+    *,
+    summary: str | None = None,
+    body: str | None = None,
+    category: str | None = None,
+    subject: str | None = None,
+    confidence: str | None = None,
+    importance: float | None = None,
+    valid_from: Moment = None,
+    valid_until: Moment = None,
+    correction: bool = False,
+    expect_version: int | None = None,
+    thread_id: str | None = None,
+    turn_ids: Sequence[Any] = (),
+    score: float | None = None,
+    made_by: str | None = None,
+) -> Written:
+    """End the current version and begin the next: a change from now on, or a correction of what was said."""
+    change = change_of(tx, origin, preset, "update", ref)
+    row, state = change.row, to_state(change.row)
+    change.refuse_dropped("updated")
+    refuse_stale(row, expect_version)
+    confidence = chosen_confidence(origin, confidence)
+    source = origin.source_for(confidence)
+    change.refuse_overruling(source)
+    until = instant(valid_until or None, field="valid_until")
+    text = Text(
+        content=clean_line(content, "content", preset.content_min, preset.content_max),
+        summary=clean_optional(summary, "summary", 200),
+        body=row.body if body is None else clean_body(body) or None,
+        source=source,
+        score=clean_share(score, "score") if source == "extracted" else None,
+        made_by=made_by,
+        thread_id=clean_optional(thread_id, "thread_id", 200) or origin.thread_id,
+        turn_ids=clean_turns(turn_ids),
+        valid_from=instant(valid_from, field="valid_from") or (row.valid_from if correction else change.at),
+        valid_until=row.valid_until if correction and valid_until is None else until,
+        correction=int(correction),
+    )
+    check_period(text.valid_from, text.valid_until)
+    after = replace(
+        state,
+        category=state.category if category is None else clean_category(category, preset),
+        subject=state.subject if subject is None else clean_optional(subject, "subject", 200),
+        importance=state.importance if importance is None else clean_share(importance, "importance"),
+        confidence=confidence,
+    )
+    if after == state and valid_from is None and says_the_same(row, text):
+        return change.unchanged()
+    room_for_text(tx, f"{text.content}{text.body or ''}")
+    return change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
+
+
+def forget(tx: Tx, origin: Origin, preset: Preset, ref: str, reason: str = "user_deleted") -> Written:
+    if reason not in REASONS[:-1]:
+        raise Invalid(f"reason is one of {', '.join(REASONS[:-1])}, not {reason!r}", field="reason")
+    change = change_of(tx, origin, preset, "forget", ref)
+    state = to_state(change.row)
+    if state.name == "trash":
+        raise Conflict(f"memory {change.id} is in the trash; restore it first", code="trash")
+    if state.name == "archived":
+        return change.unchanged()
+    return change.to(replace(state, archived_at=change.at, archived_reason=reason))
+
+
+def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
+    """Into the trash, from where it can come back for 30 days."""
+    change = change_of(tx, origin, preset, "delete", ref)
+    state = to_state(change.row)
+    return change.unchanged() if state.name == "trash" else change.to(replace(state, trashed_at=change.at))
+
+
+def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
+    """Out of the trash to where it was before, or out of the archive."""
+    change = change_of(tx, origin, preset, "restore", ref)
+    state = to_state(change.row)
+    if state.name == "active":
+        return change.unchanged()
+    if state.name == "trash":
+        restored = replace(state, trashed_at=None)
+    else:
+        restored = replace(state, archived_at=None, archived_reason=None)
+    return change.to(replace(restored, edited_at=change.at))
+
+
+def confirm(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
+    """The person says that it still holds: its fading starts anew."""
+    change = change_of(tx, origin, preset, "confirm", ref)
+    change.refuse_dropped("confirmed")
+    return change.to(replace(to_state(change.row), last_confirmed_at=change.at))
+
+
+def set_confidence(tx: Tx, origin: Origin, preset: Preset, ref: str, confidence: str) -> Written:
+    """Promote to the person's own word, or demote to a reading."""
+    action = "promote" if confidence == "asserted" else "demote"
+    change = change_of(tx, origin, preset, action, ref)
+    state = to_state(change.row)
+    change.refuse_dropped(f"{action}d")
+    if state.confidence == confidence:
+        return change.unchanged()
+    edited_at = change.at if action == "promote" else state.edited_at
+    return change.to(replace(state, confidence=confidence, edited_at=edited_at))
+
+
+def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None, undoes: int) -> Written:
+    """Put a memory back to an earlier state, with a copy of that state's version where the text differs."""
+    change = change_of(tx, origin, preset, "undo", id)
+    state = to_state(change.row)
+    if before is None:
+        gone = replace(state, archived_at=change.at, archived_reason="undone", trashed_at=None)
+        return change.to(gone, undoes=undoes)
+    copied = before.version != state.version
+    revived = before.name == "active" and state.name != "active"
+    target = replace(
+        before,
+        version=state.version + 1 if copied else state.version,
+        edited_at=change.at if copied or revived else before.edited_at,
+    )
+    if not copied:
+        return change.to(target, undoes=undoes)
+    original = tx.conn.execute(_VERSION, {"owner": tx.owner, "memory_id": id, "version": before.version}).one()
+    told = {name: getattr(original, name) for name in TEXT_FIELDS if name not in ("restored_from", "correction")}
+    return change.to(target, Text(**told, restored_from=before.version), undoes=undoes)
+
+
+# Queries
+
+_VERSION = select(versions).where(
+    versions.c.owner == bindparam("owner"),
+    versions.c.memory_id == bindparam("memory_id"),
+    versions.c.version == bindparam("version"),
+)
+
+
+def _make_owner(tx: Tx, at: str) -> None:
+    """An owner begins with the first entry of the ledger."""
+    if ledger.head(tx).seq == 0:
+        known = select(owners.c.owner).where(owners.c.owner == tx.owner)
+        if tx.conn.execute(known).first() is None:
+            tx.conn.execute(insert(owners), {"owner": tx.owner, "created_at": at})

@@ -1,0 +1,159 @@
+"""The block of a book: previewed at any instant, and frozen for a session.
+
+`preview` is a pure read. `inject` renders at the first call for a session, keeps the text and counts each line
+as a reference; every later call gives the same bytes back. Only deleting a shown memory for good breaks the
+seal: the kept text is blanked, and the next call renders anew.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import and_, bindparam, func, insert, select, update
+
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.ledger import ledger
+from keepbook.book.memory.as_of import block_entry, past_entries
+from keepbook.book.memory.block import Entry, Rendered, render
+from keepbook.book.memory.memories import IS_ACTIVE, covers, fits_scope, holding_at, in_scope, to_state
+from keepbook.errors import Conflict
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import injected, injections, memories, versions
+
+CHAT, OUTSIDE = "chat", "outside"
+"""The two name spaces of session ids: our own chats, and whatever an outside agent calls its sessions."""
+
+
+# Operations
+
+
+def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> Rendered:
+    """The block that a chat beginning now would see."""
+    return render(_present_entries(tx, preset, now, scope), preset, now)
+
+
+def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> Rendered:
+    """The block as it would have been, from what was known at `known` about `valid`."""
+
+    return render(list(past_entries(tx, known, valid, lambda own: fits_scope(own, scope))), preset, valid)
+
+
+def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None = None, space: str = OUTSIDE) -> str:
+    """The block of a session: rendered once, then the same bytes. Call it in a write."""
+    session = clean_line(session, "session", 1, 200)
+    kept = stored(tx, session, space)
+    if kept is not None:
+        if kept.preset != preset.name or kept.scope != scope:
+            raise Conflict(
+                f"session {session!r} began with preset {kept.preset!r}"
+                + (f" and scope {kept.scope!r}" if kept.scope else "")
+                + "; use that, or begin another session",
+                code="other_preset",
+            )
+        if kept.block is not None:
+            return str(kept.block)
+    rendered = preview(tx, preset, now, scope=scope)
+    row = {"at": now, "seq": ledger.head(tx).seq, "block": rendered.text}
+    if kept is None:
+        key = {"owner": tx.owner, "space": space, "session": session}
+        tx.conn.execute(insert(injections), key | row | {"preset": preset.name, "scope": scope})
+    else:
+        blanked = and_(injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session)
+        tx.conn.execute(update(injections).where(blanked).values(row))
+    _count(tx, rendered.shown, now, session, space)
+    return rendered.text
+
+
+def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, space: str) -> None:
+    if not shown:
+        return
+    query = (
+        select(injected.c.memory_id, func.max(injected.c.nth).label("nth"))
+        .where(injected.c.owner == tx.owner, injected.c.memory_id.in_([id for id, _ in shown]))
+        .group_by(injected.c.memory_id)
+    )
+    before = {row.memory_id: row.nth for row in tx.conn.execute(query)}
+    known = ledger.head(tx).at
+    rows = [
+        {"owner": tx.owner, "memory_id": id, "nth": before.get(id, 0) + 1, "at": now, "known": known,
+         "version": version, "space": space, "session": session}
+        for id, version in shown
+    ]  # fmt: skip
+    tx.conn.execute(insert(injected), rows)
+
+
+# Queries
+
+
+def stored(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
+    """What was injected into a session, if anything was."""
+    key = and_(injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session)
+    return tx.conn.execute(select(injections).where(key)).first()
+
+
+_own_version = and_(
+    versions.c.owner == memories.c.owner,
+    versions.c.memory_id == memories.c.id,
+    versions.c.version == memories.c.version,
+)
+_newest = injected.alias()
+_last_injection = and_(
+    injected.c.owner == memories.c.owner,
+    injected.c.memory_id == memories.c.id,
+    injected.c.nth
+    == select(func.max(_newest.c.nth))
+    .where(_newest.c.owner == memories.c.owner, _newest.c.memory_id == memories.c.id)
+    .correlate(memories)
+    .scalar_subquery(),
+)
+_COLUMNS = (
+    memories.c.id, versions.c.version, memories.c.category, memories.c.subject, versions.c.content, versions.c.summary,
+    memories.c.confidence, memories.c.importance, versions.c.source, versions.c.score, memories.c.created_at,
+    versions.c.recorded_at, memories.c.last_confirmed_at, memories.c.edited_at,
+)  # fmt: skip
+_PRESENT = (
+    select(*_COLUMNS, versions.c.valid_from, versions.c.valid_until)
+    .select_from(memories.join(versions, _own_version))
+    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
+)
+_PRESENT_BY_RECENCY = (
+    select(*_COLUMNS, versions.c.valid_from, versions.c.valid_until, injected.c.at, injected.c.known)
+    .select_from(memories.join(versions, _own_version).outerjoin(injected, _last_injection))
+    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
+)
+
+
+def _present_entries(tx: Tx, preset: Preset, now: str, scope: str | None) -> list[Entry]:
+    """What is active, in scope and true now. Only a preset that chooses by recency looks at injections."""
+    by_recency = preset.selection.kind == "recent"
+    query = (_PRESENT_BY_RECENCY if by_recency else _PRESENT).where(in_scope(scope))
+    entries, elsewhen = [], []
+    for row in tx.conn.execute(query, {"owner": tx.owner}):
+        if not covers(row[14], row[15], now):
+            elsewhen.append(row[0])
+        elif by_recency:
+            edited, injected_at, known = row[13], row[16], row[17]
+            referenced = max(edited, row[12] or "", injected_at or "")
+            entries.append(Entry._make((*row[:14], referenced, known is None or known < edited)))
+        else:
+            entries.append(Entry._make((*row[:14], row[13], False)))
+    return entries + _holding_earlier(tx, elsewhen, now) if elsewhen else entries
+
+
+def _holding_earlier(tx: Tx, ids: Sequence[str], now: str) -> list[Entry]:
+    """Where the newest version is not true (yet, or any more), an earlier one may hold."""
+    found = []
+    for id in ids:
+        chain = {
+            row.version: row
+            for row in tx.conn.execute(select(versions).where(versions.c.owner == tx.owner, versions.c.memory_id == id))
+        }
+        holding = holding_at(chain, max(chain), now)
+        if holding is not None:
+            row = tx.conn.execute(select(memories).where(memories.c.owner == tx.owner, memories.c.id == id)).one()
+            last = select(injected.c.at, injected.c.known).where(
+                injected.c.owner == tx.owner, injected.c.memory_id == id
+            )
+            seen = tx.conn.execute(last.order_by(injected.c.nth.desc()).limit(1)).first()
+            found.append(block_entry(id, to_state(row), holding, *(seen or (None, None))))
+    return found

@@ -1,0 +1,157 @@
+"""Typed links between two memories of one book.
+
+A link is shown while both its ends are active; it waits while one is forgotten, and goes when one is erased.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import alias, and_, insert, or_, select, update
+
+from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.limits import clean_line, sought
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory.memories import Memory, Version, find_row, resolve, shaped, to_state, to_version, version_rows
+from keepbook.errors import Conflict, Invalid, NotFound
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import links, memories
+
+RELATIONS = ("relates_to", "contradicts", "supersedes", "because_of")
+"""The usual words; another short one is welcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """From one memory to another; `event` undoes the write that this answers, where it answers one."""
+
+    id: str
+    from_id: str
+    to_id: str
+    relation: str
+    created_at: datetime
+    event: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detailed(Memory):
+    """A memory with all its versions, oldest first, and its links."""
+
+    versions: tuple[Version, ...]
+    links: tuple[Link, ...]
+
+
+# Operations
+
+
+def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> Link:
+    """Join two active memories. The same link again is answered as it stands."""
+    from_id, to_id = resolve(tx, from_ref), resolve(tx, to_ref)
+    word = clean_line(relation, "relation", 1, 40).replace(" ", "_").lower()
+    if from_id == to_id:
+        raise Invalid("a link joins two different memories", field="to_id")
+    for id in (from_id, to_id):
+        if (state := to_state(find_row(tx, id)).name) != "active":
+            raise Conflict(
+                f"memory {id} is {'in the trash' if state == 'trash' else state}; restore it first",
+                code=state,
+            )
+    if (row := _standing(tx, from_id, to_id, word)) is not None:
+        return to_link(row)
+    at = ledger.begin(tx)
+    id = new_id()
+    after = {
+        "id": id,
+        "from_id": from_id,
+        "to_id": to_id,
+        "relation": word,
+        "created_at": at,
+        "removed_at": None,
+    }
+    event = ledger.append(tx, origin, "link", at, memory_id=from_id, other_id=to_id, link_id=id, after=after)
+    tx.conn.execute(insert(links), after | {"owner": tx.owner, "event": event})
+    return to_link(_find(tx, id), event)
+
+
+def unlink(tx: Tx, origin: Origin, id: str) -> Link:
+    row = _find(tx, id)
+    if row.removed_at is not None:
+        raise NotFound(f"link {id!r} was removed already", field="link_id")
+    return set_removed(tx, origin, "unlink", id, removed=True)
+
+
+def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, undoes: int | None = None) -> Link:
+    """Take a link away, or (an undo) let it stand again."""
+    row = _find(tx, id)
+    if not removed and _standing(tx, row.from_id, row.to_id, row.relation) is not None:
+        raise Conflict(f"not undone: {row.from_id} and {row.to_id} were linked anew; undo that first", code="touched")
+    at = ledger.begin(tx)
+    before = {name: getattr(row, name) for name in ("id", "from_id", "to_id", "relation", "created_at", "removed_at")}
+    after = before | {"removed_at": at if removed else None}
+    event = ledger.append(
+        tx,
+        origin,
+        action,
+        at,
+        memory_id=row.from_id,
+        other_id=row.to_id,
+        link_id=id,
+        before=before,
+        after=after,
+        undoes=undoes,
+    )
+    changed = update(links).where(links.c.owner == tx.owner, links.c.id == id)
+    tx.conn.execute(changed.values(removed_at=after["removed_at"], event=event))
+    return to_link(row, event)
+
+
+# Queries
+
+
+def links_of(tx: Tx, memory_id: str | None = None) -> list[Link]:
+    """The links that stand between active memories, of one memory or of the whole book."""
+    one, other = alias(memories), alias(memories)
+
+    def live(end: Any) -> Any:
+        return and_(end.c.archived_at.is_(None), end.c.trashed_at.is_(None), end.c.purged_at.is_(None))
+
+    query = (
+        select(links)
+        .join(one, and_(one.c.owner == links.c.owner, one.c.id == links.c.from_id, live(one)))
+        .join(other, and_(other.c.owner == links.c.owner, other.c.id == links.c.to_id, live(other)))
+        .where(links.c.owner == tx.owner, links.c.removed_at.is_(None))
+        .order_by(links.c.created_at, links.c.id)
+    )
+    if memory_id is not None:
+        query = query.where(or_(links.c.from_id == memory_id, links.c.to_id == memory_id))
+    return [to_link(row) for row in tx.conn.execute(query)]
+
+
+def detailed(tx: Tx, id: str, now: str, preset: Preset) -> Detailed:
+    """A memory with its versions and links, in whatever state it is."""
+    memory = shaped(find_row(tx, id), now, preset)
+    told = tuple(to_version(row) for row in version_rows(tx, id))
+    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+    return Detailed(**values, versions=told, links=tuple(links_of(tx, id)))
+
+
+def to_link(row: Any, event: int | None = None) -> Link:
+    return Link(
+        id=row.id, from_id=row.from_id, to_id=row.to_id, relation=row.relation,
+        created_at=parse_stamp(row.created_at), event=event,
+    )  # fmt: skip
+
+
+def _standing(tx: Tx, from_id: str, to_id: str, relation: str) -> Any:
+    ends = and_(links.c.from_id == from_id, links.c.to_id == to_id, links.c.relation == relation)
+    return tx.conn.execute(select(links).where(links.c.owner == tx.owner, ends, links.c.removed_at.is_(None))).first()
+
+
+def _find(tx: Tx, id: str) -> Any:
+    row = tx.conn.execute(select(links).where(links.c.owner == tx.owner, links.c.id == sought(id))).first()
+    if row is None:
+        raise NotFound(f"there is no link {id!r} in this book", field="link_id")
+    return row

@@ -1,0 +1,391 @@
+"""A memory and its versions: what they hold, the rules of what they may say, and how they are read.
+
+A memory has a state (category, confidence, archived…) that only ever changes together with a ledger entry,
+and versions of which one is current. Nothing here writes; `changes.py` does.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
+
+from keepbook.book.ground.ids import ID_LENGTH
+from keepbook.book.ground.limits import sought
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.memory.block import effective_score
+from keepbook.book.text.word_index import Said
+from keepbook.book.text.words import fold
+from keepbook.errors import Ambiguous, Invalid, NotFound
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import injected, memories, versions
+
+STALE_DAYS = 60
+TRASH_DAYS = 30
+AUTOMATIC = ("extracted", "inferred")
+REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
+STATES = ("active", "archived", "trash")
+EVERY_SCOPE = "*"
+"""As a `scope` to read by: unscoped memories and those of every scope that is not set apart."""
+APART = "lesson:"
+"""Scopes that begin with this are set apart: what waits there is read only by who names the scope."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One remembered thing as it stands: the shape every door gives out."""
+
+    id: str
+    category: str | None
+    subject: str | None
+    scope: str | None
+    content: str
+    summary: str | None
+    body: str | None
+    version: int
+    source: str
+    confidence: str
+    score: float | None
+    effective_score: float | None
+    importance: float
+    state: str
+    current: bool
+    valid_from: datetime
+    valid_until: datetime | None
+    recorded_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    last_confirmed_at: datetime | None
+    last_referenced_at: datetime
+    reference_count: int
+    archived_at: datetime | None
+    archived_reason: str | None
+    thread_id: str | None
+    turn_ids: tuple[str, ...]
+    made_by: str | None
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """What a memory said, from when to when, on both clocks."""
+
+    version: int
+    content: str | None
+    summary: str | None
+    body: str | None
+    source: str
+    score: float | None
+    made_by: str | None
+    thread_id: str | None
+    turn_ids: tuple[str, ...]
+    valid_from: datetime
+    valid_until: datetime | None
+    recorded_at: datetime
+    retired_at: datetime | None
+    restored_from: int | None
+    correction: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written(Memory):
+    """A memory as a write left it. `event` undoes that write; it is empty when nothing was written."""
+
+    event: int | None
+    unchanged: bool = False
+    similar: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The fields of a memory that a ledger entry holds before and after."""
+
+    category: str | None
+    subject: str | None
+    scope: str | None
+    confidence: str
+    importance: float
+    version: int
+    created_at: str
+    edited_at: str
+    last_confirmed_at: str | None = None
+    archived_at: str | None = None
+    archived_reason: str | None = None
+    trashed_at: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Trash outranks archived."""
+        return "trash" if self.trashed_at else "archived" if self.archived_at else "active"
+
+
+STATE_FIELDS = tuple(field.name for field in fields(State))
+
+
+# Rules
+
+
+def standing_on(chain: Mapping[int, Any], version: int) -> int:
+    """The version that answers where this one is not valid. A correction hides its predecessor, and a
+    restored copy stands where its original stood."""
+    while True:
+        row = chain[version]
+        if row.restored_from is not None:
+            version = row.restored_from
+        elif row.correction and version > 1:
+            version -= 1
+        else:
+            return version - 1
+
+
+def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
+    """Of the versions up to `newest`, the one that holds in the world at `valid`, if any."""
+    version = newest
+    while version >= 1:
+        row = chain[version]
+        if covers(row.valid_from, row.valid_until, valid):
+            return row
+        version = standing_on(chain, version)
+    return None
+
+
+def covers(valid_from: str, valid_until: str | None, at: str) -> bool:
+    return valid_from <= at and (valid_until is None or at < valid_until)
+
+
+def is_protected(source: str, state: State) -> bool:
+    """Whether this is a person's word, which automation may not overrule (the schema says so too)."""
+    return source not in AUTOMATIC or state.confidence == "asserted" or state.last_confirmed_at is not None
+
+
+def days_between(earlier: str, later: str) -> float:
+    return (parse_stamp(later) - parse_stamp(earlier)).total_seconds() / 86400
+
+
+def to_memory(
+    state: State,
+    version: Any,
+    references: tuple[int, str | None],
+    *,
+    id: str,
+    updated_at: str,
+    now: str,
+    preset: Preset,
+) -> Memory:
+    """Put a memory's shape together from its state, one version, and how often and when it was injected."""
+    count, last_injected = references
+    referenced = max(state.edited_at, state.last_confirmed_at or "", last_injected or "")
+    since = max(version.recorded_at, state.last_confirmed_at or "")
+    faded = version.score
+    if faded is not None and state.confidence == "inferred":  # promoted, it is the person's word and stays
+        faded = effective_score(faded, since, now, preset.half_life_days)
+    return Memory(
+        id=id,
+        category=state.category,
+        subject=state.subject,
+        scope=state.scope,
+        content=version.content,
+        summary=version.summary,
+        body=version.body,
+        version=version.version,
+        source=version.source,
+        confidence=state.confidence,
+        score=version.score,
+        effective_score=faded,
+        importance=state.importance,
+        state=state.name,
+        current=covers(version.valid_from, version.valid_until, now),
+        valid_from=parse_stamp(version.valid_from),
+        valid_until=_when(version.valid_until),
+        recorded_at=parse_stamp(version.recorded_at),
+        created_at=parse_stamp(state.created_at),
+        updated_at=parse_stamp(updated_at),
+        last_confirmed_at=_when(state.last_confirmed_at),
+        last_referenced_at=parse_stamp(referenced),
+        reference_count=count,
+        archived_at=_when(state.archived_at),
+        archived_reason=state.archived_reason,
+        thread_id=version.thread_id,
+        turn_ids=tuple(json.loads(version.turn_ids)),
+        made_by=version.made_by,
+        stale=days_between(referenced, now) >= STALE_DAYS,
+    )
+
+
+def to_version(row: Any) -> Version:
+    return Version(
+        version=row.version,
+        content=row.content,
+        summary=row.summary,
+        body=row.body,
+        source=row.source,
+        score=row.score,
+        made_by=row.made_by,
+        thread_id=row.thread_id,
+        turn_ids=tuple(json.loads(row.turn_ids)),
+        valid_from=parse_stamp(row.valid_from),
+        valid_until=_when(row.valid_until),
+        recorded_at=parse_stamp(row.recorded_at),
+        retired_at=_when(row.retired_at),
+        restored_from=row.restored_from,
+        correction=bool(row.correction),
+    )
+
+
+def to_state(row: Any) -> State:
+    """The state columns of a row of `memories` (a joined row gives its version as `memory_version`)."""
+    known = row._mapping
+    values = {name: known[name] for name in STATE_FIELDS}
+    if "memory_version" in known:
+        values["version"] = known["memory_version"]
+    return State(**values)
+
+
+def said_by(state: Any, version: Any) -> Said:
+    """What the word index takes from a memory."""
+    return Said(state.category, state.subject, version.content, version.summary, version.body)
+
+
+def state_fields(state: State) -> dict[str, Any]:
+    return {name: getattr(state, name) for name in STATE_FIELDS}
+
+
+def _when(text: str | None) -> datetime | None:
+    return None if text is None else parse_stamp(text)
+
+
+# Queries
+
+IS_ACTIVE = and_(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
+IN_STATE: dict[str, ColumnElement[bool]] = {
+    "active": IS_ACTIVE,
+    "archived": and_(
+        memories.c.archived_at.isnot(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None)
+    ),
+    "trash": and_(memories.c.trashed_at.isnot(None), memories.c.purged_at.is_(None)),
+    "all": memories.c.purged_at.is_(None),
+}
+_newest_injection = (
+    select(func.max(injected.c.nth))
+    .where(injected.c.owner == memories.c.owner, injected.c.memory_id == memories.c.id)
+    .correlate(memories)
+    .scalar_subquery()
+)
+WHOLE = (
+    select(
+        *[memories.c[name].label("memory_version" if name == "version" else name) for name in STATE_FIELDS],
+        memories.c.id,
+        memories.c.updated_at,
+        memories.c.event.label("memory_event"),
+        *[column for column in versions.c if column.name not in ("owner", "memory_id")],
+        injected.c.nth,
+        injected.c.at.label("injected_at"),
+    )
+    .select_from(
+        memories.join(
+            versions,
+            and_(
+                versions.c.owner == memories.c.owner,
+                versions.c.memory_id == memories.c.id,
+                versions.c.version == memories.c.version,
+            ),
+        ).outerjoin(
+            injected,
+            and_(
+                injected.c.owner == memories.c.owner,
+                injected.c.memory_id == memories.c.id,
+                injected.c.nth == _newest_injection,
+            ),
+        )
+    )
+    .where(memories.c.owner == bindparam("owner"))
+)
+"""A memory with its newest version and its newest injection, in one row."""
+
+_ONE = WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None))
+
+
+def in_scope(scope: str | None) -> ColumnElement[bool]:
+    """Unscoped memories, and those of the given scope (or of every one)."""
+    unscoped = memories.c.scope.is_(None)
+    if scope == EVERY_SCOPE:
+        return or_(unscoped, memories.c.scope.notlike(f"{APART}%"))
+    return unscoped if scope is None else or_(unscoped, memories.c.scope == sought(scope))
+
+
+def fits_scope(own: str | None, scope: str | None) -> bool:
+    """The same for a memory in hand."""
+    return own is None or own == scope or (scope == EVERY_SCOPE and not own.startswith(APART))
+
+
+def find_row(tx: Tx, id: str) -> Any:
+    """A memory's row by its exact id; forgotten ones too, purged ones not."""
+    row = tx.conn.execute(_ONE, {"owner": tx.owner, "id": sought(id)}).first()
+    if row is None:
+        raise NotFound(f"there is no memory {id!r} in this book", field="id")
+    return row
+
+
+def shaped(row: Any, now: str, preset: Preset) -> Memory:
+    return to_memory(
+        to_state(row),
+        row,
+        (row.nth or 0, row.injected_at),
+        id=row.id,
+        updated_at=row.updated_at,
+        now=now,
+        preset=preset,
+    )
+
+
+def resolve(tx: Tx, ref: object) -> str:
+    """The id behind a reference: an exact id, else a piece of what exactly one active memory says."""
+    if not isinstance(ref, str) or not ref.strip():
+        raise Invalid("name the memory: its id, or a piece of what it says", field="ref")
+    piece = ref.strip()
+    if len(piece) == ID_LENGTH and piece.isalnum():
+        exact = select(memories.c.id).where(
+            memories.c.owner == tx.owner, memories.c.id == piece, memories.c.purged_at.is_(None)
+        )
+        if tx.conn.execute(exact).first() is not None:
+            return piece
+    wanted = fold(piece)
+    query = (
+        select(memories.c.id, versions.c.content)
+        .join(
+            versions,
+            and_(
+                versions.c.owner == memories.c.owner,
+                versions.c.memory_id == memories.c.id,
+                versions.c.version == memories.c.version,
+            ),
+        )
+        .where(memories.c.owner == tx.owner, IS_ACTIVE)
+        .order_by(memories.c.created_at, memories.c.id)
+    )
+    matches = [(id_, content) for id_, content in tx.conn.execute(query) if wanted in fold(content)]
+    if not matches:
+        raise NotFound(
+            f"no active memory has the id {piece!r} or says {piece!r}",
+            field="ref",
+        )
+    if len(matches) > 1:
+        shown = "; ".join(f"{id_} {_cut(content)}" for id_, content in matches[:8])
+        more = f"; and {len(matches) - 8} more" if len(matches) > 8 else ""
+        raise Ambiguous(f"{piece!r} fits {len(matches)} memories; name one by its id: {shown}{more}", matches)
+    return str(matches[0][0])
+
+
+def version_rows(tx: Tx, id: str) -> Sequence[Any]:
+    """All versions of a memory, oldest first."""
+    query = (
+        select(versions).where(versions.c.owner == tx.owner, versions.c.memory_id == id).order_by(versions.c.version)
+    )
+    return tx.conn.execute(query).all()
+
+
+def _cut(text: str, length: int = 60) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,110 @@
+"""Are these right: everything that waits for the person to say yes or no.
+
+Three kinds: what closing found against the person's own word, what a preset proposes instead of saving, and what
+software read between the lines and nobody has confirmed. An answer is an ordinary write (`promote`, `forget`,
+`proposals.accept`, `proposals.decline`); a declined or accepted proposal can be asked anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select, update
+
+from keepbook.book.ground import due
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import later, stamp
+from keepbook.book.memory import proposals
+from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope, shaped
+from keepbook.book.memory.proposals import Proposal
+from keepbook.errors import Conflict, NotAllowed
+from keepbook.storage.tables import memories
+from keepbook.storage.tables import proposals as rows
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing to answer: a proposal (with the memory it is about, if any), or a memory nobody has confirmed."""
+
+    memory: Memory | None
+    proposal: Proposal | None = None
+
+    @property
+    def id(self) -> str:
+        asked = self.proposal or self.memory
+        return asked.id if asked else ""
+
+
+# Operations
+
+
+def reopen(book: Opened, proposal_id: str) -> Proposal:
+    """Ask again what was answered: it waits as if nothing had been said."""
+    with book.writing() as (tx, _):
+        found = proposals.get(tx, proposal_id)
+        if found.status not in ("accepted", "declined"):
+            raise Conflict(f"proposal {proposal_id} is {found.status}; there is no answer to take back", code="decided")
+        waiting = update(rows).where(rows.c.owner == tx.owner, rows.c.id == proposal_id)
+        tx.conn.execute(waiting.values(status="waiting", decided_at=None))
+        due.remind(tx, due.EXPIRE, proposal_id, later(stamp(tx.clock()), days=proposals.WAITING_DAYS))
+        return proposals.get(tx, proposal_id)
+
+
+# Queries
+
+_UNCONFIRMED = (
+    IS_ACTIVE, in_scope(EVERY_SCOPE), memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None),
+)  # fmt: skip
+
+
+def waiting(book: Opened) -> int:
+    """How many wait."""
+    with book.reading() as (tx, _, _):
+        unsaid = select(func.count()).select_from(memories).where(memories.c.owner == tx.owner, *_UNCONFIRMED)
+        asked = select(func.count()).select_from(rows).where(rows.c.owner == tx.owner, rows.c.status == "waiting")
+        return (tx.conn.execute(unsaid).scalar() or 0) + (tx.conn.execute(asked).scalar() or 0)
+
+
+def first(book: Opened, most: int) -> Sequence[Question]:
+    """The first to answer: conflicts with the person's word, then proposals, then what was read, newest first."""
+    with book.reading() as (tx, preset, now):
+        asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")[:most]
+        about = [one.memory_id for one in asked if one.memory_id is not None]
+        newest = WHOLE.where(*_UNCONFIRMED).order_by(memories.c.created_at.desc(), memories.c.id)
+        unsaid = tx.conn.execute(newest.limit(most - len(asked)), {"owner": tx.owner}).all()
+        named = WHOLE.where(memories.c.id.in_(about), memories.c.purged_at.is_(None))
+        known = {row.id: shaped(row, now, preset) for row in tx.conn.execute(named, {"owner": tx.owner})}
+        return [
+            *(Question(known.get(one.memory_id or ""), one) for one in asked),
+            *(Question(shaped(row, now, preset)) for row in unsaid),
+        ]
+
+
+class Review:
+    """What waits for the person's word: `book.proposals`."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    def list(self, status: str = "waiting") -> Sequence[Proposal]:
+        with self._book.reading() as (tx, _, _):
+            return proposals.listed(tx, status=status)
+
+    def get(self, id: str) -> Proposal:
+        with self._book.reading() as (tx, _, _):
+            return proposals.get(tx, id)
+
+    def accept(self, id: str) -> Written:
+        """Yes: from here on it is the person's own word."""
+        self._person_only()
+        with self._book.writing() as (tx, preset):
+            return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()))
+
+    def decline(self, id: str) -> Proposal:
+        """No: nothing is kept, and it is not proposed again."""
+        self._person_only()
+        with self._book.writing() as (tx, _):
+            return proposals.decline(tx, id, stamp(tx.clock()))
+
+    def _person_only(self) -> None:
+        if self._book.origin.actor != "person":
+            raise NotAllowed("only the person decides on what waits for their word", code="person_only")

@@ -1,0 +1,73 @@
+"""What an owner has chosen for their own book: memory on or off, topics never to be remembered, tier."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.text.words import query_terms, stem, tokens
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import choices
+
+TIERS = ("beginner", "intermediate", "advanced")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """An owner's choices, each with its default."""
+
+    memory: bool = True
+    never: tuple[str, ...] = ()
+    tier: str | None = None
+
+
+# Rules
+
+
+def touches(text: str, topics: Sequence[str]) -> str | None:
+    """The first topic, named never to be remembered, that a text is about."""
+    said = set(map(stem, tokens(text)))
+    return next((topic for topic in topics if (words := set(query_terms(topic))) and words <= said), None)
+
+
+def heed(chosen: Choices, text: str) -> None:
+    """What a person wants kept out of the book, no agent writes into it."""
+    if not chosen.memory:
+        raise NotAllowed("the person has switched memory off; nothing is kept", code="memory_off")
+    if (topic := touches(text, chosen.never)) is not None:
+        raise NotAllowed(f"the person never wants {topic!r} remembered", code="never_topic")
+
+
+# Operations
+
+
+def choose(
+    tx: Tx, *, memory: bool | None = None, never: Sequence[str] | None = None, tier: str | None = None
+) -> Choices:
+    """Change what is given; the rest stays."""
+    if memory is not None and not isinstance(memory, bool):
+        raise Invalid(f"memory is true or false, not {memory!r}", field="memory")
+    if tier is not None and tier not in TIERS:
+        raise Invalid(f"tier is one of {', '.join(TIERS)}, not {tier!r}", field="tier")
+    given: dict[str, Any] = {"memory": memory, "tier": tier}
+    if never is not None:
+        given["never"] = [clean_line(topic, "never", 2, 80) for topic in never]
+    for name, value in given.items():
+        if value is not None:
+            tx.conn.execute(delete(choices).where(choices.c.owner == tx.owner, choices.c.name == name))
+            row = {"owner": tx.owner, "name": name, "value": json.dumps(value, ensure_ascii=False)}
+            tx.conn.execute(insert(choices), row)
+    return chosen(tx)
+
+
+# Queries
+
+
+def chosen(tx: Tx) -> Choices:
+    rows = tx.conn.execute(select(choices.c.name, choices.c.value).where(choices.c.owner == tx.owner))
+    known = {name: json.loads(value) for name, value in rows}
+    return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"))

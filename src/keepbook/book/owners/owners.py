@@ -1,0 +1,102 @@
+"""Owners: the people the books are about, and which preset is in force for them."""
+
+import re
+import unicodedata
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection, and_, bindparam, insert, select, union, update
+
+from keepbook.errors import Invalid
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import due, memories, owners, versions
+
+
+def clean_owner(name: object) -> str:
+    """An owner's name as it must be: with no owner there is no book, never "all"."""
+    if not isinstance(name, str) or not name.strip():
+        raise Invalid("name the owner: every book belongs to someone", field="owner")
+    if (
+        name != name.strip()
+        or len(name) > 200
+        or any(unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") for mark in name)
+    ):
+        raise Invalid(
+            "an owner's name has 1 to 200 characters, no control characters, no spaces at its ends",
+            field="owner",
+        )
+    return name
+
+
+def everyone(conn: Connection) -> list[str]:
+    """Everybody who has a book here, asked without an owner's scope. Who only ever chatted is known by what is due."""
+    return list(conn.execute(union(select(owners.c.owner), select(due.c.owner)).order_by("owner")).scalars())
+
+
+def preset_name(tx: Tx) -> str | None:
+    """The preset this owner has chosen, if any."""
+    row = _PRESET.first(tx.conn, {"owner": tx.owner})
+    chosen: str | None = None if row is None else row.preset
+    return chosen
+
+
+def zone_name(tx: Tx) -> str:
+    """The owner's time zone: what an active memory with the subject `timezone` names, else what was configured."""
+    told = tx.conn.execute(_ABOUT_TIMEZONE, {"owner": tx.owner}).scalars()
+    named = (zone for content in told for zone in re.findall(r"\b[A-Z][A-Za-z]+(?:/[A-Za-z_+-]+)+\b|\bUTC\b", content))
+    for zone in named:
+        try:
+            return ZoneInfo(zone).key
+        except (KeyError, ValueError, OSError):
+            continue
+    return tx.conn.execute(select(owners.c.zone).where(owners.c.owner == tx.owner)).scalar() or "UTC"
+
+
+def configure(tx: Tx, now: str, *, preset: str | None = None, zone: str | None = None) -> None:
+    """Set what the owner has chosen; what is not given stays."""
+    if zone is not None:
+        clean_zone(zone)
+    chosen = {name: value for name, value in (("preset", preset), ("zone", zone)) if value is not None}
+    known = select(owners.c.owner).where(owners.c.owner == tx.owner)
+    if tx.conn.execute(known).first() is None:
+        tx.conn.execute(insert(owners), {"owner": tx.owner, "created_at": now})
+    if chosen:
+        tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(chosen))
+
+
+def clean_zone(zone: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise Invalid(f"{zone!r} is no time zone; write it like Europe/Oslo", field="zone") from None
+
+
+_ABOUT_TIMEZONE = (
+    select(versions.c.content)
+    .join(
+        memories,
+        and_(
+            memories.c.owner == versions.c.owner,
+            memories.c.id == versions.c.memory_id,
+            memories.c.version == versions.c.version,
+        ),
+    )
+    .where(memories.c.owner == bindparam("owner"), memories.c.subject_key == "timezone")
+    .where(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
+    .order_by(memories.c.updated_at.desc(), memories.c.id)
+)
+_PRESET = Prepared(select(owners.c.preset).where(owners.c.owner == bindparam("owner")))
+
+
+class Presets:
+    """Which preset is in force: the call's, else the installation's, else the owner's own, else `general`."""
+
+    def __init__(self, load: Any, chosen: str | None) -> None:
+        self._load = load
+        self.chosen = chosen
+
+    def of(self, tx: Tx, asked: str | None = None) -> Preset:
+        preset: Preset = self._load(asked or self.chosen or preset_name(tx) or "general")
+        return preset

@@ -1,0 +1,73 @@
+"""The cost meter: how many tokens which operation spent on which model, by month."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, insert, select, update
+
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import stamp
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import meter
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one operation cost on one model in one month."""
+
+    month: str
+    operation: str
+    model: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
+
+def count(tx: Tx, now: str, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
+    same = (meter.c.owner == tx.owner) & (meter.c.month == now[:7])
+    same &= (meter.c.operation == operation) & (meter.c.model == model)
+    added = (
+        update(meter)
+        .where(same)
+        .values(
+            calls=meter.c.calls + 1, tokens_in=meter.c.tokens_in + tokens_in, tokens_out=meter.c.tokens_out + tokens_out
+        )
+    )
+    if not tx.conn.execute(added).rowcount:
+        row = {"owner": tx.owner, "month": now[:7], "operation": operation, "model": model, "calls": 1}
+        tx.conn.execute(insert(meter), row | {"tokens_in": tokens_in, "tokens_out": tokens_out})
+
+
+def spent_this_month(tx: Tx, now: str) -> int:
+    """All tokens of the month, in and out, over every operation; the offline model costs none."""
+    total = select(func.sum(meter.c.tokens_in + meter.c.tokens_out))
+    here = total.where(meter.c.owner == tx.owner, meter.c.month == now[:7], meter.c.model != "offline")
+    return int(tx.conn.execute(here).scalar() or 0)
+
+
+def listed(tx: Tx) -> list[Spent]:
+    query = select(
+        meter.c.month, meter.c.operation, meter.c.model, meter.c.calls, meter.c.tokens_in, meter.c.tokens_out
+    ).where(meter.c.owner == tx.owner)
+    return [
+        Spent(*row) for row in tx.conn.execute(query.order_by(meter.c.month.desc(), meter.c.operation, meter.c.model))
+    ]
+
+
+class Spending:
+    """What models cost this owner: `book.spending`."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    def list(self) -> Sequence[Spent]:
+        with self._book.reading() as (tx, _, _):
+            return listed(tx)
+
+    def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
+        with self._book.writing() as (tx, _):
+            count(tx, stamp(tx.clock()), operation, model, tokens_in, tokens_out)
+
+    def this_month(self) -> int:
+        with self._book.reading() as (tx, _, now):
+            return spent_this_month(tx, now)

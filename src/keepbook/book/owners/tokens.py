@@ -1,0 +1,186 @@
+"""Tokens: keys to the doors. Only a token's hash is kept, so nobody who reads the database can use one.
+
+A `person` or `agent` token opens one owner's book; a `service` token is a host application's, which names the owner
+with each request. Tokens hold no personal text and are looked up before anyone is served, outside every owner's scope.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.limits import clean_optional
+from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
+from keepbook.book.owners.owners import clean_owner
+from keepbook.errors import Invalid, NotFound
+from keepbook.storage.database import Database
+from keepbook.storage.tables import tokens
+
+KINDS = ("person", "agent", "service")
+SCOPES = ("read", "write", "admin")
+USUAL_SCOPES = ("read", "write")
+NOTED_EVERY = timedelta(hours=1)
+"""How exactly "last used" is kept: a request that only reads should rarely write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token; the secret itself is not."""
+
+    id: str
+    owner: str | None
+    kind: str
+    scopes: tuple[str, ...]
+    name: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+    agent: str | None = None
+    """The id of the one agent of the owner's that it speaks for."""
+
+    def opens(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token just made: the one moment at which its secret is known."""
+
+    token: str
+    known: Token
+
+
+class Tokens:
+    """The tokens of an installation: `kb.tokens`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._asked_for = False
+
+    def create(
+        self,
+        owner: str | None = None,
+        *,
+        kind: str = "person",
+        scopes: Iterable[str] = USUAL_SCOPES,
+        name: str | None = None,
+        expires: Moment = None,
+        agent: str | None = None,
+    ) -> NewToken:
+        """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has."""
+        now = self._database.clock()
+        secret = f"kb_{secrets.token_urlsafe(32)}"
+        id = new_id()
+        row = {
+            "id": id,
+            "owner": _owner_of(kind, owner),
+            "hash": _hash(secret),
+            "kind": kind,
+            "scopes": ",".join(_clean_scopes(scopes)),
+            "name": clean_optional(name, "name", 80),
+            "created_at": stamp(now),
+            "expires_at": _later_than(now, instant(expires, field="expires")),
+            "agent": _agent_of(kind, agent),
+        }
+        with self._database.unscoped(writes=True) as conn:
+            conn.execute(insert(tokens), row)
+            return NewToken(secret, _one(conn, id))
+
+    def list(self, owner: str | None = None) -> Sequence[Token]:
+        """One owner's tokens, or all of the installation; the newest first."""
+        query = select(tokens).order_by(tokens.c.created_at.desc(), tokens.c.id)
+        if owner is not None:
+            query = query.where(tokens.c.owner == owner)
+        with self._database.unscoped() as conn:
+            return [_shaped(row) for row in conn.execute(query)]
+
+    def revoke(self, id: str, *, owner: str | None = None) -> Token:
+        """From here on it opens nothing. With `owner`, only one of that owner's."""
+        with self._database.unscoped(writes=True) as conn:
+            known = _one(conn, id)
+            if owner is not None and known.owner != owner:
+                raise _unknown(id)
+            if known.revoked_at is None:
+                now = stamp(self._database.clock())
+                conn.execute(update(tokens).where(tokens.c.id == id).values(revoked_at=now))
+            return _one(conn, id)
+
+    def check(self, secret: str) -> Token | None:
+        """The token behind a secret, if it still opens something."""
+        now = self._database.clock()
+        with self._database.unscoped() as conn:
+            row = conn.execute(select(tokens).where(tokens.c.hash == _hash(secret))).first()
+        if row is None or not (known := _shaped(row)).opens(now):
+            return None
+        if known.last_used_at is None or now - known.last_used_at >= NOTED_EVERY:
+            with self._database.unscoped(writes=True) as conn:
+                conn.execute(update(tokens).where(tokens.c.id == known.id).values(last_used_at=stamp(now)))
+        return known
+
+    def asked_for(self) -> bool:
+        """Whether a token was ever made here: from then on every request needs one."""
+        if not self._asked_for:
+            with self._database.unscoped() as conn:
+                self._asked_for = conn.execute(select(tokens.c.id).limit(1)).first() is not None
+        return self._asked_for
+
+
+def _owner_of(kind: str, owner: str | None) -> str | None:
+    if kind not in KINDS:
+        raise Invalid(f"a token is for a {', an '.join(KINDS[:2])} or a {KINDS[2]}, not {kind!r}", field="kind")
+    if kind == "service":
+        if owner is not None:
+            raise Invalid("a service token names its owner with each request; give none here", field="owner")
+        return None
+    return clean_owner(owner)
+
+
+def _agent_of(kind: str, agent: str | None) -> str | None:
+    if agent is not None and kind != "agent":
+        raise Invalid("only a token of kind agent speaks for one; leave out the agent, or say so", field="agent")
+    return clean_optional(agent, "agent", 80)
+
+
+def _clean_scopes(scopes: Iterable[str]) -> list[str]:
+    wanted = {scopes} if isinstance(scopes, str) else set(scopes)
+    if not wanted or not wanted <= set(SCOPES):
+        raise Invalid(f"scopes are of {', '.join(SCOPES)}; at least one", field="scopes")
+    return [scope for scope in SCOPES if scope in wanted]
+
+
+def _later_than(now: datetime, expires: str | None) -> str | None:
+    if expires is not None and expires <= stamp(now):
+        raise Invalid("expires must lie in the future", field="expires")
+    return expires
+
+
+def _hash(secret: str) -> str:
+    """Enough for a secret of 256 random bits, which nobody can guess word by word."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _unknown(id: str) -> NotFound:
+    return NotFound(f"there is no token {id!r}")
+
+
+def _one(conn: Connection, id: str) -> Token:
+    row = conn.execute(select(tokens).where(tokens.c.id == id)).first()
+    if row is None:
+        raise _unknown(id)
+    return _shaped(row)
+
+
+def _shaped(row: Row[tuple[object, ...]]) -> Token:
+    def when(text: str | None) -> datetime | None:
+        return None if text is None else parse_stamp(text)
+
+    return Token(
+        row.id, row.owner, row.kind, tuple(row.scopes.split(",")), row.name,
+        parse_stamp(row.created_at), when(row.expires_at), when(row.revoked_at), when(row.last_used_at),
+        row.agent,
+    )  # fmt: skip

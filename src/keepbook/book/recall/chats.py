@@ -1,0 +1,408 @@
+"""Finding what was said in chats: full-text search with marked snippets, and recall of the turns that answer.
+
+Both read the word index of chats, which knows nothing of hidden context or incognito chats. Chats in the trash are
+left out. A turn is read in the light of its neighbours, word by word: it has a word itself, or damped from next door,
+whichever is more; so a short answer inherits what the question before it was about, and long turns swamp nothing.
+Who speaks counts too: of the person a question names, what they said themselves is wanted first.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, bindparam, func, select, tuple_
+
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ledger.ledger import present
+from keepbook.book.recall.backlog import TURN
+from keepbook.book.recall.memories import TIMELY, Wanted, check_query, idf, leading, scored, spelled, vocabulary
+from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.time_hints import DAY, Stretch, asked_days, asked_stretch
+from keepbook.book.text.turn_index import ASKS, SAYS, SPEAKER
+from keepbook.book.text.words import query_terms, stem, tokens
+from keepbook.errors import ModelFailed
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import messages, threads, turn_terms
+
+COUNTED = 5000
+"""A word is counted no further than this; beyond it it is simply common."""
+POSTINGS = 2000
+"""So many entries of the index choose the candidates, those of the rarest words first."""
+FINALISTS = 200
+"""So many candidates are looked at closely, with the common words and with who speaks."""
+BEFORE, AFTER = (0.6, 0.4), (0.55, 0.3)
+"""What a word counts that was said one turn before and two, one turn after and two."""
+ASKED_BEFORE = 0.2
+"""What it counts more when the turn before was a question: this one may be its answer."""
+NAME_SHARE = 0.5
+"""A name in the question says more about who speaks than about the words they used."""
+SPOKEN = 2.2
+"""How much more a turn counts that is spoken by whom the question names."""
+SUBSTANCE = 1.0
+"""A turn of n words that say something counts n / (n + this): a greeting answers little."""
+
+ALIKE = 1.0
+"""What the likeness of meaning counts against the words, both from 0 to 1."""
+LIKE, NOT_ALIKE = 0.3, (0.0, 0.0)
+SPOKEN_ALIKE = 1.6
+"""As `SPOKEN`, where meaning counts too: the question was put in the speaker's mouth already."""
+
+Turn = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatHit:
+    """A turn that answers, how well (0 to 1), and why."""
+
+    thread_id: str
+    session: str | None
+    title: str | None
+    turn: int
+    role: str
+    speaker: str | None
+    text: str
+    at: datetime
+    relevance: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet:
+    """A turn found by search; the words that matched stand between ⟦ and ⟧."""
+
+    thread_id: str
+    title: str | None
+    turn: int
+    role: str
+    at: datetime
+    text: str
+
+
+class Asked(NamedTuple):
+    """What a question looks for: terms, and the marks of the speakers it names."""
+
+    wanted: list[Wanted]
+    speakers: list[str]
+
+    @property
+    def whole(self) -> float:
+        best: dict[str, float] = {}
+        for want in self.wanted:
+            best[want.asked] = max(best.get(want.asked, 0.0), want.idf * want.share)
+        return sum(best.values())
+
+
+# Rules
+
+
+def called(question: str) -> list[str]:
+    """The words by which a question may name a speaker; in a book of one user, "I" and "the user" are one."""
+    words = tokens(question)
+    names = dict.fromkeys(words)
+    if _USER.intersection(words):
+        names["user"] = None
+    if _ASSISTANT.intersection(tokens(_TALKING_TO_IT.sub(" ", question.lower()))):
+        names["assistant"] = None
+    return list(names)
+
+
+_USER = frozenset({"i", "my", "me", "mine", "myself", "user", "we", "our"})
+_ASSISTANT = frozenset({"you", "your", "assistant"})
+# To whom the question is put, not of whom it asks.
+_TALKING_TO_IT = re.compile(
+    r"\b(?:can|could|would|will|do|did)(?: you)(?: please)? (?:tell|remind|show|give|help|know|remember|recall)\b"
+)
+
+
+def in_first_person(question: str, names: Collection[str]) -> str:
+    """The question as the named speaker would put it: what people say of themselves has no name in it."""
+    for name in names:
+        said = rf"(?:the )?{re.escape(name)}"
+        question = re.sub(rf"\b{said}(?:'s|’s)", "my", question, flags=re.IGNORECASE)
+        question = re.sub(rf"\b{said}\b", "I", question, flags=re.IGNORECASE)
+    return question
+
+
+def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[Turn, float]:
+    """One term's value at each turn: what was said there, or next door and damped, whichever is more."""
+    spread = dict(own)
+    get = spread.get
+    for (thread_id, turn), weight in own.items():
+        for step, share in enumerate(AFTER, 1):  # seen from the turn before, this one comes after
+            key = (thread_id, turn - step)
+            if weight * share > get(key, 0.0):
+                spread[key] = weight * share
+        first = BEFORE[0] + (ASKED_BEFORE if (thread_id, turn) in asks else 0.0)
+        for step, share in enumerate((first, *BEFORE[1:]), 1):
+            key = (thread_id, turn + step)
+            if weight * share > get(key, 0.0):
+                spread[key] = weight * share
+    return spread
+
+
+def marked(text: str, wanted: Sequence[str], around: int = 80) -> str:
+    """A piece of the text around the first match, with every match marked."""
+    spots = [spot.span() for spot in re.finditer(r"\w+", text) if set(map(stem, tokens(spot.group()))) & set(wanted)]
+    if not spots:
+        return text[: 2 * around]
+    start = max(0, spots[0][0] - around)
+    end = min(len(text), spots[0][1] + around)
+    piece, last = "", start
+    for first, after in spots:
+        if first >= end:
+            break
+        piece += f"{text[last:first]}⟦{text[first:after]}⟧"
+        last = after
+    return ("…" if start else "") + piece + text[last : max(end, last)] + ("…" if end < len(text) else "")
+
+
+def _why(key: Turn, asked: Asked, own: Mapping[str, Mapping[Turn, float]], values: Mapping[str, Mapping[Turn, float]],
+         spoken: str | None) -> tuple[str, ...]:  # fmt: skip
+    said: list[str] = []
+    nearby: list[str] = []
+    typos: list[str] = []
+    days: list[str] = []
+    for want in asked.wanted:
+        if want.term.startswith(DAY):
+            days += [want.asked] if key in own.get(want.term, {}) else []
+        elif key not in values.get(want.term, {}):
+            continue
+        elif want.typo:
+            typos.append(f"“{want.asked}” read as “{want.term}”")
+        else:
+            (said if key in own.get(want.term, {}) else nearby).append(want.term)
+    listed = (("words", said), ("nearby", nearby), ("day", days), ("said by", [spoken] if spoken else []))
+    return (*(f"{what}: {', '.join(found)}" for what, found in listed if found), *typos)
+
+
+# Operations
+
+
+def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
+    """Turns that have all the words, the newest first; failing that, turns that have some, the best first."""
+    check_query(query, limit)
+    asked = Asked(_wanted(tx, query_terms(query)), [])
+    own, common = _postings(tx, asked.wanted, _trashed(tx))
+    groups: dict[str, set[Turn]] = {}
+    for want in asked.wanted:
+        groups.setdefault(want.asked, set()).update(own.get(want.term, {}))
+    some = scored(asked.wanted, own)
+    whole = [key for key in some if all(key in having for having in groups.values())] if not common else []
+    rows = _rows(tx, whole)
+    keys = sorted(rows, key=lambda key: (rows[key].at, key), reverse=True)
+    if not keys:
+        keys = _best(some, FINALISTS)
+        own = _joined(own, _at(tx, keys, common))
+        groups = {
+            word: {key for want in asked.wanted if want.asked == word for key in own.get(want.term, ())}
+            for word in groups
+        }
+        rows = _rows(tx, keys)
+        some = scored(asked.wanted, own)
+        keys = [key for key in _best(some, len(some)) if key in rows]
+        whole = [key for key in keys if all(key in having for having in groups.values())]
+        keys = sorted(whole, key=lambda key: (rows[key].at, key), reverse=True) or keys
+    words = [want.term for want in asked.wanted]
+    return [
+        Snippet(
+            thread_id=key[0], title=rows[key].title, turn=key[1], role=rows[key].role,
+            at=parse_stamp(rows[key].at), text=marked(rows[key].text, words),
+        )
+        for key in keys[:limit]
+    ]  # fmt: skip
+
+
+def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None = None) -> list[ChatHit]:
+    """The turns that answer a question, read in the light of their neighbours."""
+    check_query(query, limit)
+    asked = _asked(tx, query)
+    trashed = _trashed(tx)
+    own, common = _postings(tx, asked.wanted, trashed)
+    finalists = _best(scored(asked.wanted, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit))
+    alike, failure = _alike(tx, meaning, asked, query, finalists, trashed)
+    chosen = list(dict.fromkeys([*finalists, *alike]))
+    own = _joined(own, _at(tx, {(thread, turn + step) for thread, turn in chosen for step in range(-2, 3)}, common))
+    marks = _at(
+        tx, {(thread, turn - step) for thread, turn in chosen for step in (0, 1)}, [SAYS, ASKS, *asked.speakers]
+    )
+    values = {
+        term: at if term.startswith(DAY) else in_context(at, marks.get(ASKS, {})) for term, at in own.items()
+    }  # fmt: skip
+    scores = scored(asked.wanted, values)
+    most = max((scores.get(key, 0.0) for key in chosen), default=0.0) if alike else asked.whole
+    factor, whole = (SPOKEN_ALIKE, 1.0 + ALIKE) if alike else (SPOKEN, 1.0)
+    ranked: dict[Turn, float] = {}
+    for key in chosen:
+        says = marks.get(SAYS, {}).get(key, 0.0)
+        score = (scores.get(key, 0.0) / most if most else 0.0) + ALIKE * alike.get(key, NOT_ALIKE)[0]
+        score *= says / (says + SUBSTANCE) * (factor if _speaker(key, asked, marks) else 1.0) / whole
+        if score > 0:
+            ranked[key] = min(1.0, round(score / (factor if asked.speakers else 1.0), 4))
+    named = None if asked_days(query) else asked_stretch(query, present(tx))  # the days are among the words already
+    found = _foremost(tx, ranked, named, limit)
+    hits = []
+    for row, relevance, timely in found:
+        key = (row.thread_id, row.turn)
+        why = _why(key, asked, own, values, _speaker(key, asked, marks))
+        likeness = alike.get(key, NOT_ALIKE)[1]
+        meant = (f"meaning: {likeness:.2f}",) if likeness >= LIKE or (alike and not why) else ()
+        hits.append(_hit(row, relevance, (*why, *meant, *failure, *timely)))
+    return hits
+
+
+def _speaker(key: Turn, asked: Asked, marks: Mapping[str, Mapping[Turn, float]]) -> str | None:
+    """Who of those that the question names said this, if any."""
+    return next((mark[1:] for mark in asked.speakers if key in marks.get(mark, {})), None)
+
+
+def _foremost(
+    tx: Tx, ranked: Mapping[Turn, float], named: Stretch | None, limit: int
+) -> list[tuple[Any, float, tuple[str, ...]]]:
+    """The best turns as they were said, newer ones first among equals; of the time that the question names, they count
+    more. What is equal to the last is read too, and more only where some are not to be shown."""
+    found: list[tuple[Any, float, tuple[str, ...]]] = []
+    for most in (len(ranked),) if named else (limit, len(ranked)):
+        rows = _rows(tx, leading(ranked, most, 0.0))
+        found = []
+        for key, row in rows.items():
+            timely = named is not None and named.covers(row.at)
+            relevance = min(1.0, round(ranked[key] * TIMELY, 4)) if timely else ranked[key]
+            found.append((row, relevance, (f"time: {named.said}",) if named and timely else ()))
+        if len(found) >= limit:
+            break
+    found.sort(key=lambda one: (one[0].thread_id, one[0].turn))
+    found.sort(key=lambda one: one[0].at, reverse=True)
+    return sorted(found, key=lambda one: -one[1])[:limit]
+
+
+def _alike(
+    tx: Tx, meaning: Meaning | None, asked: Asked, query: str, found: Collection[Turn], trashed: Collection[str]
+) -> tuple[dict[Turn, tuple[float, float]], tuple[str, ...]]:
+    """How like the question these turns are, and those most alike; and what to say where that cannot be told."""
+    if meaning is None:
+        return {}, ()
+    try:
+        alike = meaning.alike(tx, TURN, in_first_person(query, [mark[1:] for mark in asked.speakers]))
+    except ModelFailed as error:
+        return {}, (f"words alone: {error.message}",)
+    if alike is None or (not found and alike.none):
+        return {}, ()
+    return alike.near(found, FINALISTS, without=trashed), ()
+
+
+def _best(scores: Mapping[Turn, float], most: int) -> list[Turn]:
+    return sorted(scores, key=lambda key: (-scores[key], key))[:most]
+
+
+def _joined(one: Mapping[str, Mapping[Turn, float]], other: Mapping[str, Mapping[Turn, float]]) -> Any:
+    return {term: {**one.get(term, {}), **other.get(term, {})} for term in [*one, *other]}
+
+
+def _hit(row: Any, relevance: float, reasons: tuple[str, ...]) -> ChatHit:
+    return ChatHit(
+        thread_id=row.thread_id, session=row.session, title=row.title, turn=row.turn, role=row.role,
+        speaker=row.speaker, text=row.text, at=parse_stamp(row.at), relevance=relevance, reasons=reasons,
+    )  # fmt: skip
+
+
+# Queries
+
+
+def _asked(tx: Tx, question: str) -> Asked:
+    words = query_terms(question)
+    speakers = [name for name in called(question) if _count(tx, SPEAKER + name, 1)]
+    wanted = _wanted(tx, words, names={stem(name) for name in speakers})
+    total = _total(tx)
+    for day in asked_days(question):
+        if count := _count(tx, DAY + day, COUNTED):
+            wanted.append(Wanted(DAY + day, stem(day), 1.0, idf(count, total)))
+    return Asked(wanted, [SPEAKER + name for name in speakers])
+
+
+def _wanted(tx: Tx, words: Sequence[str], names: Collection[str] = ()) -> list[Wanted]:
+    counts = {word: _count(tx, word, COUNTED) for word in words}
+    found = spelled(words, counts, _total(tx), lambda word: vocabulary(tx, turn_terms, word))
+    return [want._replace(share=want.share * NAME_SHARE) if want.asked in names else want for want in found]
+
+
+def _count(tx: Tx, term: str, most: int) -> int:
+    return int(_COUNT.first(tx.conn, {"owner": tx.owner, "term": term, "most": most}).count)
+
+
+def _total(tx: Tx) -> int:
+    return int(tx.conn.execute(select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)).scalar() or 0)
+
+
+def _trashed(tx: Tx) -> set[str]:
+    query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.deleted_at.isnot(None))
+    return set(tx.conn.execute(query).scalars())
+
+
+def _postings(
+    tx: Tx, wanted: Sequence[Wanted], trashed: Collection[str]
+) -> tuple[dict[str, dict[Turn, float]], list[str]]:
+    """Where the rarest terms are said, under a cap, and the terms too common to be looked up everywhere."""
+    found: dict[str, dict[Turn, float]] = {}
+    common = []
+    room = POSTINGS
+    for want in sorted(wanted, key=lambda want: (-want.idf, want.term)):
+        if room <= 0:
+            common.append(want.term)
+            continue
+        rows = _WHERE.rows(tx.conn, {"owner": tx.owner, "term": want.term, "most": POSTINGS})
+        if len(rows) > room and found:
+            common.append(want.term)
+            room = 0
+            continue
+        room -= len(rows)
+        found[want.term] = {(row.thread_id, row.turn): row.weight for row in rows if row.thread_id not in trashed}
+    return found, common
+
+
+def _at(tx: Tx, keys: Collection[Turn], terms: Sequence[str]) -> dict[str, dict[Turn, float]]:
+    """The weights of some terms at some turns."""
+    found: dict[str, dict[Turn, float]] = {}
+    listed = sorted(keys)
+    for start in range(0, len(listed) if terms else 0, 400):
+        here = turn_terms.c
+        query = select(here.term, here.thread_id, here.turn, here.weight).where(
+            here.owner == tx.owner,
+            here.term.in_(terms),
+            tuple_(here.thread_id, here.turn).in_(listed[start : start + 400]),
+        )
+        for term, thread_id, turn, weight in tx.conn.execute(query):
+            found.setdefault(term, {})[thread_id, turn] = weight
+    return found
+
+
+def _rows(tx: Tx, keys: Iterable[Turn]) -> dict[Turn, Any]:
+    """What was said at these turns, where the chat is not in the trash."""
+    listed = sorted(keys)
+    rows = {}
+    for start in range(0, len(listed), 400):
+        query = (
+            select(messages, threads.c.title, threads.c.session)
+            .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
+            .where(messages.c.owner == tx.owner)
+            .where(tuple_(messages.c.thread_id, messages.c.turn).in_(listed[start : start + 400]))
+            .where(messages.c.role.in_(("user", "assistant")), threads.c.deleted_at.is_(None))
+        )
+        rows.update({(row.thread_id, row.turn): row for row in tx.conn.execute(query)})
+    return rows
+
+
+_having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
+_COUNT = Prepared(
+    select(func.count().label("count")).select_from(
+        select(turn_terms.c.turn).where(_having).limit(bindparam("most")).subquery()
+    )
+)
+_WHERE = Prepared(
+    select(turn_terms.c.thread_id, turn_terms.c.turn, turn_terms.c.weight)
+    .where(_having)
+    .order_by(turn_terms.c.thread_id, turn_terms.c.turn)
+    .limit(bindparam("most"))
+)

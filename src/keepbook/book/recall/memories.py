@@ -1,0 +1,434 @@
+"""Recall: from a question to the memories that answer it, best first, each with its reasons.
+
+The rarest words of the question choose the candidates, under a cap; common words only help to order them, and are
+looked up only where they could still decide. So the cost follows the question, not the size of the book, and what
+makes a hit (its row, its reasons) is made for the hits alone. A word nobody wrote is tried as a misspelling of one
+somebody did. For a past instant the same rules read the book as it was.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select
+
+from keepbook.book.ground.limits import clean_count, sought
+from keepbook.book.ledger import ledger
+from keepbook.book.memory.as_of import past_of
+from keepbook.book.memory.memories import (
+    IS_ACTIVE,
+    WHOLE,
+    Memory,
+    covers,
+    fits_scope,
+    in_scope,
+    said_by,
+    shaped,
+    to_memory,
+)
+from keepbook.book.recall.backlog import MEMORY
+from keepbook.book.recall.nearest import Alike
+from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.time_hints import Stretch, asked_stretch
+from keepbook.book.text.word_index import counts_up_to, term_weights
+from keepbook.book.text.words import close_terms, query_terms
+from keepbook.errors import Invalid, ModelFailed
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Among, Prepared
+from keepbook.storage.tables import memories, terms
+
+COUNTED = 2000
+"""Terms and books are counted no further than this; beyond it a word is simply common."""
+CANDIDATES = 400
+ALIKE, ALIKE_FROM = 1.0, 2 / 3
+"""What the likeness of meaning counts against the words, both from 0 to 1; and from which part of the embedder's floor
+on it counts: a question is less like its answer than two texts are that say the same."""
+SAYS_MUCH = 0.75
+"""A memory that has this share of the question has all the words can say; one that has less and is the best of a poor
+lot does not outdo what means the same."""
+TYPO_SHARE = 0.7
+"""What a word counts when it is only close to the one that was asked for."""
+TIMELY = 1.25
+"""How much more a memory counts that is of the time the question names; so many times the hits are looked at then."""
+LOOKED_AT = 5
+TOTALS = 1000
+"""Of so many owners the size of their book is kept in mind."""
+SAME = 0.0001
+"""Relevances that differ by less are the same, and other things order them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(Memory):
+    """A memory that answers, how well (0 to 1), and why."""
+
+    relevance: float
+    reasons: tuple[str, ...]
+
+
+class Wanted(NamedTuple):
+    """A term to look for: the word as asked, its share, how much finding it says; a guessed one is a `typo`."""
+
+    term: str
+    asked: str
+    share: float
+    idf: float
+    typo: bool = False
+
+
+class Placed(NamedTuple):
+    """What orders a hit, and what it is made of."""
+
+    id: str
+    relevance: float
+    timely: bool
+    current: bool
+    importance: float
+    recorded_at: str
+    held: Any
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+# Rules
+
+
+def idf(count: int, total: int) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def check_query(query: object, limit: object) -> None:
+    if not isinstance(query, str) or not query.strip():
+        raise Invalid("ask something: the query is empty", field="query")
+    clean_count(limit, "limit", 200)
+
+
+def spelled(
+    asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Callable[[str], Iterable[str]]
+) -> list[Wanted]:
+    """Each word as asked; one that stands nowhere as the close words that do."""
+    wanted = []
+    for term in asked:
+        if counts.get(term, 0):
+            wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
+            continue
+        wanted.extend(
+            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
+            for close in close_terms(term, vocabulary(term))[:3]
+        )
+    return wanted
+
+
+def scored(wanted: Iterable[Wanted], values: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
+    """The sum over the words of a question: of each the best reading that a memory or turn has."""
+    groups: dict[str, list[Wanted]] = {}
+    for want in wanted:
+        groups.setdefault(want.asked, []).append(want)
+    scores: dict[Key, float] = {}
+    for group in groups.values():
+        if len(group) == 1:
+            worth = group[0].idf * group[0].share
+            for key, value in values.get(group[0].term, {}).items():
+                scores[key] = scores.get(key, 0.0) + value * worth
+            continue
+        best: dict[Key, float] = {}
+        for want in group:
+            worth = want.idf * want.share
+            for key, value in values.get(want.term, {}).items():
+                if value * worth > best.get(key, 0.0):
+                    best[key] = value * worth
+        for key, value in best.items():
+            scores[key] = scores.get(key, 0.0) + value
+    return scores
+
+
+def whole(wanted: Sequence[Wanted]) -> float:
+    """What a memory would score that says every word of the question, and nothing else."""
+    return sum(want.idf for want in wanted if not want.typo) or sum(want.idf for want in wanted) or 1.0
+
+
+def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
+    """The best, and what is less than `slack` behind the last of them."""
+    if len(scores) <= most:
+        return list(scores)
+    least = nlargest(most, scores.values())[-1] - slack
+    return [key for key, score in scores.items() if score >= least]
+
+
+def words_said(id: str, wanted: Iterable[Wanted], values: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
+    """The words of a question that a memory has, as reasons for finding it."""
+    best: dict[str, tuple[float, Wanted]] = {}
+    for want in wanted:
+        value = values.get(want.term, {}).get(id, 0.0) * want.idf * want.share
+        if value > best.get(want.asked, (0.0, want))[0]:
+            best[want.asked] = (value, want)
+    exact = [want.term for _, want in best.values() if not want.typo]
+    typos = [f"“{want.asked}” read as “{want.term}”" for _, want in best.values() if want.typo]
+    return (*([f"words: {', '.join(exact)}"] if exact else []), *typos)
+
+
+def best_first(placed: Iterable[Placed]) -> list[Placed]:
+    """By relevance; among equals what is of the time the question names, what is true now, the weightier, the newer."""
+    newest = sorted(sorted(placed, key=lambda one: one.id), key=lambda one: one.recorded_at, reverse=True)
+    return sorted(newest, key=lambda one: (-one.relevance, not one.timely, not one.current, -one.importance))
+
+
+# Operations
+
+
+def recall(
+    tx: Tx,
+    preset: Preset,
+    now: str,
+    query: str,
+    *,
+    limit: int = 10,
+    category: str | None = None,
+    scope: str | None = None,
+    meaning: Meaning | None = None,
+) -> list[Hit]:
+    """The active memories that answer a question, as the book stands now."""
+    check_query(query, limit)
+    asked, named = query_terms(query), asked_stretch(query, now)
+    alike, failure = _alike(tx, meaning, query)
+    most = limit if named is None else limit * LOOKED_AT
+    category, scope = category if category is None else sought(category), scope if scope is None else sought(scope)
+    here = _having(category, scope)
+    rows: dict[str, Any] = {}
+    # Few books have scopes: first as if there were none, and once more among those asked for if there are.
+    for having in (_ANYWHERE, here) if category is None else (here,):
+        words = Words(tx, asked, having)
+        ranked = _ranked(words, alike, most if having is _ANYWHERE or alike is None else max(most, CANDIDATES))
+        rows = _rows(tx, list(ranked), category, scope)
+        if len(rows) == len(ranked):
+            break
+    placed = best_first(_placed(row, ranked[id][0], now, named) for id, row in rows.items())[:limit]
+    floor = alike.floor * ALIKE_FROM if alike else math.inf
+    hits = []
+    for one in placed:
+        likeness = ranked[one.id][1]
+        reasons = (
+            *words_said(one.id, words.wanted, words.values),
+            *((f"meaning: {likeness:.2f}",) if likeness >= floor else ()),
+            *((failure,) if failure else ()),
+            *(() if one.current else ("not true now",)),
+            *((f"time: {named.said}",) if named and one.timely else ()),
+        )
+        hits.append(_hit(shaped(one.held, now, preset), one.relevance, reasons))
+    return hits
+
+
+def recall_past(
+    tx: Tx,
+    preset: Preset,
+    known: str,
+    valid: str,
+    query: str,
+    *,
+    limit: int = 10,
+    category: str | None = None,
+    scope: str | None = None,
+) -> list[Hit]:
+    """The same for a past instant: rare, so it reads everything that was known then."""
+    check_query(query, limit)
+    past = {
+        item.id: item for item in past_of(tx, known, valid)
+        if item.state.name == "active" and (category is None or item.state.category == category)
+        and fits_scope(item.state.scope, scope)
+    }  # fmt: skip
+    values: dict[str, dict[str, float]] = {}
+    for id, item in past.items():
+        for term, weight in term_weights(said_by(item.state, item.version)).items():
+            values.setdefault(term, {})[id] = weight
+    counts = {term: len(at) for term, at in values.items()}
+    wanted = spelled(query_terms(query), counts, len(past), lambda _: values)
+    placed = []
+    for id, score in scored(wanted, values).items():
+        state, version = past[id].state, past[id].version
+        current = covers(version.valid_from, version.valid_until, valid)
+        relevance = min(1.0, round(score / whole(wanted), 4))
+        placed.append(Placed(id, relevance, False, current, state.importance, version.recorded_at, past[id]))
+    hits = []
+    for one in best_first(placed)[:limit]:
+        item = one.held
+        memory = to_memory(
+            item.state, item.version, item.references, id=one.id, updated_at=item.changed_at, now=valid, preset=preset
+        )
+        reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
+        hits.append(_hit(memory, one.relevance, reasons))
+    return hits
+
+
+def _ranked(words: "Words", alike: Alike | None, most: int) -> dict[str, tuple[float, float]]:
+    """The best, with all that are as good as the last of them: each one's relevance and likeness of meaning."""
+    if alike is None:
+        full = whole(words.wanted)
+        words.settle(leading(words.scores, most, words.slack + SAME * full))
+        best = leading(words.scores, most, SAME * full)
+        return _foremost({id: (min(1.0, round(words.scores[id] / full, 4)), 0.0) for id in best}, most)
+    words.settle(leading(words.scores, 1, words.slack))
+    scale = max(words.full * SAYS_MUCH, *words.scores.values(), SAME)
+    said = {id: score / scale for id, score in words.scores.items()}
+    near = alike.blended(said, ALIKE, alike.floor * ALIKE_FROM, most, words.slack / scale + SAME)
+    words.settle([id for id in near if id in said])
+    found = {}
+    for id, (score, likeness) in near.items():
+        exact = score + (words.scores[id] / scale - said[id] if id in said else 0.0)
+        found[id] = (round(exact / (1 + ALIKE), 4), likeness)
+    return _foremost(found, most)
+
+
+def _foremost(found: Mapping[str, tuple[float, float]], most: int) -> dict[str, tuple[float, float]]:
+    kept = set(leading({id: relevance for id, (relevance, _) in found.items()}, most, 0.0))
+    return {id: value for id, value in found.items() if id in kept}
+
+
+def _placed(row: Any, relevance: float, now: str, named: Stretch | None) -> Placed:
+    timely = named is not None and named.covers(row.recorded_at, row.valid_from)
+    relevance = min(1.0, round(relevance * TIMELY, 4)) if timely else relevance
+    current = covers(row.valid_from, row.valid_until, now)
+    return Placed(row.id, relevance, timely, current, row.importance, row.recorded_at, row)
+
+
+def _hit(memory: Memory, relevance: float, reasons: tuple[str, ...]) -> Hit:
+    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+    return Hit(**values, relevance=relevance, reasons=reasons)
+
+
+def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Alike | None, str | None]:
+    """How like the question the owner's memories are, or what to say where that cannot be told."""
+    if meaning is None:
+        return None, None
+    try:
+        return meaning.alike(tx, MEMORY, query), None
+    except ModelFailed as error:
+        return None, f"words alone: {error.message}"
+
+
+# Queries
+
+
+class Words:
+    """What the words of a question say for each memory: `scores` is how much at least, `slack` how much more at most,
+    `full` what a memory would have that says them all, those included that nobody wrote.
+
+    What has a rare term is a candidate; a commoner term is asked only while there is room, and then of these alone.
+    `values` holds the weight of each term at each memory.
+    """
+
+    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared) -> None:
+        self._tx = tx
+        self._settled: set[str] = set()
+        read = {term: self._read(having, term) for term in asked}
+        full = [term for term, rows in read.items() if having is not _ANYWHERE or len(rows) == CANDIDATES]
+        counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
+        total = _total(tx)
+        self.wanted = spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term))
+        self.full = sum(idf(counts[term], total) for term in asked)
+        self.values: dict[str, dict[str, float]] = {}
+        found: set[str] = set()
+        common: dict[str, float] = {}
+        self._common: list[str] = []
+        for want in sorted(self.wanted, key=lambda want: (-want.idf * want.share, want.term)):
+            rows = read[want.term] if want.term in read else self._read(having, want.term)
+            room = len(found) < CANDIDATES
+            self.values[want.term] = {id: weight for id, weight in rows if room or id in found}
+            if room:
+                found.update(self.values[want.term])
+            if len(rows) == CANDIDATES:
+                self._common.append(want.term)
+                common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
+        self.slack = sum(common.values())
+        self.scores = scored(self.wanted, self.values)
+
+    def settle(self, ids: Iterable[str]) -> None:
+        """Look up the common terms at these."""
+        new = [id for id in ids if id not in self._settled] if self._common else []
+        if not new:
+            return
+        self._settled.update(new)
+        for term in self._common:
+            held = self.values[term]
+            open_ = [id for id in new if id not in held]
+            held.update(_WEIGHT.tuples(self._tx.conn, open_, {"owner": self._tx.owner, "term": term}))
+        some = {term: {id: held[id] for id in new if id in held} for term, held in self.values.items()}
+        self.scores |= scored(self.wanted, some)
+
+    def _read(self, having: Prepared, term: str) -> list[tuple[str, float]]:
+        return having.tuples(self._tx.conn, {"owner": self._tx.owner, "term": term, "most": CANDIDATES})
+
+
+def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
+    """The owner's terms that begin like this one: typos seldom touch the first letter."""
+    asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
+    return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
+
+
+@lru_cache
+def _beginning(table: Table) -> Prepared:
+    """Each term is found by a jump behind the one before it, so that it costs as much as there are words, not as often
+    as they were said."""
+    mine = select(func.min(table.c.term).label("term"))
+    mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam("after"))
+    known = mine.where(table.c.term >= bindparam("first")).cte("known", recursive=True)
+    following = mine.where(table.c.term > known.c.term).correlate(known).scalar_subquery()
+    known = known.union_all(select(following).where(known.c.term.isnot(None)))
+    return Prepared(select(known.c.term).where(known.c.term.isnot(None)))
+
+
+_totals: OrderedDict[tuple[str, str], int] = OrderedDict()
+
+
+def _total(tx: Tx) -> int:
+    """How many memories are active, counted no further than `COUNTED`. It holds for as long as nothing is written, so
+    it is kept by the hash of the owner's last entry, which no other state of any book has."""
+    key = (tx.owner, ledger.head(tx).hash)
+    total = _totals.get(key)
+    if total is None:
+        total = _totals[key] = int(_ACTIVE.first(tx.conn, {"owner": tx.owner, "most": COUNTED}).count)
+        if len(_totals) > TOTALS:
+            _totals.popitem(last=False)
+    return total
+
+
+def _rows(tx: Tx, ids: Sequence[str], category: str | None, scope: str | None) -> dict[str, Any]:
+    """Of these memories the active ones, in the category and scope that are asked for."""
+    return {row.id: row for row in _whole(category, scope).rows(tx.conn, ids, {"owner": tx.owner})}
+
+
+@lru_cache(maxsize=64)
+def _whole(category: str | None, scope: str | None) -> Among:
+    here = _here(category, scope)
+    return Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), here))
+
+
+@lru_cache(maxsize=64)
+def _having(category: str | None, scope: str | None) -> Prepared:
+    """The entries of a term that are in the category and scope that are asked for."""
+    mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, _here(category, scope))
+    return Prepared(_ENTRIES.join(memories, mine).limit(bindparam("most")))
+
+
+def _here(category: str | None, scope: str | None) -> ColumnElement[bool]:
+    here = and_(IS_ACTIVE, in_scope(scope))
+    return here if category is None else and_(here, memories.c.category == category)
+
+
+_of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
+_ENTRIES = select(terms.c.memory_id, terms.c.weight).where(_of_term).order_by(terms.c.memory_id)
+_ANYWHERE = Prepared(_ENTRIES.limit(bindparam("most")))
+"""The entries of a term as the index has them: of active memories only, whatever their scope."""
+_WEIGHT = Among(lambda ids: select(terms.c.memory_id, terms.c.weight).where(_of_term, terms.c.memory_id.in_(ids)))
+_ACTIVE = Prepared(
+    select(func.count().label("count")).select_from(
+        select(memories.c.id)
+        .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
+        .limit(bindparam("most"))
+        .subquery()
+    )
+)

@@ -1,0 +1,190 @@
+"""The word indexes built anew: what an older program analysed differently is put right, the rest is left as it is.
+
+Every memory and turn is analysed again and held against what its index says of it, slice by slice; only where the two
+differ anything is written, a few at a time, so that nobody else waits long. Stopped in the middle, it may be run again:
+what is right by then costs a look. What is written meanwhile is analysed as here, so it is right already.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, insert, literal, or_, select, tuple_
+
+from keepbook.book.ground.opened import Opened
+from keepbook.book.memory.memories import IS_ACTIVE, said_by
+from keepbook.book.text.turn_index import turn_weights
+from keepbook.book.text.word_index import likeness_keys, term_weights
+from keepbook.storage.database import Database, Tx
+from keepbook.storage.tables import likeness, memories, messages, terms, threads, turn_terms, versions
+
+SLICE = 5000
+"""So many memories or turns are held against their index at once."""
+TOGETHER = 200
+"""So many are put right in one transaction."""
+
+Key = tuple[str, int]
+"""A memory and 0, or a chat and its turn."""
+Words = dict[tuple[str, str], float]
+"""The table and word of each row of the index, and its weight."""
+
+
+class Kind(NamedTuple):
+    """What is indexed: where it is said, where its words stand, and how they follow from it."""
+
+    texts: Select[Any]
+    item: ColumnElement[str]
+    part: ColumnElement[int]
+    words: Callable[[Any], Words]
+    indexes: tuple[Table, ...]
+    end: Callable[[Tx, str], str | None]
+
+
+# Operations
+
+
+def rebuild(database: Database, owner: str, progress: Callable[[int], None] | None = None) -> int:
+    """Put right what differs; answers of how many memories and turns. `progress` hears how many were looked at."""
+    mended = looked = 0
+    for kind in (_MEMORIES, _TURNS):
+        after: str | None = ""
+        while after is not None:
+            with database.read(owner) as tx:
+                end = kind.end(tx, after)
+                should = _should(tx, kind, _within(kind.item, after, end))
+                does = _does(tx, kind, after, end)
+            wrong = sorted(key for key in should.keys() | does.keys() if should.get(key) != does.get(key))
+            for start in range(0, len(wrong), TOGETHER):
+                with database.write(owner) as tx:
+                    _mend(tx, kind, wrong[start : start + TOGETHER], does)
+            mended += len(wrong)
+            looked += len(should)
+            if progress is not None:
+                progress(looked)
+            after = end
+    return mended
+
+
+def _mend(tx: Tx, kind: Kind, keys: Sequence[Key], does: dict[Key, Words]) -> None:
+    """As it is said now: it may have changed since it was looked at, and then its index is right but for old words."""
+    should = _should(tx, kind, tuple_(kind.item, kind.part).in_(keys))
+    for index in kind.indexes:
+        item, part, word, weighed = _columns(index)
+        names = [column.name for column in (item, word, part) if column is not None]
+        gone, put = [], []
+        for key in keys:
+            said = {name: weight for (table, name), weight in should.get(key, {}).items() if table == index.name}
+            old = {name for table, name in does.get(key, {}) if table == index.name}
+            row = {item.name: key[0]} | ({part.name: key[1]} if part is not None else {})
+            gone += [
+                {f"b_{name}": value for name, value in (row | {word.name: each}).items()} for each in old | set(said)
+            ]
+            put += [
+                row | {"owner": tx.owner, word.name: name} | ({"weight": weight} if weighed else {})
+                for name, weight in said.items()
+            ]
+        if gone:
+            same = and_(index.c.owner == tx.owner, *(index.c[name] == bindparam(f"b_{name}") for name in names))
+            tx.conn.execute(delete(index).where(same), gone)
+        if put:
+            tx.conn.execute(insert(index), put)
+
+
+# Queries
+
+
+def _should(tx: Tx, kind: Kind, which: ColumnElement[bool]) -> dict[Key, Words]:
+    rows = tx.conn.execute(kind.texts.where(which), {"owner": tx.owner})
+    return {(row.item, row.part): kind.words(row) for row in rows}
+
+
+def _does(tx: Tx, kind: Kind, after: str, end: str | None) -> dict[Key, Words]:
+    """What the indexes say of everything in a slice, also of what is not there any more."""
+    found: dict[Key, Words] = {}
+    for index in kind.indexes:
+        item, part, word, weighed = _columns(index)
+        query = select(
+            item, literal(0) if part is None else part, word, index.c.weight if weighed else literal(1.0)
+        ).where(index.c.owner == tx.owner, _within(item, after, end))
+        for id, number, name, weight in tx.conn.execute(query):
+            found.setdefault((id, number), {})[index.name, name] = weight
+    return found
+
+
+def _within(item: ColumnElement[str], after: str, end: str | None) -> ColumnElement[bool]:
+    return item > after if end is None else and_(item > after, item <= end)
+
+
+def _columns(index: Table) -> tuple[Any, Any, Any, bool]:
+    """Of what a row is, the number within it if it has one, the word, and whether it has a weight."""
+    item = index.c.thread_id if "thread_id" in index.c else index.c.memory_id
+    word = index.c.term if "term" in index.c else index.c.key
+    return item, index.c.get("turn"), word, "weight" in index.c
+
+
+def _end_of_memories(tx: Tx, after: str) -> str | None:
+    query = select(memories.c.id).where(memories.c.owner == tx.owner, IS_ACTIVE, memories.c.id > after)
+    return tx.conn.execute(query.order_by(memories.c.id).offset(SLICE - 1).limit(1)).scalar()
+
+
+def _end_of_turns(tx: Tx, after: str) -> str | None:
+    """Chats are never cut: the one that fills the slice is the last in it."""
+    query = select(threads.c.id, threads.c.turns).where(threads.c.owner == tx.owner, threads.c.id > after)
+    count = 0
+    for id, turns in tx.conn.execute(query.order_by(threads.c.id)):
+        count += turns
+        if count >= SLICE:
+            return str(id)
+    return None
+
+
+def _words_of_a_memory(row: Any) -> Words:
+    said = said_by(row, row)
+    keys = dict.fromkeys(likeness_keys(said.content, said.category), 1.0)
+    return dict(_named(terms, term_weights(said).items())) | dict(_named(likeness, keys.items()))
+
+
+def _words_of_a_turn(row: Any) -> Words:
+    return dict(_named(turn_terms, turn_weights(row.text, row.role, row.speaker, row.at).items()))
+
+
+def _named(index: Table, words: Iterable[tuple[str, float]]) -> Iterator[tuple[tuple[str, str], float]]:
+    return (((index.name, word), weight) for word, weight in words)
+
+
+_MEMORIES = Kind(
+    select(memories.c.id.label("item"), literal(0).label("part"), memories.c.category, memories.c.subject,
+           versions.c.content, versions.c.summary, versions.c.body)
+    .join(versions, and_(versions.c.owner == memories.c.owner, versions.c.memory_id == memories.c.id,
+                         versions.c.version == memories.c.version))
+    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE),
+    memories.c.id, literal(0), _words_of_a_memory, (terms, likeness), _end_of_memories,
+)  # fmt: skip
+_TURNS = Kind(
+    select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
+           messages.c.text, messages.c.at)
+    .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
+    .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0)
+    .where(or_(messages.c.role == "user", messages.c.role == "assistant")),
+    messages.c.thread_id, messages.c.turn, _words_of_a_turn, (turn_terms,), _end_of_turns,
+)  # fmt: skip
+
+
+class Index:
+    """What recall looks things up in: `book.index`."""
+
+    def __init__(self, book: Opened, database: Database) -> None:
+        self._book, self._database = book, database
+
+    def left(self, most: int = 1_000_000) -> int:
+        """How many memories and turns wait for their vector, counted no further than `most`."""
+        meaning = self._book.meaning
+        return 0 if meaning is None else meaning.left(self._book.owner, most)
+
+    def catch_up(self) -> int:
+        """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
+        meaning = self._book.meaning
+        return 0 if meaning is None else meaning.catch_up(self._book.owner)
+
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
+        """Analyse every memory and turn anew, and put right what an older program indexed differently."""
+        return rebuild(self._database, self._book.owner, progress)

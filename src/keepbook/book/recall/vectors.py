@@ -1,0 +1,252 @@
+"""What things mean, beside the words they say: vectors of one embedder's space, searched exactly within one owner.
+
+Writing never waits for an embedder: a vector is filled in right after, and a crash leaves a backlog only, which the
+ledger (for memories) and the turns of each chat (for chats) tell. A vector goes with the words of what it stands for,
+in the same transaction. All that is kept is the direction, a byte a number. numpy searches one owner's vectors, on
+both engines, so that both give the same hits and a server needs no extension; the cache knows by two counters, read
+in the transaction it serves, whether another process has written.
+"""
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlalchemy import Select, bindparam, delete, insert, select, update
+
+from keepbook.book.recall.background import Filler
+from keepbook.book.recall.backlog import Text, left, still_says, waiting
+from keepbook.book.recall.nearest import Alike, Loaded, codes_of
+from keepbook.errors import ModelFailed
+from keepbook.storage.database import Database, Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import ledger, threads, vector_spaces, vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+BATCH = 64
+"""So many texts are embedded and written in one go; a crash loses no more than that."""
+CATCH_UP_WITHIN = 1.0
+OWNERS = 32
+"""Of so many owners the vectors are held in memory, the last used ones."""
+
+
+class Embedder(Protocol):
+    """Turns texts into directions. `space` names the model; below `floor` two texts have nothing in common."""
+
+    @property
+    def space(self) -> str: ...
+
+    @property
+    def floor(self) -> float: ...
+
+    def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
+        """One row of length 1 for each text; may take its time, or so many seconds and then `ModelFailed`."""
+
+    def ask(self, text: str) -> "Floats":
+        """The row of a question, at once; `ModelFailed` where that cannot be."""
+
+
+# Rules
+
+
+def packed(rows: "Floats") -> list[bytes]:
+    """A direction in a byte a number: the largest becomes 127, which is fine enough to keep the order."""
+    # numpy comes with the extra, here and below: whoever packs has an embedder and so has it.
+    import numpy as np
+
+    held = np.asarray(rows)
+    most = np.maximum(np.abs(held).max(axis=1, keepdims=True), 1e-12)
+    return [row.tobytes() for row in np.rint(held / most * 127).astype(np.int8)]
+
+
+# Operations
+
+
+def put(tx: Tx, space: str, texts: Sequence[Text], rows: "Floats | None", through: int | None = None) -> int:
+    """Keep the vectors of what still says what was embedded; answers how many."""
+    known = tx.conn.execute(_state(tx, space)).first()
+    added = known.added if known else 1 + secrets.randbelow(2**30)  # an erased book's counters never come again
+    if known is None and not _has_anything(tx):
+        return 0  # erased since it was read: not even the owner's name may come back
+    if known is None:
+        row = {"owner": tx.owner, "space": space, "added": added, "removed": 0, "through": 0}
+        tx.conn.execute(insert(vector_spaces), row)
+    new: list[dict[str, Any]] = []
+    for text, vector in zip(texts, () if rows is None else packed(rows), strict=True):
+        if still_says(tx, space, text):
+            key = {"owner": tx.owner, "space": space, "kind": text.kind, "item": text.item, "part": text.part}
+            new.append({**key, "nth": added + len(new) + 1, "vector": vector})
+    _PUT.run_many(tx.conn, new)
+    kept = len(new)
+    values = {"added": added + kept} | ({} if through is None else {"through": through})
+    here = vector_spaces.c
+    tx.conn.execute(update(vector_spaces).where(here.owner == tx.owner, here.space == space).values(values))
+    return kept
+
+
+def drop_other_spaces(tx: Tx, space: str) -> None:
+    for table in (vectors, vector_spaces):
+        tx.conn.execute(delete(table).where(table.c.owner == tx.owner, table.c.space != space))
+
+
+# Queries
+
+
+def _has_anything(tx: Tx) -> bool:
+    return any(
+        tx.conn.execute(select(table.c.owner).where(table.c.owner == tx.owner).limit(1)).first()
+        for table in (ledger, threads)
+    )
+
+
+def _state(tx: Tx, space: str) -> Select[Any]:
+    here = vector_spaces.c
+    return select(here.added, here.removed, here.through).where(here.owner == tx.owner, here.space == space)
+
+
+def has_other_spaces(tx: Tx, space: str) -> bool:
+    here = vector_spaces.c
+    return tx.conn.execute(select(here.space).where(here.owner == tx.owner, here.space != space)).first() is not None
+
+
+def load(tx: Tx, space: str, kind: str, held: Loaded | None) -> Loaded | None:
+    """The vectors as this transaction sees them: what is held if nothing changed, with what is new behind it."""
+    known = _COUNTERS.first(tx.conn, {"owner": tx.owner, "space": space})
+    if known is None:
+        return None
+    if held is not None and (held.added, held.removed) == (known.added, known.removed):
+        return held
+    newer = held is not None and held.removed == known.removed and held.added < known.added
+    here = {"owner": tx.owner, "space": space, "kind": kind}
+    rows = _NEWER.tuples(tx.conn, {**here, "after": held.added}) if held and newer else _ALL.tuples(tx.conn, here)
+    parts = [(item, part) for item, part, _ in rows]
+    codes = codes_of([vector for _, _, vector in rows]) if rows else None
+    if held is not None and newer:
+        return held.grown(known.added, parts, held.codes[:0] if codes is None else codes)
+    return None if codes is None else Loaded(known.added, known.removed, parts, codes)
+
+
+_PUT = Prepared(insert(vectors), vectors.c.keys())
+_COUNTERS = Prepared(
+    select(vector_spaces.c.added, vector_spaces.c.removed).where(
+        vector_spaces.c.owner == bindparam("owner"), vector_spaces.c.space == bindparam("space")
+    )
+)
+# In whatever order the engine likes best: for all of them that is the order of the key, by number it would jump.
+_held = select(vectors.c.item, vectors.c.part, vectors.c.vector).where(
+    vectors.c.owner == bindparam("owner"),
+    vectors.c.space == bindparam("space"),
+    vectors.c.kind == bindparam("kind"),
+)
+_ALL = Prepared(_held)
+_NEWER = Prepared(_held.where(vectors.c.nth > bindparam("after")))
+
+
+class Meaning:
+    """An installation's embedder at work: it fills the backlog behind the writers and answers questions."""
+
+    def __init__(self, database: Database, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.failure: str | None = None
+        """Why the last question was answered by words alone, if it was."""
+        self._database = database
+        self._held: OrderedDict[tuple[str, str], Loaded] = OrderedDict()
+        self._lock = threading.Lock()
+        self._met: set[str] = set()
+        self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
+        self._closed = False
+
+    def alike(self, tx: Tx, kind: str, question: str) -> Alike | None:
+        """How like the question each vector of this owner is; nothing where there are none yet."""
+        if tx.owner not in self._met:  # what another program left, or a crash
+            self._met.add(tx.owner)
+            self.nudge(tx.owner)
+        self.failure = None
+        loaded = self._loaded(tx, kind)
+        if loaded is None:
+            return None
+        try:
+            asked = self.embedder.ask(question)
+        except ModelFailed as error:
+            self.failure = error.message
+            raise
+        return Alike(loaded, asked, self.embedder.floor)
+
+    def _loaded(self, tx: Tx, kind: str) -> Loaded | None:
+        key = (tx.owner, kind)
+        with self._lock:
+            held = self._held.get(key)
+        loaded = load(tx, self.embedder.space, kind, held)
+        if loaded is not None and loaded is not held and not tx.writes:  # what is not committed may never have been
+            with self._lock:
+                self._held[key] = loaded
+                self._held.move_to_end(key)
+                while len(self._held) > OWNERS:
+                    self._held.popitem(last=False)
+        return loaded
+
+    def fill(
+        self,
+        owner: str,
+        progress: Callable[[int], None] | None = None,
+        *,
+        most: int | None = None,
+        within: float | None = None,
+    ) -> int:
+        """Embed what waits, batch by batch, each kept before the next; then drop the spaces of other embedders."""
+        space, done = self.embedder.space, 0
+        while not self._closed and (most is None or done < most):
+            with self._database.read(owner) as tx:
+                texts, through = waiting(tx, space, BATCH)
+            if not texts and through is None:
+                break
+            rows = self._embedded(texts, within) if texts else None
+            with self._database.write(owner) as tx:
+                kept = put(tx, space, texts, rows, through)
+            done += kept
+            if progress is not None:
+                progress(done)
+            if texts and not kept and through is None:
+                break  # what waited is gone, or another process was quicker
+        else:
+            return done
+        with self._database.read(owner) as tx:
+            others = has_other_spaces(tx, space)
+        if others:
+            with self._database.write(owner) as tx:
+                drop_other_spaces(tx, space)
+        return done
+
+    def _embedded(self, texts: Sequence[Text], within: float | None) -> "Floats":
+        said = [text.text for text in texts]
+        return self.embedder.embed(said) if within is None else self.embedder.embed(said, within)
+
+    def left(self, owner: str, most: int) -> int:
+        """How much waits to be embedded, counted no further than `most`."""
+        with self._database.read(owner) as tx:
+            return left(tx, self.embedder.space, most)
+
+    def catch_up(self, owner: str) -> int:
+        """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
+        waits = self.left(owner, BATCH + 1)
+        if 0 < waits <= BATCH:
+            try:
+                self.fill(owner, within=CATCH_UP_WITHIN)
+            except ModelFailed:  # the question that follows will meet the same, and say so
+                return waits
+            return 0
+        return waits
+
+    def nudge(self, owner: str) -> None:
+        """Something may wait to be embedded: see to it soon, and let nobody wait for it."""
+        self._filler.nudge(owner)
+
+    def close(self) -> None:
+        self._closed = True
+        self._filler.close()

@@ -1,0 +1,359 @@
+"""Secrets in a text: what may pass through a conversation but must never be remembered.
+
+There are three kinds of proof. A thing may carry its own (a card's check digit, an IBAN's remainder, the prefix of
+a key); the words around it may say so ("the alarm code's 5518", "Passwort ist …"); or it is a string that only a
+machine writes. Everyday numbers, ids and talk about passwords are none of these.
+A secret is a span of the text that covers only what is secret, so that the rest stays readable once redacted.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from keepbook.book.text.words import STOP_WORDS
+
+MARK = "[secret]"
+
+
+class Secret(NamedTuple):
+    kind: str  # card, iban, ssn, key, password, code, seed_phrase, random
+    start: int
+    end: int
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Every secret of the text, in order; none overlaps another."""
+    found: list[Secret] = []
+    for secret in sorted(_candidates(text), key=lambda secret: (secret.start, -secret.end)):
+        if found and secret.start < found[-1].end:
+            found[-1] = found[-1]._replace(end=max(found[-1].end, secret.end))
+        else:
+            found.append(secret)
+    return found
+
+
+def redact(text: str) -> str:
+    """The text with a mark in the place of each secret."""
+    for secret in reversed(find_secrets(text)):
+        text = text[: secret.start] + MARK + text[secret.end :]
+    return text
+
+
+def _candidates(text: str) -> Iterator[Secret]:
+    # Most texts hold nothing that could be one. A cheap look at each sort spares them the slow patterns.
+    folded = text.casefold()
+    if _DIGIT.search(text):
+        yield from _cards(text)
+        yield from _ibans(text)
+        yield from _shaped("ssn", _SSNS, text)
+    if "://" in text or "PRIVATE KEY" in text or _LONG_RUN.search(text):
+        yield from _shaped("key", _KEYS, text)
+        yield from _shaped("password", _IN_ADDRESSES, text)
+        yield from _random_strings(text)
+    if any(hint in folded for hint in _HINTS):
+        yield from _said(text)
+    if any(hint in folded for hint in ("seed", "phrase", "mnemonic", "recovery", "wallet")):
+        yield from _seed_phrases(text)
+
+
+_DIGIT = re.compile("[0-9]")
+_LONG_RUN = re.compile(r"[\w=?&.:/@%-]{13}", re.ASCII)
+_HINTS = (
+    "pass", "kennwort", "pw", "contrase", "clave", "key", "schlüssel", "token", "secret",
+    "pin", "code", "kode", "código", "combination", "zahl", "cvv", "cvc", "otp",
+)  # fmt: skip
+
+
+def _listed(words: str) -> list[str]:
+    return words.split()
+
+
+# Numbers that prove themselves
+
+_DIGITS = re.compile(r"(?<![\w+])(?<!\d[.,])\d+(?!\w|[.,]\d)", re.ASCII)
+_DIVIDER = re.compile(r"[ \u00a0\u2013-]{1,3}")
+_CARD_GROUPS = re.compile(r"4 4 4 [1-7]|4 4 4 4 3|4 6 [45]")
+_ISSUERS = [  # how a card number begins, how long it may then be
+    (re.compile(r"4"), {13, 16, 19}),
+    (re.compile(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), {16}),
+    (re.compile(r"3[47]"), {15}),
+    (re.compile(r"30[0-5]|3[689]"), {14, 16}),
+    (re.compile(r"35|5[06-8]|6"), {16, 17, 18, 19}),
+]
+_CALLED_CARD = re.compile(
+    r"(?:card|visa|amex|american express|mastercard|kort(?:et)?|karte|tarjeta)"
+    r"(?:[\s:#.-]|['’]s|\b(?:number|no|nr|nummer|número|is|ist|er|es)\b)*$",
+    re.IGNORECASE,
+)
+_CALLED_OTHERWISE = re.compile(
+    r"\b(?:order|invoice|tracking|parcel|shipment|ticket|booking|reservation|reference|ref|case|serial|imei|isbn)"
+    r"(?:[\s:#.-]|\b(?:number|no|nr|id|code|is)\b)*$",
+    re.IGNORECASE,
+)
+_CARD_REST = re.compile(
+    r"[\s,;/(]*\b(?:exp(?:iry|ires|iration)?|valid (?:thru|until|to)|cv[vc]2?|security code)\b"
+    r"[\s.:]*(?:date|is)?[\s.:]*(?:\d\d ?/ ?\d{2,4}|\d{3,4})\b",
+    re.IGNORECASE,
+)
+
+
+def _cards(text: str) -> Iterator[Secret]:
+    for groups in _card_shaped(text):
+        digits = "".join(group[0] for group in groups)
+        start, end = groups[0].start(), groups[-1].end()
+        if 13 <= len(digits) <= 19 and _is_card(digits, text[max(0, start - 40) : start], len(groups) > 1):
+            while rest := _CARD_REST.match(text, end):
+                end = rest.end()
+            yield Secret("card", start, end)
+
+
+def _card_shaped(text: str) -> Iterator[list[re.Match[str]]]:
+    """Runs of digits that stand alone, unless grouped like an amount, and runs within them grouped like a card."""
+    for run in _digit_runs(text):
+        if not re.fullmatch("[123](?: 3)+", _lengths(run)):
+            yield run
+        parts = (run[i:j] for i in range(len(run)) for j in range(i + 3, i + 6))
+        yield from (part for part in parts if _CARD_GROUPS.fullmatch(_lengths(part)))
+
+
+def _lengths(groups: list[re.Match[str]]) -> str:
+    return " ".join(str(len(group[0])) for group in groups)
+
+
+def _digit_runs(text: str) -> Iterator[list[re.Match[str]]]:
+    """Groups of digits with no more than a space or a dash between them."""
+    run: list[re.Match[str]] = []
+    for group in _DIGITS.finditer(text):
+        if run and not _DIVIDER.fullmatch(text, run[-1].end(), group.start()):
+            yield run
+            run = []
+        run.append(group)
+    if run:
+        yield run
+
+
+def _is_card(digits: str, before: str, grouped: bool) -> bool:
+    if _CALLED_CARD.search(before):
+        return True  # mistyped, perhaps, but a card
+    if not grouped and _CALLED_OTHERWISE.search(before):
+        return False
+    issued = any(issuer.match(digits) and len(digits) in lengths for issuer, lengths in _ISSUERS)
+    doubled = (int(digit) * (1 + at % 2) for at, digit in enumerate(reversed(digits)))
+    return issued and sum(n - 9 if n > 9 else n for n in doubled) % 10 == 0
+
+
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?=[ -]?[A-Z0-9])", re.ASCII | re.IGNORECASE)
+_IBAN_LENGTHS = {
+    country_and_length[:2]: int(country_and_length[2:])
+    for country_and_length in _listed("""
+        AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20
+        EG29 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30
+        KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24
+        PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29
+        VA22 VG24 XK20
+    """)
+}
+
+
+def _ibans(text: str) -> Iterator[Secret]:
+    for found in _IBAN.finditer(text):
+        length = _IBAN_LENGTHS.get(found[0][:2].upper())
+        if length:
+            number = re.compile(rf"[A-Z0-9](?:[ -]?[A-Z0-9]){{{length - 1}}}(?![A-Z0-9])", re.ASCII | re.IGNORECASE)
+            if whole := number.match(text, found.start()):
+                plain = re.sub("[ -]", "", whole[0])
+                if int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1:
+                    yield Secret("iban", whole.start(), whole.end())
+
+
+# Shapes that give themselves away. Where a pattern has a group, that is the secret.
+
+
+def _compiled(*patterns: str) -> list[re.Pattern[str]]:
+    return [re.compile(pattern) for pattern in patterns]
+
+
+_SSNS = _compiled(
+    r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\w-])",
+    r"(?i:\bssn|social security number)\W{1,3}(?:is\W)?(\d{3} ?\d\d ?\d{4})\b",
+)
+_KEYS = _compiled(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    r"\bsk-(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{16,}",
+    r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}",
+    r"\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}",
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}",
+    r"\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{20,}",
+    r"\b(?:hf|npm|gsk|shpat|dop_v1|sbp)_[A-Za-z0-9]{20,}|\b(?:pypi|xai|pplx|tvly)-[A-Za-z0-9_-]{20,}",
+    r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    r"\b\d{8,10}:AA[A-Za-z0-9_-]{30,}",  # a Telegram bot
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # a JSON web token
+    r"\b(?:[Bb]earer|[Aa]uthorization: Basic)\s+((?=[A-Za-z._~+/-]{0,99}\d)[A-Za-z0-9._~+/-]{16,}=*)",
+    r"[?&](?:access_token|api_?key|auth|key|secret|sig|signature|token)=([A-Za-z0-9._~%+/-]{8,})",
+)
+_IN_ADDRESSES = _compiled(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?!\[secret\])([^\s:/@]{1,100})@")
+
+
+def _shaped(kind: str, patterns: list[re.Pattern[str]], text: str) -> Iterator[Secret]:
+    for pattern in patterns:
+        for found in pattern.finditer(text):
+            yield Secret(kind, *found.span(pattern.groups))
+
+
+# What is said to be a password or a code
+
+_PLACE = "alarm|door|gate|garage|entry|entrance|lock|locker|safe|vault|keypad|lift|elevator"
+_NOUN = rf"""(?:
+    (?P<key> passwords | (?<![a-z])(?: clave | (?:wi-?fi|wlan)[ -](?:key|schlüssel)
+      | (?:api|secret|access|private|license|encryption)[ _-]?(?:access[ _-]?)?key
+      | (?:access|auth|api|refresh|session|bearer|bot)[ _-]?token
+      | (?:client|app|api|shared)[ _-]?secret ))
+  | (?P<password> passwor[dt] | passord(?:et)? | kennwort | (?<![a-z])(?: passwd | pwd | pw | pass(?=\s*[:=])
+      | (?:wi-?fi|wlan)\ pass | pass[ -]?phrase | contrase[nñ]a | mot\ de\ passe ))
+  | (?P<code> (?<![a-z])(?: pin(?:[ -]?(?:code|kode|number|nummer))? | pinkoden | geheimzahl | pass[ -]?code
+      | cv[vc]2? | otp
+      | (?:{_PLACE}|access|security|unlock|log-?in|sign-?in|verification|authentication|auth|one[ -]time|2fa|sms
+          |backup|recovery|reset|zugangs|sicherheits|tür|dør|port)[ -]?(?:codes?|kode|koden|password)
+      | your\ (?:\w+\ ){{0,2}}code
+      | (?:code|kode|koden|código|combination)\ (?:for|to|of|on|til|på|für|zu|zur|zum|de|del)\ (?:\w+\ )?
+          (?:{_PLACE}|building|house|flat|cabin|office|tür|dør|puerta|alarma)\w* ))
+)"""
+_VALUE = r"""(?= ["'“”‘’„«`] (?P<quoted>[^"“”‘’„»`\n]{3,80}) ["'“”‘’»`] | (?P<value>\S{3,300}) )"""
+_STATED = re.compile(
+    rf"""{_NOUN}
+    (?: \ (?:for|to|of|at|on|in|from|für|zum|zur|vom|im|am|de|del|para|til|på|i)  # "for the wifi at the cabin"
+        \ (?:[\w'’.&-]{{1,30}}\ ){{0,4}}? [\w.&-]{{1,30}} )?
+    (?: (?:['’]s|\ (?:is|are|was|be|ist|lautet|war|es|er|var))
+        (?:\ (?:now|still|just|currently|jetzt|ahora|nå))? \s*[:=]?\s
+      | ["']?\s*(?:[:=]|->|=>)\s* )
+    {_VALUE}""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_BESIDE = re.compile(rf"{_NOUN} \ (?:(?:to|auf|a|til|with)\ )? {_VALUE}", re.VERBOSE | re.IGNORECASE)
+_BACKWARD = re.compile(
+    rf"""
+    (?<!\S)(?P<value>\S{{3,100}})\ (?:is|as|ist|es|er)\ (?:my|the|our|your|his|her|mein|das|mi|la|mitt)
+    \ (?:[\w-]{{1,30}}\ ){{0,2}}? {_NOUN}
+    (?= \s* (?: [.,;:!?)] | $ | \b(?:and|but|for|to|on|at|of|und|für|y|og)\b ) )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DIGITAL = re.compile(r"[#*]?\d(?:[ -]?\d){2,9}[#*]?(?!\w)")
+_ANOTHER = re.compile(rf"(?:,| and| or| und| y| og)\s*({_DIGITAL.pattern})")
+_CLAUSE_ENDS = re.compile(r"""["'”’]?\s*(?:$|[.,;:!?)\n/]|(?:and|but|or|so|und|aber|y|pero|og|men|for|if)\b)""")
+_PLACEHOLDER = re.compile(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret|https?://", re.IGNORECASE)
+_KEEPERS = _listed("1password lastpass keepass keepassxc")
+_ORDINARY = STOP_WORDS.union(
+    _listed("""
+        weak strong stronger secure insecure safe safer unsafe wrong right correct incorrect invalid valid long longer
+        short shorter old older new newer simple complex easy hard unique different identical similar secret private
+        public lost forgotten stolen gone broken written hidden known unknown set reset fine ok okay good better bad
+        worse terrible awful ridiculous enough important mandatory optional missing empty blank useless common obvious
+        stupid silly below above case random impossible never always nothing something mine
+        falsch richtig sicher unsicher schwach stark lang kurz neu alt weg vergessen geheim nicht noch
+        feil riktig svakt sterkt langt kort nytt gammelt glemt borte hemmelig ikke
+        incorrecta correcta segura insegura débil fuerte larga corta nueva vieja secreta fácil difícil
+    """)
+)
+
+
+def _said(text: str) -> Iterator[Secret]:
+    for pattern in (_STATED, _BESIDE):
+        for found in pattern.finditer(text):
+            start = found.start("quoted" if found["quoted"] else "value")
+            value = (found["quoted"] or found["value"]).rstrip(".,;:)]}\"'`”’")
+            stated = pattern is _STATED
+            if found["code"] and (digits := _DIGITAL.match(text, start)):
+                # "the pin 4321" is a secret, "pin 2024 goals" is not.
+                if stated or _CLAUSE_ENDS.match(text, digits.end()):
+                    yield Secret("code", start, digits.end())
+                    yield from _more_codes(text, digits.end())
+            elif _looks_made_up(value) or (found["password"] and stated and _could_be(found, value)):
+                yield Secret(_kind(found), start, start + len(value))
+    for found in _BACKWARD.finditer(text):
+        value = found["value"].strip("\"'“”‘’`(")
+        if _looks_made_up(value) or (found["code"] and _DIGITAL.fullmatch(value)):
+            start = found.start() + found["value"].index(value)
+            yield Secret(_kind(found), start, start + len(value))
+
+
+def _kind(found: re.Match[str]) -> str:
+    return next(kind for kind in ("key", "password", "code") if found[kind])
+
+
+def _more_codes(text: str, end: int) -> Iterator[Secret]:
+    while found := _ANOTHER.match(text, end):
+        yield Secret("code", found.start(1), found.end())
+        end = found.end()
+
+
+def _looks_made_up(value: str) -> bool:
+    """Not a word: digits among letters, a sign or a capital in the middle."""
+    if len(value) < 4 or value.casefold() in _KEEPERS or _PLACEHOLDER.match(value):
+        return False
+    letters, digits = any(map(str.isalpha, value)), sum(map(str.isdecimal, value))
+    signs = bool(re.search(r"[^\w\s'’.,/-]", value))
+    capitals = any(one.islower() and two.isupper() for one, two in pairwise(value))
+    return digits >= 4 or capitals or (letters and (signs or digits > 0))
+
+
+def _could_be(found: re.Match[str], value: str) -> bool:
+    """In quotes, or a word that ends its clause: "… is swordfish", not "… is weak" nor "… is hard to guess"."""
+    word = value.casefold()
+    if word in _ORDINARY or word.endswith(("ed", "ing")) or _PLACEHOLDER.match(word):
+        return False
+    return bool(found["quoted"]) or (
+        word.isalpha() and bool(_CLAUSE_ENDS.match(found.string, found.start("value") + len(value)))
+    )
+
+
+# Words that open a wallet
+
+_SEED = re.compile(
+    r"\b(?:seed|recovery|mnemonic|backup|wallet)[ -]?(?:phrase|words?|seed|key)\b(?: phrase| words)?|\bmnemonic\b",
+    re.IGNORECASE,
+)
+_SEED_WORD = (
+    r"(?:\d{1,2}[.):]?\s*)?(?!(?:the|and|for|was|were|are|not|but|from|has|had|have|your|our|her|his|she)\b)[a-z]{3,8}"
+)
+_SEED_WORDS = re.compile(rf"(?<![\w'’]){_SEED_WORD}(?:[\s,;]+{_SEED_WORD}){{11,23}}(?![\w'’])")
+
+
+def _seed_phrases(text: str) -> Iterator[Secret]:
+    for found in _SEED.finditer(text):
+        if words := _SEED_WORDS.search(text, found.end(), found.end() + 400):
+            yield Secret("seed_phrase", words.start(), words.end())
+
+
+# Strings no person makes up
+
+_LONG = re.compile(r"(?<![\w+/=-])[A-Za-z0-9_+/-]{28,}={0,2}(?![\w+/=-])")
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_DIGEST = re.compile(
+    r"\b(?:commit|sha-?(?:1|256|512)?|md5|hash|digest|checksum|revision|etag)\W{1,3}(?:is\W)?$", re.IGNORECASE
+)
+
+
+def _random_strings(text: str) -> Iterator[Secret]:
+    addresses = [found.span() for found in _ADDRESS.finditer(text)]
+    for found in _LONG.finditer(text):
+        start, end = found.span()
+        public = _UUID.fullmatch(found[0]) or _DIGEST.search(text[max(0, start - 20) : start])
+        if not public and _is_random(found[0]) and not any(first <= start < after for first, after in addresses):
+            yield Secret("random", start, end)
+
+
+def _is_random(string: str) -> bool:
+    """Letters and digits change places as in no word, name or date, and no sign comes often."""
+    plain = re.sub(r"[^A-Za-z0-9]", "", string)
+    changes = sum(one.isdigit() != two.isdigit() or (one.islower() and two.isupper()) for one, two in pairwise(plain))
+    shares = [count / len(plain) for count in Counter(plain).values()]
+    entropy = -sum(share * math.log2(share) for share in shares)
+    return (
+        len(plain) >= 24 and changes >= 0.22 * len(plain) and entropy >= 3.3 and len(re.findall("[0-9]+", plain)) >= 3
+    )

@@ -1,0 +1,267 @@
+"""Prices that everybody shares: bars, loaded from files, read by whoever follows a decision.
+
+A bar is known by symbol, timeframe and the instant it begins. Loading the same file twice changes nothing; a bar that
+comes with other figures is taken over, since the last one of a download is often still in the making. There may be
+very many of them: every question here is answered by a few looks into the index, never by a scan.
+"""
+
+import heapq
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, func, literal_column, select
+
+from keepbook.book.ground.limits import clean_line, sought
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.trading import events
+from keepbook.book.trading.events import Event
+from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, optional_number, refuse_missing
+from keepbook.book.trading.files import load as load_file
+from keepbook.errors import Invalid
+from keepbook.storage.database import Database, Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.shelf import Kept, Row, Shelf
+from keepbook.storage.tables import bars
+
+COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volume")
+LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
+_TIMEFRAME = re.compile(r"([1-9]\d{0,3})([smhdwM])")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_SHELF = Shelf(bars)
+
+
+class Bar(NamedTuple):
+    """What a price did from `time` on, for the length of its timeframe."""
+
+    symbol: str
+    timeframe: str
+    time: str
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: float | None = None
+
+
+# Rules
+
+
+@lru_cache(maxsize=1024)
+def seconds(timeframe: str) -> int:
+    """How long a timeframe is (a month counts as 30 days): what finer and coarser are judged by."""
+    amount, unit = _parts(timeframe)
+    return amount * (30 * 86_400 if unit == "M" else _UNITS[unit])
+
+
+def ends(bar: Bar) -> str:
+    """The instant at which a bar is complete."""
+    amount, unit = _parts(bar.timeframe)
+    begun = parse_stamp(bar.time)
+    if unit == "M":
+        months = begun.year * 12 + begun.month - 1 + amount
+        return stamp(begun.replace(year=months // 12, month=months % 12 + 1, day=1))
+    return stamp(begun + timedelta(seconds=amount * _UNITS[unit]))
+
+
+def _parts(timeframe: str) -> tuple[int, str]:
+    found = _TIMEFRAME.fullmatch(timeframe)
+    if found is None:
+        raise Invalid(f"{timeframe!r} is no timeframe; write it like 1m, 15m, 4h, 1d, 1w or 1M", field="timeframe")
+    return int(found[1]), found[2]
+
+
+def bar_reader() -> Callable[[Row], Row]:
+    """What turns the rows of one file into bars; `Invalid` says what is wrong with one.
+
+    Names and days repeat from row to row, so that of most rows only the prices have to be looked at.
+    """
+    times = Times()
+    names: dict[str, str] = {}
+    endless = math.inf
+
+    def read(row: Row) -> Row:
+        symbol, timeframe, time, opened, high, low, closed, volume = row
+        try:
+            prices = float(opened), float(high), float(low), float(closed)
+            amount = None if volume is None or volume == "" else float(volume)
+            first, top, bottom, last = prices
+            if (
+                0 <= bottom <= first <= top < endless
+                and bottom <= last <= top
+                and (amount is None or 0 <= amount < endless)
+                and timeframe in names
+            ):
+                return names[symbol], timeframe, times.read(time), *prices, amount
+        except (KeyError, TypeError, ValueError, OverflowError):
+            pass
+        bar = _to_bar(row, times)
+        if isinstance(symbol, str) and timeframe == bar.timeframe and len(names) < Times.MOST:
+            names[symbol], names[timeframe] = bar.symbol, timeframe
+        return bar
+
+    return read
+
+
+def _to_bar(row: Row, times: Times) -> Bar:
+    refuse_missing(LAYOUT, row)
+    symbol, timeframe, time, *given, volume = row
+    timeframe = str(timeframe).strip()
+    seconds(timeframe)
+    opened, high, low, closed = (number(value, name, low=0) for value, name in zip(given, COLUMNS[3:7], strict=True))
+    if not (low <= opened <= high and low <= closed <= high):
+        raise Invalid("open and close must lie between low and high", field="high")
+    amount = optional_number(volume, "volume", low=0)
+    name = clean_line(str(symbol), "symbol", 1, 40)
+    return Bar(name, timeframe, times.read(time), opened, high, low, closed, amount)
+
+
+# Operations
+
+
+def load(
+    database: Database,
+    source: Source,
+    *,
+    symbol: str | None = None,
+    timeframe: str | None = None,
+    progress: Progress | None = None,
+) -> Loaded:
+    """Keep the bars of a file; `progress` hears how many rows were read so far."""
+
+    def keep_rows(rows: list[Row]) -> Kept:
+        with database.unscoped(writes=True) as conn:
+            return keep(conn, rows)
+
+    told = {"symbol": symbol, "timeframe": timeframe}
+    return load_file(source, LAYOUT, told, bar_reader(), keep_rows, progress).loaded()
+
+
+def keep(conn: Connection, given: Sequence[Row]) -> Kept:
+    """Add what is new, take over what changed; a row is a `Bar`."""
+    return _SHELF.keep(conn, given)
+
+
+class Market:
+    """What the whole installation knows of prices: `kb.market`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def load(
+        self,
+        source: Source,
+        *,
+        symbol: str | None = None,
+        timeframe: str | None = None,
+        progress: Progress | None = None,
+    ) -> Loaded:
+        """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it."""
+        return load(self._database, source, symbol=symbol, timeframe=timeframe, progress=progress)
+
+    def load_events(self, source: Source, *, progress: Progress | None = None) -> Loaded:
+        """Events from a file: CSV, JSON Lines or Parquet."""
+        return events.load(self._database, source, progress=progress)
+
+    def event(self, id: str) -> Event | None:
+        with self._database.unscoped() as conn:
+            return events.get(conn, id)
+
+    def recent(self, symbol: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
+        """The last complete bars, oldest first; of the finest timeframe there is, if none is named."""
+        with self._database.unscoped() as conn:
+            return recent(conn, symbol, stamp(self._database.clock()), timeframe=timeframe, limit=limit)
+
+    def symbols(self) -> Sequence[str]:
+        with self._database.unscoped() as conn:
+            return symbols(conn)
+
+
+# Queries
+
+
+def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
+    """The last bars that are complete by `now`, oldest first; of the finest timeframe there is, if none is named."""
+    timeframe = timeframe or next(iter(timeframes(conn, symbol)), None)
+    if timeframe is None:
+        return []
+    query = select(bars).where(bars.c.symbol == sought(symbol), bars.c.timeframe == timeframe, bars.c.time < now)
+    rows = conn.execute(query.order_by(bars.c.time.desc()).limit(limit + 1))
+    complete = [bar for row in rows if ends(bar := Bar(*row)) <= now]
+    return complete[:limit][::-1]
+
+
+def close_at(conn: Connection, symbol: str, timeframe: str, instant: str) -> tuple[str, float] | None:
+    """When the last bar ended that was over by an instant, and where it closed."""
+    amount, unit = _parts(timeframe)
+    shortest = amount * (28 * 86_400 if unit == "M" else _UNITS[unit])
+    try:
+        begun = stamp(parse_stamp(instant) - timedelta(seconds=shortest))
+    except OverflowError:
+        return None
+    for row in _CLOSES.tuples(conn, {"symbol": sought(symbol), "timeframe": timeframe, "begun": begun}):
+        bar = Bar(symbol, timeframe, *row)
+        if (over := ends(bar)) <= instant:
+            return over, bar.close
+    return None
+
+
+def timeframes(conn: Connection, symbol: str) -> list[str]:
+    """Which there are of a symbol, the finest first."""
+    found = conn.execute(_TIMEFRAMES, {"symbol": sought(symbol)}).scalars()
+    return sorted(found, key=lambda name: (seconds(name), name))
+
+
+def coming(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[Bar]:
+    """The bars to follow something on, one after the other: each begins where the last one ended, or later.
+
+    Of several that begin together the finest is taken. None ends after `until`, and none is still in the making. What
+    is taken depends on nothing that comes after it.
+    """
+    latest = min(until, now)
+    within = (bars.c.symbol == sought(symbol), bars.c.time >= begins, bars.c.time < latest)
+    series = [
+        map(Bar._make, tx.conn.execute(select(bars).where(*within, bars.c.timeframe == name).order_by(bars.c.time)))
+        for name in timeframes(tx.conn, symbol)
+    ]
+    free = begins
+    together: list[Bar] = []
+    for bar in chain(heapq.merge(*series, key=attrgetter("time")), [None]):
+        if together and (bar is None or bar.time != together[0].time):
+            if together[0].time >= free:
+                taken = min(together, key=lambda one: (seconds(one.timeframe), one.timeframe))
+                yield taken
+                free = ends(taken)
+            together = []
+        if bar is not None and bar.time >= free and ends(bar) <= latest:
+            together.append(bar)
+
+
+def symbols(conn: Connection) -> Sequence[str]:
+    return list(conn.execute(_SYMBOLS).scalars())
+
+
+def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[str]:
+    """The different values of a column, by one look into the index for each: a scan would read every bar."""
+    first = select(func.min(column).label("value")).where(*within)
+    walk = first.cte("walk", recursive=True)
+    following = select(func.min(column)).where(*within, column > walk.c.value).scalar_subquery()
+    walk = walk.union_all(select(following).where(walk.c.value.isnot(None)))
+    return select(walk.c.value).where(walk.c.value.isnot(None)).order_by(walk.c.value)
+
+
+_SYMBOLS = _steps(bars.c.symbol)
+_TIMEFRAMES = _steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol"))
+# A month may be three days longer than the shortest, so that of months the last one begun may not be over.
+_CLOSES = Prepared(
+    select(bars.c.time, bars.c.open, bars.c.high, bars.c.low, bars.c.close)
+    .where(bars.c.symbol == bindparam("symbol"), bars.c.timeframe == bindparam("timeframe"))
+    .where(bars.c.time <= bindparam("begun"))
+    .order_by(bars.c.time.desc())
+    .limit(literal_column("2", Integer))
+)

@@ -1,0 +1,302 @@
+"""What hangs on a book for trading: skills, deployments, trades, results, what is coming, and what was learnt.
+
+Thin like the book: each method opens the owner's transaction and calls the one operation that does the work. Wherever a
+skill or a deployment is named, its id or its name will do; where neither is, all of them are meant. Everything that is
+computed takes `known_at` and uses only what was known at that instant, which is now if none is given.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from keepbook.book.ground.limits import clean_count, clean_share
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.to_json import Page
+from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
+from keepbook.book.owners import owners
+from keepbook.book.trading import exposure, findings, freqtrade, lessons, performance, reflection, skills, trades
+from keepbook.book.trading.exposure import Coming
+from keepbook.book.trading.files import Loaded, Progress, Source
+from keepbook.book.trading.findings import Finding
+from keepbook.book.trading.lessons import Lesson, Target
+from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.reflection import Reflection
+from keepbook.book.trading.skills import Deployment, Field, Skill
+from keepbook.book.trading.trades import Position, Trade
+from keepbook.errors import Invalid, KeepbookError
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import trades as trade_rows
+
+KINDS = ("trades", "positions", "skills", "deployments", "freqtrade")
+LONGEST_WINDOW = 36_500
+SOONEST, LATEST = "1900", "9000"
+"""Of instants to ask about: before and after those, weeks and windows end outside of the calendar."""
+
+Words = Callable[[Finding], str]
+"""Says a finding in other words; see `findings.rephrased` for what is taken of them."""
+
+
+class Meant(NamedTuple):
+    """What a call is about: the skill and the deployment it named, and every deployment that falls under it."""
+
+    skill_id: str | None
+    deployment_id: str | None
+    deployments: Sequence[Deployment]
+
+    @property
+    def ids(self) -> list[str]:
+        return [deployment.id for deployment in self.deployments]
+
+
+class Trading:
+    """The trading of a book: `book.trading`."""
+
+    def __init__(self, book: Opened) -> None:
+        self._book = book
+
+    # Skills and deployments
+
+    def skills(self) -> Sequence[Skill]:
+        with self._book.reading() as (tx, _, _):
+            return skills.listed(tx)
+
+    def skill(self, ref: str) -> Skill:
+        with self._book.reading() as (tx, _, _):
+            return skills.find(tx, ref)
+
+    def create_skill(self, name: str, *, description: str = "", **said: str | None) -> Skill:
+        """Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
+        with self._book.writing() as (tx, _):
+            return skills.create(tx, self._book.origin, stamp(tx.clock()), name, description=description, **said)
+
+    def set_field(self, ref: str, field: str, value: str, *, expect_version: int | None = None) -> Field:
+        """A new version of what a skill says; the earlier ones stay."""
+        with self._book.writing() as (tx, _):
+            id, now = skills.find(tx, ref).id, stamp(tx.clock())
+            return skills.set_field(tx, self._book.origin, now, id, field, value, expect_version=expect_version)
+
+    def field_history(self, ref: str, field: str | None = None) -> Sequence[Field]:
+        with self._book.reading() as (tx, _, _):
+            return skills.history(tx, skills.find(tx, ref).id, field)
+
+    def deployments(self, skill: str | None = None) -> Sequence[Deployment]:
+        with self._book.reading() as (tx, _, _):
+            return skills.deployments(tx, None if skill is None else skills.find(tx, skill).id)
+
+    def deployment(self, ref: str) -> Deployment:
+        with self._book.reading() as (tx, _, _):
+            return skills.find_deployment(tx, ref)
+
+    def create_deployment(self, name: str, skill: str, **given: Any) -> Deployment:
+        """A skill at work: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
+        with self._book.writing() as (tx, _):
+            return skills.create_deployment(tx, stamp(tx.clock()), name, skills.find(tx, skill).id, **given)
+
+    def change_deployment(self, ref: str, **given: Any) -> Deployment:
+        """Only what is given changes."""
+        with self._book.writing() as (tx, _):
+            return skills.change_deployment(tx, skills.find_deployment(tx, ref).id, **given)
+
+    # What was traded
+
+    def load(
+        self,
+        kind: str,
+        source: Source,
+        *,
+        deployment: str | None = None,
+        progress: Progress | None = None,
+    ) -> Loaded:
+        """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database."""
+        if kind in ("skills", "deployments"):
+            named = skills.load_skills if kind == "skills" else skills.load_deployments
+            return named(self._book, source, progress=progress)
+        traded = {"trades": trades.load_trades, "positions": trades.load_positions, "freqtrade": freqtrade.load}
+        if kind not in traded:
+            raise Invalid(f"a book loads {', '.join(KINDS)}, not {str(kind)[:40]!r}", field="kind")
+        return traded[kind](self._book, source, deployment=deployment, progress=progress)
+
+    def positions(self, deployment: str | None = None, *, known_at: Moment = None) -> Sequence[Position]:
+        """What is open."""
+        with self._book.reading() as (tx, _, now):
+            found = trades.open_positions(tx, _meant(tx, None, deployment).ids, _at(known_at, now))
+            return [one._replace(closed_at=None) for one in found]  # when it was closed, nobody knew yet
+
+    def trades(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        limit: int = 30,
+        cursor: str | None = None,
+        known_at: Moment = None,
+    ) -> Page[Trade]:
+        """Closed trades, newest first."""
+        with self._book.reading() as (tx, _, now):
+            return trades.page(tx, _meant(tx, skill, deployment).ids, _at(known_at, now), limit, cursor)
+
+    # What came of it
+
+    def performance(
+        self, *, skill: str | None = None, deployment: str | None = None, since: Moment = None, known_at: Moment = None
+    ) -> Performance:
+        """Every figure; with `since` as if trading had begun then."""
+        with self._book.reading() as (tx, _, now):
+            at, meant, zone = _at(known_at, now), _meant(tx, skill, deployment), zone_named(owners.zone_name(tx))
+            begin = instant(since, field="since", zone=zone.key)
+            capital, currency = _capital(tx, meant, at)
+            soonest = None if begin is None else min(begin, *performance.period_starts(at, zone).values())
+            return performance.measure(
+                performance.closed_by(tx, meant.ids, at, soonest), known_at=at, since=begin, capital=capital,
+                currency=currency, open_positions=len(trades.open_positions(tx, meant.ids, at)), zone=zone,
+            )  # fmt: skip
+
+    def equity(
+        self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
+    ) -> Sequence[Point]:
+        """The equity curve, a point for every day from the first exit to the last."""
+        with self._book.reading() as (tx, _, now):
+            at, meant = _at(known_at, now), _meant(tx, skill, deployment)
+            return performance.equity(performance.closed_by(tx, meant.ids, at), _capital(tx, meant, at)[0])
+
+    def events(
+        self,
+        *,
+        lookahead_hours: float = 24,
+        types: Sequence[str] = (),
+        symbols: Sequence[str] = (),
+        min_importance: float = 0.4,
+        deployment: str | None = None,
+        known_at: Moment = None,
+    ) -> Coming:
+        """What is coming; with a deployment also what it may do to its open positions."""
+        with self._book.reading() as (tx, _, now):
+            at = _at(known_at, now)
+            held = None
+            if deployment is not None:
+                held = trades.open_positions(tx, [skills.find_deployment(tx, deployment).id], at)
+            return exposure.coming(
+                tx.conn, at, lookahead_hours=lookahead_hours, kinds=types, symbols=symbols,
+                min_importance=clean_share(min_importance, "min_importance"), positions=held,
+                impact_minutes=self._book.impact_minutes,
+            )  # fmt: skip
+
+    # What was learnt
+
+    def reflect(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        window: int | None = None,
+        known_at: Moment = None,
+        words: Words | None = None,
+    ) -> Reflection:
+        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons."""
+        with self._book.reading() as (tx, _, now):
+            at, meant = _at(known_at, now), _meant(tx, skill, deployment)
+            if meant.skill_id is None:
+                raise Invalid("name the skill or the deployment to reflect on", field="skill")
+            if at > now:
+                raise Invalid("known_at is in the future; nobody can have learnt that yet", field="known_at")
+            target = Target(meant.skill_id, meant.deployment_id)
+            days = None if window is None else timedelta(days=clean_count(window, "window", LONGEST_WINDOW))
+            since = None if days is None else stamp(parse_stamp(at) - days)
+            gathered = findings.gather(trades.known(tx, meant.ids, at, since), zone_named(owners.zone_name(tx)))
+        found = findings.weigh(gathered)
+        texts = {} if words is None else self._reworded(target, found, at, words)
+        with self._book.writing() as (tx, preset):
+            return reflection.keep(
+                tx, self._book.origin, preset, target, found, known_at=at, window_from=since, texts=texts
+            )
+
+    def _reworded(self, target: Target, found: findings.Found, at: str, words: Words) -> dict[str, str]:
+        """In other words, what is about to be said; asked for before the book is held for writing."""
+        with self._book.reading() as (tx, _, _):
+            steps = reflection.plan(tx, target, found, at)
+        texts = {}
+        for finding in (step.finding for step in steps if step.speaks and step.finding is not None):
+            try:
+                texts[finding.key] = findings.rephrased(finding, words(finding))
+            except KeepbookError:  # no answer from the model: ours stands
+                continue
+        return texts
+
+    def lessons(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        state: str = "active",
+        known_at: Moment = None,
+    ) -> Sequence[Lesson]:
+        """Pinned ones first, then the best supported; of a skill also those of its deployments."""
+        with self._book.reading() as (tx, _, now):
+            meant = _meant(tx, skill, deployment)
+            return lessons.read(
+                tx, _at(known_at, now), state=state, deployment_id=meant.deployment_id,
+                skill_id=meant.skill_id if meant.deployment_id is None else None,
+            )  # fmt: skip
+
+    def pin(self, lesson: str) -> Lesson:
+        """The person's own word: it stays as it is, and every chat in the skill's scope sees it."""
+        with self._book.writing() as (tx, preset):
+            return lessons.pin(tx, self._book.origin, preset, lesson)
+
+    def unpin(self, lesson: str) -> Lesson:
+        with self._book.writing() as (tx, preset):
+            return lessons.unpin(tx, self._book.origin, preset, lesson)
+
+    def retire(self, lesson: str) -> Lesson:
+        """Put away; a later reflection does not bring it back."""
+        with self._book.writing() as (tx, preset):
+            return lessons.retire(tx, self._book.origin, preset, lesson)
+
+    def restore_lesson(self, lesson: str) -> Lesson:
+        with self._book.writing() as (tx, preset):
+            return lessons.restore(tx, self._book.origin, preset, lesson)
+
+
+def _at(known_at: Moment, now: str) -> str:
+    at = instant(known_at, field="known_at") or now
+    if not SOONEST <= at <= LATEST:
+        raise Invalid("known_at is a time between the years 1900 and 9000", field="known_at")
+    return at
+
+
+def _meant(tx: Tx, skill: str | None, deployment: str | None) -> Meant:
+    if deployment is not None:
+        one = skills.find_deployment(tx, deployment)
+        if skill is not None and skills.find(tx, skill).id != one.skill_id:
+            raise Invalid(f"{one.name} is no deployment of {skill!r}; name one of the two", field="deployment")
+        return Meant(one.skill_id, one.id, [one])
+    id = None if skill is None else skills.find(tx, skill).id
+    return Meant(id, None, skills.deployments(tx, id))
+
+
+def _capital(tx: Tx, meant: Meant, at: str) -> tuple[float | None, str | None]:
+    """What results are measured by at an instant, and in which currency.
+
+    Of several deployments those count that had begun by then. Where one that traded has no capital, or they differ in
+    currency, there is no sum that the result could be held against.
+    """
+    if meant.deployment_id is not None:
+        return meant.deployments[0].capital, meant.deployments[0].currency
+    total, currencies = 0.0, set()
+    for one in meant.deployments:
+        traded = _traded(tx, one.id, at)
+        if not traded and stamp(one.started_at or one.created_at) > at:
+            continue
+        if traded and one.capital is None:
+            total = float("nan")
+        total += one.capital or 0.0
+        currencies.add(one.currency)
+    currency = currencies.pop() if len(currencies) == 1 else None
+    return (total if total > 0 and currency is not None else None), currency
+
+
+def _traded(tx: Tx, deployment_id: str, at: str) -> bool:
+    query = select(trade_rows.c.key).where(trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == deployment_id)
+    return tx.conn.execute(query.where(trade_rows.c.known_at <= at).limit(1)).first() is not None

@@ -1,0 +1,388 @@
+"""From files to rows, for all that is loaded: CSV, JSON Lines, one JSON value, ccxt's OHLCV, Parquet.
+
+A file is read as a stream of rows in the order of the columns that are wanted, some thousands at a time, so that
+memory stays flat however long it is. A row that is wrong is named and skipped: it never costs a good one. What is new
+is added, what changed is taken over, and loading the same file twice changes nothing.
+"""
+
+import csv
+import importlib
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from itertools import chain, islice
+from operator import itemgetter
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.when import instant, stamp
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.storage.shelf import Kept, Row
+
+AT_ONCE = 20_000
+"""So many rows are read, checked and kept together."""
+MOST_REFUSED = 1000
+"""So many wrong rows are told one by one; of more only the number."""
+LARGEST = 1e15
+"""So that sums of very many stay numbers."""
+PARQUET = b"PAR1"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400_000_000
+
+Source = str | PathLike[str] | Iterable[str]
+"""The path of a file, or its lines."""
+Progress = Callable[[int], None]
+"""Hears how many rows were read so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row that was not taken: where it stands in the file, and why."""
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a file brought. `refused` tells the first thousand wrong rows, `wrong` counts them all."""
+
+    added: int
+    changed: int
+    unchanged: int
+    wrong: int
+    refused: tuple[Refused, ...]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of a file so far."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    wrong: int = 0
+    refused: list[Refused] = field(default_factory=list)
+
+    def keep(self, kept: Kept) -> None:
+        self.added += kept.added
+        self.changed += kept.changed
+        self.unchanged += kept.unchanged
+
+    def refuse(self, row: int, reason: str) -> None:
+        self.wrong += 1
+        if len(self.refused) < MOST_REFUSED:
+            self.refused.append(Refused(row, reason))
+
+    def loaded(self) -> Loaded:
+        return Loaded(self.added, self.changed, self.unchanged, self.wrong, tuple(self.refused))
+
+
+class Layout(NamedTuple):
+    """The columns a file may have, in the order in which rows are given; `needed` of them must be there.
+
+    `listed` names the values of a row that is a bare list, as ccxt writes bars.
+    """
+
+    what: str
+    columns: tuple[str, ...]
+    needed: tuple[str, ...]
+    listed: tuple[str, ...] = ()
+
+
+# Rules
+
+
+class Times:
+    """Reads instants of many rows: days and times of day repeat, so each is understood once.
+
+    ISO 8601 (UTC where it names no zone), milliseconds since 1970 as ccxt has them, or a datetime.
+    """
+
+    MOST = 100_000
+
+    def __init__(self) -> None:
+        self._days: dict[Any, str] = {}
+        self._clocks: dict[Any, str] = {}
+
+    def read(self, value: Any, name: str = "time") -> str:
+        if isinstance(value, str):
+            day, clock = self._days.get(value[:10]), self._clocks.get(value[10:])
+            if day is not None and clock is not None:
+                return day + clock
+            return self._text(value.strip(), name)
+        if isinstance(value, datetime):
+            return stamp(value if value.tzinfo else value.replace(tzinfo=UTC))
+        if isinstance(value, date):
+            return f"{value.isoformat()}T00:00:00.000000Z"
+        if value is None:
+            raise Invalid(f"{name} is missing", field=name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise Invalid(f"{name} is ISO 8601 or milliseconds, not {str(value)[:40]!r}", field=name)
+        return self.micros(int(value) * 1000, name)
+
+    def micros(self, since: int, name: str = "time") -> str:
+        """An instant told in microseconds since 1970."""
+        number, rest = divmod(since, _DAY)
+        day, clock = self._days.get(number), self._clocks.get(rest)
+        if day is None or clock is None:
+            try:
+                whole = stamp(_EPOCH + timedelta(microseconds=since))
+            except OverflowError:
+                raise Invalid(f"{name} is ISO 8601 or milliseconds, not {since // 1000}", field=name) from None
+            day, clock = whole[:10], whole[10:]
+            self._learn(number, day, rest, clock)
+        return day + clock
+
+    def _text(self, text: str, name: str) -> str:
+        if text.lstrip("-").isdecimal() and len(text) < 20:
+            return self.micros(int(text) * 1000, name)
+        if not text:
+            raise Invalid(f"{name} is missing", field=name)
+        whole = instant(text, field=name) or ""
+        # Only what is told in UTC: elsewhere the day of the text may not be the day of the instant.
+        if len(text) > 10 and text[10] in "T " and (text[-1] in "Zz" or not set(text[10:]) & set("+-")):
+            self._learn(text[:10], whole[:10], text[10:], whole[10:])
+        return whole
+
+    def _learn(self, given_day: Any, day: str, given_clock: Any, clock: str) -> None:
+        for known in (self._days, self._clocks):
+            if len(known) > self.MOST:
+                known.clear()
+        self._days[given_day] = day
+        self._clocks[given_clock] = clock
+
+
+def number(value: Any, name: str, *, low: float = -math.inf, above: bool = False) -> float:
+    """A finite number, from `low` on or above it."""
+    try:
+        found = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if abs(found) <= LARGEST and (found > low if above else found >= low):
+        return found
+    if LARGEST < abs(found) < math.inf:
+        raise Invalid(f"{name} is too large; numbers go up to {LARGEST:g}", field=name)
+    reach = f" {'above' if above else 'from'} {low:g}{'' if above else ' on'}" if math.isfinite(low) else ""
+    raise Invalid(f"{name} is a number{reach}, not {str(value)[:40]!r}", field=name)
+
+
+def optional_number(value: Any, name: str, **bounds: Any) -> float | None:
+    return None if value is None or value == "" else number(value, name, **bounds)
+
+
+def refuse_missing(layout: Layout, row: Row) -> None:
+    if None in row or "" in row:
+        for name in layout.needed:
+            if row[layout.columns.index(name)] in (None, ""):
+                raise Invalid(f"{name} is missing", field=name)
+
+
+class Words:
+    """Reads short texts of many rows: symbols, tags and reasons repeat, so each is looked at once."""
+
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, str], str] = {}
+
+    def read(self, value: Any, name: str, most: int) -> str:
+        found = self._known.get((value, name)) if isinstance(value, str) else None
+        if found is None:
+            found = clean_line(str(value), name, 1, most)
+            if len(self._known) > self.MOST:
+                self._known.clear()
+            self._known[str(value), name] = found
+        return found
+
+    def optional(self, value: Any, name: str, most: int) -> str | None:
+        return None if value is None or value == "" else self.read(value, name, most)
+
+
+# Reading
+
+
+def rows_of(source: Source, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    """(where it stands, its values) for each row of a file; a row that cannot be read comes as an `Invalid`.
+
+    `told` holds what the file does not say, such as the symbol of a file of ccxt's OHLCV.
+    """
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        with _opened(path) as lines:
+            if lines is None:
+                yield from _parquet_rows(path, layout, told)
+            else:
+                yield from rows_of(lines, layout, told)
+        return
+    coming = iter(source)
+    first = next((line for line in coming if line.strip()), "")
+    if first.lstrip("\ufeff").lstrip().startswith(("{", "[")):
+        yield from _json_rows(first, coming, layout, told)
+    else:
+        yield from _csv_rows(chain([first], coming), layout, told)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Iterable[str] | None]:
+    """The lines of a file; None for one of Parquet. A broken byte stays in its row, which is then refused."""
+    try:
+        with path.open("rb") as head:
+            is_parquet = head.read(4) == PARQUET
+        if is_parquet:
+            yield None
+            return
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as lines:
+            yield lines
+    except OSError as error:
+        raise Invalid(f"cannot read {path}: {error.strerror or error}", field="file") from None
+
+
+def _picker(names: Sequence[str], layout: Layout, told: Mapping[str, Any]) -> tuple[Callable[[Any], Row], list[Any]]:
+    """What takes the wanted values, in order, out of a row with what was told behind it."""
+    places = {name: place for place, name in enumerate(names)}
+    missing = [name for name in layout.needed if name not in places and not told.get(name)]
+    if missing:
+        columns = ", ".join(layout.columns)
+        raise Invalid(f"the file has no column {missing[0]!r}; {layout.what} have {columns}", field="file")
+    extra: list[Any] = []
+    wanted = []
+    for name in layout.columns:
+        if name not in places:
+            places[name] = len(names) + len(extra)
+            extra.append(told.get(name))
+        wanted.append(places[name])
+    return itemgetter(*wanted), extra
+
+
+def _csv_rows(lines: Iterable[str], layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    reader = csv.reader(lines)
+    header = [name.strip().lstrip("\ufeff").lower() for name in next(reader, [])]
+    pick, extra = _picker(header, layout, told)
+    width = len(header)
+    while True:
+        try:
+            for cells in reader:
+                if len(cells) == width:
+                    yield reader.line_num, pick(cells + extra)
+                elif any(map(str.strip, cells)):
+                    yield reader.line_num, pick((cells + [""] * width)[:width] + extra)
+            return
+        except csv.Error as error:
+            yield reader.line_num, Invalid(f"no line of a table: {error}")
+
+
+def _json_rows(first: str, rest: Iterator[str], layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    """One a line, read as they come; or one value, which has to be read whole."""
+    value = _value(first)
+    if isinstance(value, Invalid):  # a value over many lines, or a first line that is broken
+        texts = [first, *rest]
+        value, rest = _value("".join(texts)), iter(())
+        if isinstance(value, Invalid):
+            for place, text in enumerate(texts, 1):
+                if text.strip():
+                    yield place, _json_row(_value(text), layout, told)
+            return
+    if isinstance(value, dict) and isinstance(value.get("ohlcv"), list):
+        told = {**told, **{name: str(value[name]) for name in ("symbol", "timeframe") if name in value}}
+        value = value["ohlcv"]
+    if isinstance(value, list) and (not value or isinstance(value[0], list | dict)):
+        last = 0
+        for last, row in enumerate(value, 1):
+            yield last, _json_row(row, layout, told)
+        yield from ((last + 1, Invalid("stands after the end of the list")) for text in rest if text.strip())
+        return
+    yield 1, _json_row(value, layout, told)
+    for place, text in enumerate(rest, 2):
+        if text.strip():
+            yield place, _json_row(_value(text), layout, told)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return Invalid("is not JSON")
+
+
+def _json_row(row: Any, layout: Layout, told: Mapping[str, Any]) -> Any:
+    if isinstance(row, list) and layout.listed:
+        row = dict(zip(layout.listed, row, strict=False))
+    if isinstance(row, dict):
+        values = [row[name] if name in row else told.get(name) for name in layout.columns]
+        return tuple([str(value) if isinstance(value, bool) else value for value in values])  # true is no number
+    return row if isinstance(row, Invalid) else Invalid("is neither an object nor a list")
+
+
+def _parquet_rows(path: Path, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    try:
+        # Loaded only for such a file: few need it, and it is large.
+        arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise NotAllowed(
+            "this is a Parquet file; to read it, install pyarrow: pip install 'keepbook[parquet]'",
+            code="missing_extra",
+        ) from None
+    try:
+        file = parquet.ParquetFile(path)
+    except (arrow.ArrowException, OSError) as error:
+        raise Invalid(f"{path.name} is a broken Parquet file: {str(error)[:200]}", field="file") from None
+    with file:
+        names = {name.strip().lower(): name for name in file.schema_arrow.names}
+        wanted = [name for name in layout.columns if name in names]
+        pick, extra = _picker(wanted, layout, told)
+        times, before = Times(), 0
+        for batch in file.iter_batches(batch_size=AT_ONCE, columns=[names[name] for name in wanted]):
+            columns = [_plain(arrow, batch.column(nth), times) for nth in range(len(wanted))]
+            columns += [[value] * batch.num_rows for value in extra]
+            for place, row in enumerate(zip(*columns, strict=True), before + 1):
+                yield place, pick(row)
+            before += batch.num_rows
+
+
+def _plain(arrow: Any, column: Any, times: Times) -> list[Any]:
+    """The values of a column as they would stand in another file; a time without a zone is one of UTC."""
+    if arrow.types.is_temporal(column.type) and not arrow.types.is_time(column.type):
+        micros = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64())
+        return [None if value is None else times.micros(value) for value in micros.to_pylist()]
+    if arrow.types.is_boolean(column.type):
+        column = column.cast(arrow.string())  # true is no number
+    return list(column.to_pylist())
+
+
+# Operations
+
+
+def load(
+    source: Source,
+    layout: Layout,
+    told: Mapping[str, Any],
+    to_row: Callable[[Row], Row],
+    keep: Callable[[list[Row]], Kept],
+    progress: Progress | None = None,
+) -> Tally:
+    """Read a file, turn its rows with `to_row` and hand them to `keep`, some thousands at a time.
+
+    `to_row` says with `Invalid` what is wrong with a row.
+    """
+    tally, seen = Tally(), 0
+    rows = rows_of(source, layout, told)
+    while part := list(islice(rows, AT_ONCE)):
+        good: list[Row] = []
+        for place, row in part:
+            try:
+                if type(row) is Invalid:
+                    raise row
+                good.append(to_row(row))
+            except Invalid as error:
+                tally.refuse(place, error.message)
+        tally.keep(keep(good))
+        seen += len(part)
+        if progress is not None:
+            progress(seen)
+    return tally

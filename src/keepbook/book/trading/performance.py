@@ -1,0 +1,286 @@
+"""What a strategy came to: figures, periods and the equity curve, from its closed trades alone.
+
+One pass in the order in which trades were closed, so a million of them cost a walk and no memory. Money counts on the
+day of the exit, in UTC. Without capital nothing is put in relation to it: those figures are None, never zero. The
+drawdown is taken after each trade, from a peak that begins at the capital.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from itertools import pairwise
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import select
+
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import trades
+
+DAYS_A_YEAR = 365
+"""Crypto trades on every day of it."""
+
+
+Closed = tuple[str, float, float]
+"""A closed trade, as far as it matters here: exit time, PnL net of fees, fees. Plain, since there may be a million."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The short figures of a stretch of time up to the instant asked about."""
+
+    since: datetime
+    trades: int
+    wins: int
+    pnl: float
+    return_pct: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Performance:
+    """Every figure of a skill or a deployment as it was known at `known_at`; `*_pct` are fractions (0.018 is 1.8 %).
+
+    `profit_factor` is None without losses, `sharpe` without two days, capital or any deviation. `currency` and with it
+    everything relative is None where deployments in several currencies are taken together.
+    """
+
+    known_at: datetime
+    since: datetime | None
+    capital: float | None
+    currency: str | None
+    trades: int
+    wins: int
+    pnl: float
+    fees: float
+    return_pct: float | None
+    sharpe: float | None
+    max_drawdown: float
+    max_drawdown_pct: float | None
+    win_rate: float | None
+    profit_factor: float | None
+    expectancy: float | None
+    best: float | None
+    worst: float | None
+    first: datetime | None
+    last: datetime | None
+    open_positions: int
+    periods: dict[str, Period]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A day of the equity curve: what there was at its end, and the deepest it stood under the peak after its trades.
+
+    Without capital the curve begins at zero, and `drawdown_pct` is None. `day` is written like 2026-03-05.
+    """
+
+    day: str
+    equity: float
+    drawdown: float
+    drawdown_pct: float | None
+
+
+# Rules
+
+
+def period_starts(at: str, zone: ZoneInfo) -> dict[str, str]:
+    """Where the periods begin that end at `at`; a week begins on Monday, where the owner lives."""
+    moment = parse_stamp(at)
+    local = moment.astimezone(zone)
+    monday = datetime.combine(local.date() - timedelta(days=local.weekday()), time.min, tzinfo=zone)
+    return {
+        "this_week": stamp(monday),
+        "last_7_days": stamp(moment - timedelta(days=7)),
+        "last_30_days": stamp(moment - timedelta(days=30)),
+    }
+
+
+class Tally:
+    """Sums that grow trade by trade."""
+
+    __slots__ = ("best", "fees", "first", "gain", "last", "loss", "trades", "wins", "worst")
+
+    def __init__(self) -> None:
+        self.trades = self.wins = 0
+        self.gain = self.loss = self.fees = 0.0
+        self.best, self.worst = -math.inf, math.inf
+        self.first = self.last = ""
+
+    def add(self, exit_time: str, pnl: float, fees: float) -> None:
+        self.trades += 1
+        self.fees += fees
+        if pnl > 0:
+            self.wins += 1
+            self.gain += pnl
+        else:
+            self.loss -= pnl
+        if pnl > self.best:
+            self.best = pnl
+        if pnl < self.worst:
+            self.worst = pnl
+        self.first = self.first or exit_time
+        self.last = exit_time
+
+    @property
+    def pnl(self) -> float:
+        return self.gain - self.loss
+
+
+class Day(NamedTuple):
+    """A day with exits: its PnL, equity and peak at its end, and the deepest under the peak after one of its trades."""
+
+    day: str
+    pnl: float
+    equity: float
+    peak: float
+    drawdown: float
+    drawdown_pct: float
+
+
+class Curve:
+    """Equity, trade by trade; `days` has those with exits."""
+
+    __slots__ = ("_day", "_deepest", "_deepest_pct", "_pnl", "base", "days", "equity", "peak")
+
+    def __init__(self, base: float) -> None:
+        self.base = self.equity = self.peak = base
+        self.days: list[Day] = []
+        self._day = ""
+        self._pnl = self._deepest = self._deepest_pct = 0.0
+
+    def add(self, exit_time: str, pnl: float) -> None:
+        day = exit_time[:10]
+        if day != self._day:
+            self.end_day()
+            self._day = day
+        self._pnl += pnl
+        self.equity += pnl
+        if self.equity >= self.peak:
+            self.peak = self.equity
+            return
+        down = self.peak - self.equity
+        if down > self._deepest:
+            self._deepest = down
+        if self.base and down / self.peak > self._deepest_pct:
+            self._deepest_pct = down / self.peak
+
+    def end_day(self) -> None:
+        if self._day:
+            self.days.append(Day(self._day, self._pnl, self.equity, self.peak, self._deepest, self._deepest_pct))
+        self._day = ""
+        self._pnl = self._deepest = self._deepest_pct = 0.0
+
+
+def measure(
+    closed: Iterable[Closed],
+    *,
+    known_at: str,
+    since: str | None,
+    capital: float | None,
+    currency: str | None,
+    open_positions: int,
+    zone: ZoneInfo,
+) -> Performance:
+    """All of it in one pass. `closed` comes in order of exit and begins with the earliest period, or `since`."""
+    whole, curve = Tally(), Curve(capital or 0.0)
+    starts = period_starts(known_at, zone)
+    parts = {name: Tally() for name in starts}
+    soonest = min(starts.values())
+    begin = since or ""
+    for at, pnl, fees in closed:
+        if at >= begin:
+            whole.add(at, pnl, fees)
+            curve.add(at, pnl)
+        if at >= soonest:
+            for name, start in starts.items():
+                if at >= start:
+                    parts[name].add(at, pnl, fees)
+    curve.end_day()
+    count = whole.trades
+    return Performance(
+        known_at=parse_stamp(known_at),
+        since=None if since is None else parse_stamp(since),
+        capital=capital,
+        currency=currency,
+        trades=count,
+        wins=whole.wins,
+        pnl=whole.pnl,
+        fees=whole.fees,
+        return_pct=whole.pnl / capital if capital else None,
+        sharpe=sharpe({one.day: one.pnl for one in curve.days}, capital),
+        max_drawdown=max((one.drawdown for one in curve.days), default=0.0),
+        max_drawdown_pct=max((one.drawdown_pct for one in curve.days), default=0.0) if capital else None,
+        win_rate=whole.wins / count if count else None,
+        profit_factor=whole.gain / whole.loss if whole.loss else None,
+        expectancy=whole.pnl / count if count else None,
+        best=whole.best if count else None,
+        worst=whole.worst if count else None,
+        first=parse_stamp(whole.first) if count else None,
+        last=parse_stamp(whole.last) if count else None,
+        open_positions=open_positions,
+        periods={name: _period(starts[name], part, capital) for name, part in parts.items()},
+    )
+
+
+def _period(start: str, part: Tally, capital: float | None) -> Period:
+    return Period(parse_stamp(start), part.trades, part.wins, part.pnl, part.pnl / capital if capital else None)
+
+
+def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
+    """Of daily returns on the capital, a day without an exit being zero, over a year of 365 days."""
+    if not capital or len(daily) == 0:
+        return None
+    days = (date.fromisoformat(max(daily)) - date.fromisoformat(min(daily))).days + 1
+    if days < 2:
+        return None
+    returns = [pnl / capital for pnl in daily.values()]
+    mean = math.fsum(returns) / days
+    squares = math.fsum((one - mean) ** 2 for one in returns) + (days - len(returns)) * mean * mean
+    deviation = math.sqrt(squares / (days - 1))
+    # The same amount every day deviates by rounding alone: that is none.
+    return mean / deviation * math.sqrt(DAYS_A_YEAR) if deviation > 1e-12 * abs(mean) else None
+
+
+def equity(closed: Iterable[Closed], capital: float | None) -> list[Point]:
+    """The curve with a point for every day from the first exit to the last."""
+    curve = Curve(capital or 0.0)
+    for at, pnl, _ in closed:
+        curve.add(at, pnl)
+    curve.end_day()
+    points: list[Point] = []
+    for before, one in pairwise([*curve.days[:1], *curve.days]):
+        for day in _days_between(before.day, one.day):  # no exit: it stands where it stood
+            under = before.peak - before.equity
+            points.append(Point(day, before.equity, under, under / before.peak if capital else None))
+        points.append(Point(one.day, one.equity, one.drawdown, one.drawdown_pct if capital else None))
+    return points
+
+
+def _days_between(first: str, last: str) -> Iterator[str]:
+    begin, end = date.fromisoformat(first).toordinal(), date.fromisoformat(last).toordinal()
+    return (date.fromordinal(number).isoformat() for number in range(begin + 1, end))
+
+
+# Queries
+
+
+def closed_by(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None) -> Iterator[Closed]:
+    """What was known to be closed by an instant, in the order of exits: of each trade three columns, as they are asked
+    for. The same trades as `trades.known`, which reads all of each."""
+    streams = [_closed(tx, id, known_at, since) for id in dict.fromkeys(deployment_ids)]
+    merged = streams[0] if len(streams) == 1 else heapq.merge(*streams)
+    return (row[-3:] for row in merged)
+
+
+def _closed(tx: Tx, deployment_id: str, known_at: str, since: str | None) -> Iterator[Any]:
+    """Exit time, deployment and key, by which streams are merged, then what is wanted."""
+    place = (trades.c.exit_time, trades.c.deployment_id, trades.c.key)
+    query = select(*place, trades.c.exit_time.label("at"), trades.c.pnl, trades.c.fees)
+    query = query.where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
+    query = query.where(trades.c.exit_time >= (since or ""), trades.c.exit_time <= known_at)
+    query = query.where(trades.c.known_at <= known_at).order_by(trades.c.exit_time, trades.c.key)
+    rows = tx.conn.execute(query, execution_options={"yield_per": 5000})
+    return map(tuple, rows)

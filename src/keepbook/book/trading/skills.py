@@ -1,0 +1,432 @@
+"""Skills and deployments: what an owner trades by, and where it runs.
+
+A skill is a strategy. What it says stands in three fields (strategy, schedule, chat), and each change of one is a new
+version beside the old ones. A deployment is a skill at work on an account, with the capital that its results are
+measured by. Both are named by id or by name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from keepbook.book.ground.ids import ALPHABET, ID_LENGTH, new_id
+from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners import owners
+from keepbook.book.text.words import fold
+from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, refuse_missing
+from keepbook.book.trading.files import load as load_file
+from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.shelf import Kept, Row
+from keepbook.storage.tables import deployments as deployment_rows
+from keepbook.storage.tables import skill_fields
+from keepbook.storage.tables import skills as skill_rows
+
+FIELDS = ("strategy", "schedule", "chat")
+"""What a skill says, each with versions of its own."""
+DEPLOYMENT_FIELDS = ("name", "account", "capital", "currency", "started_at", "ended_at")
+NAME_LIMIT = 80
+TEXT_LIMIT = 64_000
+CURRENCY = "USDT"
+SKILL_FILE = Layout("skills", ("id", "name", "description", *FIELDS), needed=("name",))
+DEPLOYMENT_FILE = Layout("deployments", ("id", "skill", *DEPLOYMENT_FIELDS), needed=("name", "skill"))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One version of what a skill says in one of its fields."""
+
+    skill_id: str
+    field: str
+    version: int
+    value: str
+    recorded_at: datetime
+    actor: str
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A strategy as it stands; `versions` counts how often each field was written."""
+
+    id: str
+    name: str
+    description: str
+    created_at: datetime
+    ended_at: datetime | None
+    strategy: str | None
+    schedule: str | None
+    chat: str | None
+    versions: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A skill at work. Without capital its results have no percentages."""
+
+    id: str
+    skill_id: str
+    skill: str
+    name: str
+    account: str | None
+    capital: float | None
+    currency: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    created_at: datetime
+
+
+# Rules
+
+
+def clean_id(text: object) -> str:
+    """An id of somebody's own choice, as a file may bring it."""
+    if not isinstance(text, str) or len(text) != ID_LENGTH or set(text) - set(ALPHABET):
+        raise Invalid(f"an id has {ID_LENGTH} letters and digits, not {str(text)[:40]!r}", field="id")
+    return text
+
+
+def clean_field(field: object) -> str:
+    if field not in FIELDS:
+        raise Invalid(f"a skill has the fields {', '.join(FIELDS)}, not {str(field)[:40]!r}", field="field")
+    return str(field)
+
+
+def clean_deployment(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person sets, as the columns hold it; only what is given."""
+    if unknown := sorted(given.keys() - set(DEPLOYMENT_FIELDS)):
+        raise Invalid(f"a deployment has no {unknown[0]!r}; it has {', '.join(DEPLOYMENT_FIELDS)}", field=unknown[0])
+    cleaned: dict[str, Any] = {}
+    for field, value in given.items():
+        if field == "name":
+            cleaned[field] = clean_line(value, field, 1, NAME_LIMIT)
+        elif field == "account":
+            cleaned[field] = clean_optional(value, field, 200)
+        elif field == "capital":
+            cleaned[field] = _capital(value)
+        elif field == "currency":
+            cleaned[field] = clean_line(value or CURRENCY, field, 1, 20).upper()
+        else:
+            cleaned[field] = None if value in (None, "") else Times().read(value, field)
+    return cleaned
+
+
+def _capital(value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    return number(value, "capital", low=0, above=True)
+
+
+# Operations
+
+
+def create(
+    tx: Tx,
+    origin: Origin,
+    now: str,
+    name: str,
+    *,
+    id: str | None = None,
+    description: str = "",
+    strategy: str | None = None,
+    schedule: str | None = None,
+    chat: str | None = None,
+) -> Skill:
+    """Only the name is needed; a name is used once among the skills that have not ended."""
+    name = clean_line(name, "name", 1, NAME_LIMIT)
+    if any(fold(row.name) == fold(name) for row in _living(tx)):
+        raise Conflict(f"there is a skill {name!r} already; choose another name", code="name_taken")
+    owners.configure(tx, now)  # who only trades has a book too
+    row = {
+        "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "name": name,
+        "description": clean_text(description or "", "description", TEXT_LIMIT).strip(), "created_at": now,
+    }  # fmt: skip
+    if _skill_row(tx, row["id"]) is not None:
+        raise Conflict(f"there is a skill with the id {id!r} already")
+    tx.conn.execute(insert(skill_rows), row)
+    for field, value in (("strategy", strategy), ("schedule", schedule), ("chat", chat)):
+        if value not in (None, ""):
+            set_field(tx, origin, now, row["id"], field, value)
+    return get(tx, row["id"])
+
+
+def describe(tx: Tx, id: str, description: str) -> Skill:
+    text = clean_text(description or "", "description", TEXT_LIMIT).strip()
+    mine = (skill_rows.c.owner == tx.owner, skill_rows.c.id == id)
+    tx.conn.execute(update(skill_rows).where(*mine).values(description=text))
+    return get(tx, id)
+
+
+def set_field(
+    tx: Tx, origin: Origin, now: str, id: str, field: str, value: Any, *, expect_version: int | None = None
+) -> Field:
+    """A new version of one field; the same words again are no new version.
+
+    With `expect_version` only if nobody wrote it since: 0 is a field that was never written.
+    """
+    field = clean_field(field)
+    text = clean_text(value, field, TEXT_LIMIT).strip()
+    skill = get(tx, id)
+    last = next(iter(history(tx, id, field)), None)
+    version = 0 if last is None else last.version
+    if expect_version is not None and expect_version != version:
+        raise Conflict(
+            f"the {field} of {skill.name!r} is at version {version}, not {expect_version}; read it again first",
+            code="version",
+            current=version,
+        )
+    if last is not None and last.value == text:
+        return last
+    row = {
+        "owner": tx.owner, "skill_id": id, "field": field, "version": version + 1, "value": text, "recorded_at": now,
+        "actor": origin.actor, "thread_id": origin.thread_id,
+    }  # fmt: skip
+    tx.conn.execute(insert(skill_fields), row)
+    return history(tx, id, field)[0]
+
+
+def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | None = None, **given: Any) -> Deployment:
+    """A skill at work under a name of its own; see `DEPLOYMENT_FIELDS` for the rest."""
+    cleaned = clean_deployment({"name": name, **given})
+    _free_name(tx, cleaned["name"])
+    if id is not None and any(row.id == id for row in _deployment_rows(tx)):
+        raise Conflict(f"there is a deployment with the id {id!r} already")
+    row = {
+        "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "skill_id": get(tx, skill_id).id,
+        "currency": CURRENCY, "created_at": now,
+    } | cleaned  # fmt: skip
+    _in_order(row)
+    tx.conn.execute(insert(deployment_rows), row)
+    return find_deployment(tx, row["id"])
+
+
+def change_deployment(tx: Tx, id: str, **given: Any) -> Deployment:
+    """Only what is given changes."""
+    known = find_deployment(tx, id)
+    cleaned = clean_deployment(given)
+    if "name" in cleaned and fold(cleaned["name"]) != fold(known.name):
+        _free_name(tx, cleaned["name"])
+    mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == known.id)
+    if cleaned:
+        row = tx.conn.execute(select(deployment_rows).where(*mine)).one()
+        _in_order({**row._mapping, **cleaned})
+        tx.conn.execute(update(deployment_rows).where(*mine).values(cleaned))
+    return find_deployment(tx, known.id)
+
+
+def _free_name(tx: Tx, name: str) -> None:
+    if any(fold(row.name) == fold(name) for row in _deployment_rows(tx)):
+        raise Conflict(f"there is a deployment {name!r} already; choose another name", code="name_taken")
+
+
+def _in_order(row: Mapping[str, Any]) -> None:
+    started, ended = row.get("started_at"), row.get("ended_at")
+    if started is not None and ended is not None and ended < started:
+        raise Invalid("a deployment ends after it started, not before", field="ended_at")
+
+
+def load_skills(book: Opened, source: Source, *, progress: Progress | None = None) -> Loaded:
+    """Keep the skills of a file. One that is there gets what the file says otherwise; empty cells change nothing."""
+
+    def put(tx: Tx, row: Row) -> tuple[Skill | None, Skill]:
+        told = _told(SKILL_FILE, row)
+        now, id, name = stamp(tx.clock()), told.pop("id", None), told.pop("name")
+        known = _known(_living(tx), id, name)
+        if known is None:
+            return None, create(tx, book.origin, now, name, id=id, **told)
+        before = get(tx, known.id)
+        for field in FIELDS:
+            if field in told:
+                set_field(tx, book.origin, now, known.id, field, told[field])
+        return before, describe(tx, known.id, told["description"]) if "description" in told else get(tx, known.id)
+
+    return _load_one_by_one(book, source, SKILL_FILE, put, progress)
+
+
+def load_deployments(book: Opened, source: Source, *, progress: Progress | None = None) -> Loaded:
+    """Keep the deployments of a file. One that is there gets what the file says otherwise, but keeps its skill."""
+
+    def put(tx: Tx, row: Row) -> tuple[Deployment | None, Deployment]:
+        told = _told(DEPLOYMENT_FILE, row)
+        id, name, skill_id = told.pop("id", None), told.pop("name"), _meant_skill(tx, told.pop("skill"))
+        known = _known(_deployment_rows(tx), id, name)
+        if known is None:
+            return None, create_deployment(tx, stamp(tx.clock()), name, skill_id, id=id, **told)
+        before = find_deployment(tx, known.id)
+        if before.skill_id != skill_id:
+            raise Conflict(f"{before.name!r} runs the skill {before.skill!r}; give the new one a name of its own")
+        return before, change_deployment(tx, known.id, **({"name": name} if id else {}), **told)
+
+    return _load_one_by_one(book, source, DEPLOYMENT_FILE, put, progress)
+
+
+def _told(layout: Layout, row: Row) -> dict[str, Any]:
+    """What a row says, as text, without what it leaves open."""
+    refuse_missing(layout, row)
+    return {
+        name: value if name in ("started_at", "ended_at", "capital") else str(value).strip()
+        for name, value in zip(layout.columns, row, strict=True)
+        if value not in (None, "")
+    }
+
+
+def _known(rows: Sequence[Any], id: str | None, name: str) -> Any:
+    if id is not None:
+        return next((row for row in rows if row.id == id), None)
+    return next((row for row in rows if fold(row.name) == fold(name)), None)
+
+
+def _meant_skill(tx: Tx, name: str) -> str:
+    found = _skill_row(tx, name) or _known(_living(tx), None, name)
+    if found is None:
+        raise NotFound(f"there is no skill {name[:80]!r} in this book; create it, or load a file of skills first")
+    return str(found.id)
+
+
+def _load_one_by_one(
+    book: Opened, source: Source, layout: Layout, put: Callable[[Tx, Row], Any], progress: Progress | None
+) -> Loaded:
+    """A few rows, each kept whole or not at all."""
+
+    def to_row(row: Row) -> Row:
+        try:
+            with book.writing() as (tx, _):
+                before, after = put(tx, row)
+        except (Conflict, NotFound, Ambiguous) as error:
+            raise Invalid(error.message) from error
+        return ("added" if before is None else "unchanged" if before == after else "changed",)
+
+    def count(rows: list[Row]) -> Kept:
+        words = [row[0] for row in rows]
+        return Kept(words.count("added"), words.count("changed"), words.count("unchanged"))
+
+    return load_file(source, layout, {}, to_row, count, progress).loaded()
+
+
+# Queries
+
+
+def get(tx: Tx, id: str) -> Skill:
+    row = _skill_row(tx, id)
+    if row is None:
+        raise NotFound(f"there is no skill {id!r} in this book", field="skill")
+    return _to_skill(tx, row)
+
+
+def find(tx: Tx, ref: str) -> Skill:
+    """By id, else by name or a piece of it."""
+    row = _skill_row(tx, ref) or _named(_living(tx), ref, "skill")
+    if row is not None:
+        return _to_skill(tx, row)
+    known = ", ".join(row.name for row in _living(tx)[:10])
+    hint = f"there are: {known}" if known else "create one first, or load a file of skills"
+    raise NotFound(f"there is no skill {ref!r} in this book; {hint}", field="skill")
+
+
+def listed(tx: Tx) -> Sequence[Skill]:
+    """In the order in which they were made; without those that have ended."""
+    return [_to_skill(tx, row) for row in _living(tx)]
+
+
+def history(tx: Tx, id: str, field: str | None = None) -> Sequence[Field]:
+    """Every version of a skill's fields, the newest of each first."""
+    query = select(skill_fields).where(skill_fields.c.owner == tx.owner, skill_fields.c.skill_id == id)
+    if field is not None:
+        query = query.where(skill_fields.c.field == clean_field(field))
+    rows = tx.conn.execute(query.order_by(skill_fields.c.field, skill_fields.c.version.desc()))
+    return [
+        Field(row.skill_id, row.field, row.version, row.value, parse_stamp(row.recorded_at), row.actor, row.thread_id)
+        for row in rows
+    ]
+
+
+def find_deployment(tx: Tx, ref: str) -> Deployment:
+    """By id, else by name or a piece of it; also one that has ended."""
+    rows = _deployment_rows(tx)
+    row = next((row for row in rows if row.id == ref), None) or _named(rows, ref, "deployment")
+    if row is not None:
+        return _to_deployment(row)
+    known = ", ".join(row.name for row in rows[:10])
+    hint = f"there are: {known}" if known else "create one first, or load a file of deployments"
+    raise NotFound(f"there is no deployment {ref!r} in this book; {hint}", field="deployment")
+
+
+def deployment_called(tx: Tx, name: str) -> Deployment | None:
+    """By id or by the whole name: as files name them, where a piece of a name would be a guess."""
+    rows = _deployment_rows(tx)
+    row = _known(rows, name, name) or _known(rows, None, name)
+    return None if row is None else _to_deployment(row)
+
+
+def deployments(tx: Tx, skill_id: str | None = None) -> Sequence[Deployment]:
+    """In the order in which they were made, of one skill or of all."""
+    return [_to_deployment(row) for row in _deployment_rows(tx) if skill_id in (None, row.skill_id)]
+
+
+def _named(rows: Sequence[Any], ref: str, what: str) -> Any:
+    wanted = fold(ref)
+    for found in (
+        [row for row in rows if fold(row.name) == wanted],
+        [row for row in rows if wanted and wanted in fold(row.name)],
+    ):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Ambiguous(f"{ref!r} fits several {what}s; name one by its id", [(row.id, row.name) for row in found])
+    return None
+
+
+def _living(tx: Tx) -> Sequence[Any]:
+    query = select(skill_rows).where(skill_rows.c.owner == tx.owner, skill_rows.c.ended_at.is_(None))
+    return tx.conn.execute(query.order_by(skill_rows.c.created_at, skill_rows.c.id)).all()
+
+
+def _skill_row(tx: Tx, id: str) -> Any:
+    return tx.conn.execute(
+        select(skill_rows).where(skill_rows.c.owner == tx.owner, skill_rows.c.id == sought(id))
+    ).first()
+
+
+def _deployment_rows(tx: Tx) -> Sequence[Any]:
+    query = select(deployment_rows, skill_rows.c.name.label("skill")).join(
+        skill_rows,
+        (skill_rows.c.owner == deployment_rows.c.owner) & (skill_rows.c.id == deployment_rows.c.skill_id),
+    )
+    query = query.where(deployment_rows.c.owner == tx.owner)
+    return tx.conn.execute(query.order_by(deployment_rows.c.created_at, deployment_rows.c.id)).all()
+
+
+def _to_skill(tx: Tx, row: Any) -> Skill:
+    newest: dict[str, Field] = {}
+    for one in history(tx, row.id):
+        newest.setdefault(one.field, one)
+    said = {field: newest[field].value if field in newest else None for field in FIELDS}
+    return Skill(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        created_at=parse_stamp(row.created_at),
+        ended_at=_moment(row.ended_at),
+        versions={field: newest[field].version if field in newest else 0 for field in FIELDS},
+        **said,
+    )
+
+
+def _to_deployment(row: Any) -> Deployment:
+    plain = ("id", "skill_id", "skill", "name", "account", "capital", "currency")
+    return Deployment(
+        **{name: getattr(row, name) for name in plain},
+        started_at=_moment(row.started_at),
+        ended_at=_moment(row.ended_at),
+        created_at=parse_stamp(row.created_at),
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else parse_stamp(text)

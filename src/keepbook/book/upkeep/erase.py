@@ -1,0 +1,71 @@
+"""Erasing for good: one memory, whose blank lines keep the chain whole, or everything of an owner, chain
+included. Of the latter a receipt is left, and it is not in the book."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, func, insert, select, update
+
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory.change import refuse_lesson
+from keepbook.book.memory.memories import TRASH_DAYS, find_row, to_state
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was erased and when, and what no erasure can reach."""
+
+    owner: str
+    at: datetime
+    counts: dict[str, int]
+    beyond_reach: tuple[str, ...]
+
+
+BEYOND_REACH = ("backups and archived write-ahead logs made earlier",)
+
+
+def purge(tx: Tx, origin: Origin, id: str) -> None:
+    """Gone for good: the text, the index, the blocks that showed it. The chain keeps a blank line."""
+    row = find_row(tx, id)
+    if origin.actor in ledger.AUTOMATIC_ACTORS and to_state(row).name != "trash":
+        raise NotAllowed(f"memory {id} is not in the trash; only a person may delete it for good", code="protected")
+    refuse_lesson(tx, origin, id)
+    at = ledger.begin(tx)
+    event = ledger.append(tx, origin, "purge", at, memory_id=id, sealed=False)
+    tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": id, "at": at, "event": event})
+    tx.compact = True
+
+
+def purge_due(tx: Tx, origin: Origin) -> int:
+    """What has been in the trash for 30 days; answers how many."""
+    due = due_for_purge(tx, stamp(tx.clock() - timedelta(days=TRASH_DAYS)))
+    for id in due:
+        purge(tx, origin, id)
+    return len(due)
+
+
+def due_for_purge(tx: Tx, trashed_before: str) -> list[str]:
+    query = select(memories.c.id).where(
+        memories.c.owner == tx.owner, memories.c.trashed_at <= trashed_before, memories.c.purged_at.is_(None)
+    )
+    return list(tx.conn.execute(query.order_by(memories.c.id)).scalars())
+
+
+def erase(tx: Tx, now: str, confirm: str) -> Receipt:
+    """The row in `erasures` is what takes everything; the counts are taken just before."""
+    if confirm != tx.owner:
+        raise Invalid(f"to erase everything of {tx.owner!r}, confirm with exactly that name", field="confirm")
+    counts = {
+        table.name: tx.conn.execute(select(func.count()).select_from(table).where(table.c.owner == tx.owner)).scalar()
+        or 0
+        for table in OWNED
+    }
+    tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": now, "event": 0})
+    tx.conn.execute(delete(owners).where(owners.c.owner == tx.owner))
+    tx.conn.execute(update(tokens).where(tokens.c.owner == tx.owner).values(owner=None, name=None, revoked_at=now))
+    return Receipt(tx.owner, parse_stamp(now), counts, BEYOND_REACH)

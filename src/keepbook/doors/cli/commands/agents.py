@@ -1,0 +1,275 @@
+"""Commands for agents: `agent …`, and what they did: `run …`.
+
+A run is carried out here and now, and what it concludes is shown when it ends; a schedule is kept by `keepbook serve`
+or `keepbook jobs`. A run that failed ends the command with 1.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from keepbook.doors.cli.commands.transfer import reading, working
+from keepbook.doors.cli.sheets import agents as sheets
+from keepbook.doors.cli.terminal.command import Desk, command, group
+from keepbook.errors import Invalid
+
+if TYPE_CHECKING:
+    from keepbook.book.agents.runs import Run
+    from keepbook.models.agents.runner import Runner
+
+AGENTS = "Agents"
+"""The section of `keepbook --help`."""
+
+Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Its name, or its id.", show_default=False)]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, as `run list` shows it.", show_default=False)]
+Prompt = Annotated[
+    str | None, typer.Argument(metavar="[PROMPT]", help="Instead of its own prompt; - reads it from stdin.")
+]
+Most = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")]
+Instructions = Annotated[
+    str | None, typer.Option("--instructions", metavar="TEXT", help="Its skill, in words; @FILE reads a file.")
+]
+DefaultPrompt = Annotated[str | None, typer.Option("--prompt", metavar="TEXT", help="What a run is asked.")]
+Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Another than the chat model.")]
+Adapter = Annotated[str | None, typer.Option("--adapter", help="native or claude-cli.")]
+CardType = Annotated[str | None, typer.Option("--card", metavar="TYPE", help="trade-decision, note, … or yours.")]
+Schedule = Annotated[
+    str | None, typer.Option("--schedule", metavar="CRON", help="'30 7 * * 1-5'; an empty text takes it away.")
+]
+Team = Annotated[
+    list[str] | None,
+    typer.Option("--specialist", metavar="NAME=TEXT", help="One of its team, with its instructions; several."),
+]
+UseBlock = Annotated[bool | None, typer.Option("--block/--no-block", help="Tell it what is known of you.")]
+Review = Annotated[bool | None, typer.Option("--review/--no-review", help="It looks at its last decisions first.")]
+Memory = Annotated[bool | None, typer.Option("--memory/--no-memory", help="Active Memory, from the start.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is called.", show_default=False)]
+NewName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Call it so from now on.")]
+
+
+def register(app: typer.Typer) -> None:
+    agent = group(app, "agent", panel=AGENTS, words="Let agents work for you, by hand or by the clock.")
+    command(agent, "create", create, writes=True)
+    command(agent, "list", listing)
+    command(agent, "show", show)
+    command(agent, "update", update, writes=True)
+    command(agent, "enable-memory", enable_memory, writes=True)
+    command(agent, "disable-memory", disable_memory, writes=True)
+    command(agent, "reset", reset, writes=True)
+    command(agent, "run", run, writes=True)
+    command(agent, "decisions", decisions)
+    command(agent, "calibration", calibration)
+    command(agent, "cards", cards)
+    command(agent, "delete", delete, writes=True)
+    runs = group(app, "run", panel=AGENTS, words="Look at what agents did, and look at it again.")
+    command(runs, "list", list_runs)
+    command(runs, "show", show_run)
+    command(runs, "re-examine", re_examine, writes=True)
+    command(runs, "resolve", resolve, writes=True)
+
+
+# Agents
+
+
+def create(
+    desk: Desk,
+    name: Name,
+    instructions: Instructions = None,
+    prompt: DefaultPrompt = None,
+    model: Model = None,
+    adapter: Adapter = None,
+    card: CardType = None,
+    schedule: Schedule = None,
+    specialist: Team = None,
+    block: UseBlock = None,
+    memory: Memory = None,
+    review: Review = None,
+) -> None:
+    """Make an agent; a name is enough."""
+    given = _given(
+        instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
+        schedule=schedule, team=specialist, use_block=block, memory_enabled=memory, review_decisions=review,
+    )  # fmt: skip
+    desk.answer(desk.book.agents.create(name, **given), sheets.made)
+
+
+def listing(desk: Desk) -> None:
+    """List the agents, with what they carry."""
+    desk.answer(desk.book.agents.list(), sheets.listing)
+
+
+def show(desk: Desk, agent: Agent) -> None:
+    """Show an agent, its Active Memory and its last runs."""
+    found = desk.book.agents.get(agent)
+    runs = desk.book.runs.list(found.id, limit=10)
+    if desk.as_json:
+        desk.json(found)
+        return
+    sheets.whole(desk.paper, found, runs)
+
+
+def update(
+    desk: Desk,
+    agent: Agent,
+    name: NewName = None,
+    instructions: Instructions = None,
+    prompt: DefaultPrompt = None,
+    model: Model = None,
+    adapter: Adapter = None,
+    card: CardType = None,
+    schedule: Schedule = None,
+    specialist: Team = None,
+    block: UseBlock = None,
+    review: Review = None,
+) -> None:
+    """Change an agent: only what is given."""
+    given = _given(
+        name=name, instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
+        schedule=schedule, team=specialist, use_block=block, review_decisions=review,
+    )  # fmt: skip
+    if not given:
+        raise Invalid("say what should change; see: keepbook agent update --help", field="agent")
+    desk.answer(desk.book.agents.update(agent, **given), sheets.changed, "changed")
+
+
+def enable_memory(desk: Desk, agent: Agent) -> None:
+    """Switch Active Memory on: chat and runs share one session, which starts fresh."""
+    answer = desk.book.agents.update(agent, memory_enabled=True)
+    desk.note("Its context grows with each run, and so does what a run costs; reset it now and then.")
+    desk.answer(answer, sheets.changed, "remembers from here on")
+
+
+def disable_memory(desk: Desk, agent: Agent) -> None:
+    """Switch Active Memory off: what is there is kept, and no run sees it."""
+    desk.answer(desk.book.agents.update(agent, memory_enabled=False), sheets.changed, "starts each run fresh")
+
+
+def reset(desk: Desk, agent: Agent) -> None:
+    """Start its session fresh; chats and decisions stay."""
+    desk.answer(desk.book.agents.reset(agent), sheets.changed, "starts fresh")
+
+
+def delete(desk: Desk, agent: Agent) -> None:
+    """Take an agent out of every list; its runs and decisions stay."""
+    desk.answer(desk.book.agents.delete(agent), sheets.changed, "is gone; what it did stays")
+
+
+def run(desk: Desk, agent: Agent, prompt: Prompt = None) -> None:
+    """Run an agent now, and show what it concludes."""
+    text = None if prompt is None else desk.text(prompt, "prompt")
+    _carried_out(desk, lambda runner: runner.run(agent, text))
+
+
+def decisions(desk: Desk, agent: Agent, limit: Most = 5) -> None:
+    """List an agent's last decisions, as it sees them itself."""
+    desk.answer(desk.book.agents.decisions(agent, limit), sheets.past)
+
+
+def calibration(
+    desk: Desk,
+    agent: Annotated[str | None, typer.Argument(metavar="[AGENT]", help="One alone; all, if none is named.")] = None,
+) -> None:
+    """Tell whether stated conviction has meant anything."""
+    desk.answer(desk.book.decisions.calibration(agent), sheets.calibration)
+
+
+def cards(desk: Desk) -> None:
+    """List the card types, and the files that are none."""
+    known = desk.book.agents.cards
+    if not desk.as_json:
+        sheets.cards(desk.paper, known)
+        return
+    types = [{"name": one.name, "title": one.title, "re_examinable": one.re_examinable} for one in known.types.values()]
+    desk.json({"types": types, "broken": [str(one) for one in known.broken]})
+
+
+# Runs
+
+
+def list_runs(
+    desk: Desk,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Of this one alone.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="scheduled, manual, chat or re-examination.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="queued, running, succeeded or failed.")] = None,
+    limit: Most = 50,
+) -> None:
+    """List runs, the newest first."""
+    found = desk.book.runs.list(agent, kind=kind, status=status, limit=limit)
+    if desk.as_json:
+        desk.json(found)
+        return
+    sheets.runs(desk.paper, found, _names(desk))
+
+
+def show_run(desk: Desk, run: RunId) -> None:
+    """Show a run: prompt, transcript, card, session, and how conviction went since."""
+    book = desk.book
+    found = book.runs.get(run)
+    more: dict[str, Any] = {
+        "transcript": book.runs.transcript(run),
+        "specialists": book.runs.specialists(run),
+        "decision": book.decisions.find(run),
+        "re_examinations": book.runs.re_examinations(run),
+        "re_examinable": book.runs.may_re_examine(run),
+    }
+    if desk.as_json:
+        # The book is open by now, and with it this.
+        from keepbook.book.ground.to_json import to_json
+
+        desk.json({**to_json(found), **to_json(more)})
+        return
+    sheets.one_run(desk.paper, found, _names(desk), **more)
+
+
+def re_examine(desk: Desk, run: RunId) -> None:
+    """Look again at what a run concluded; it stays as it is."""
+    _carried_out(desk, lambda runner: runner.re_examine(run))
+
+
+def resolve(
+    desk: Desk,
+    run: RunId,
+    price: Annotated[float | None, typer.Option("--price", min=0, help="Where you got out.")] = None,
+    when: Annotated[str | None, typer.Option("--when", metavar="WHEN", help="When; now, if nothing is said.")] = None,
+) -> None:
+    """Say that you got out of an open decision."""
+    answer = desk.book.decisions.exit(run, price, at=desk.moment(when, "when"))
+    desk.answer(answer, sheets.resolved)
+
+
+# Shared
+
+
+def _carried_out(desk: Desk, do: "Callable[[Runner], Awaitable[Run]]") -> None:
+    runner = desk.keepbook.runner(desk.book)
+
+    async def whole() -> "Run":
+        return await do(runner)
+
+    with working("Running"):
+        done = asyncio.run(whole())
+    desk.answer(done, sheets.concluded)
+    if done.status == "failed":
+        raise typer.Exit(1)
+
+
+def _names(desk: Desk) -> dict[str, str]:
+    return {agent.id: agent.name for agent in desk.book.agents.list()}
+
+
+def _given(**told: Any) -> dict[str, Any]:
+    """What was given, as an agent takes it."""
+    given = {name: value for name, value in told.items() if value is not None}
+    if str(given.get("instructions", "")).startswith("@"):
+        path = Path(given["instructions"][1:]).expanduser()
+        with reading(str(path)) as lines:
+            given["instructions"] = "".join(lines)
+    if "schedule" in given:
+        given["schedule"] = given["schedule"].strip() or None
+    if "team" in given:
+        pairs = [one.partition("=") for one in given["team"] if one.strip()]
+        given["team"] = [{"name": name.strip(), "instructions": text.strip()} for name, _, text in pairs]
+    return given

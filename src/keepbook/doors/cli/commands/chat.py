@@ -1,0 +1,319 @@
+"""`keepbook chat`: talk in the terminal to an agent that remembers.
+
+A line is either said or, when it begins with a slash, a command. A chat begins with the first thing said and is closed,
+read for memories, when its person moves on: /new, /close, /quit, Ctrl-D, or the end of what is piped in. Ctrl-C stops
+a reply, never the program. What goes wrong is told in one line and the chat goes on.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from keepbook.doors.cli.commands.chats import CHATS
+from keepbook.doors.cli.commands.transfer import working
+from keepbook.doors.cli.sheets import memory as memory_sheets
+from keepbook.doors.cli.sheets.chat_screen import Face, Screen, Tape
+from keepbook.doors.cli.terminal.command import Desk, command
+from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, visible
+from keepbook.errors import Conflict, Invalid, KeepbookError
+
+if TYPE_CHECKING:
+    from keepbook.book.chats.face import Chat
+    from keepbook.book.ground.to_json import Page
+    from keepbook.book.memory.memories import Memory
+    from keepbook.models.chat import Kept, Notice, Talk
+    from keepbook.models.model import Event
+
+    Reply = AsyncIterator[Event | Notice | Kept]
+
+_SHOWN_AGAIN = 2
+"""How much of a chat is shown when it goes on: the last exchange."""
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "chat", chat, panel=CHATS, writes=True)
+
+
+def chat(
+    desk: Desk,
+    incognito: Annotated[bool, typer.Option("--incognito", help="Read and write no memory.")] = False,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="CHAT", help="Go on with this one; `threads list` shows its id.")
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="Go on with the one chat with this agent of yours.")
+    ] = None,
+) -> None:
+    """Talk to an agent that remembers; /help inside lists what else can be done."""
+    if agent is not None:
+        if thread is not None:
+            raise Invalid("a chat with an agent is one chat; leave out --thread", field="thread")
+        thread = desk.keepbook.chat_with(desk.book, agent).id
+    going_on = None if thread is None else _found(desk, thread, incognito=incognito)
+    sitting = Sitting(desk, incognito=incognito, going_on=going_on)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not desk.as_json
+    sitting.run(_typed() if at_terminal else _piped())
+    if sitting.failed and not at_terminal:
+        raise typer.Exit(1)
+
+
+def _found(desk: Desk, id: str, *, incognito: bool) -> "Chat":
+    """The chat to go on with, as it was begun."""
+    found = desk.book.threads.get(id)
+    thread = found.thread
+    if thread.deleted_at is not None:
+        raise Conflict(f"chat {id} is in the trash; bring it back with `keepbook threads restore {id}`", code="trash")
+    if incognito and not thread.incognito:
+        raise Invalid("a chat is incognito from its beginning or not at all; begin a new one", field="incognito")
+    if desk.given.preset not in (None, thread.preset):
+        raise Invalid(f"chat {id} has the preset {thread.preset}, and keeps it; leave out --preset", field="preset")
+    return found
+
+
+# Lines
+
+
+class _Unreadable(NamedTuple):
+    """A line that is no text."""
+
+    why: str
+
+
+def _typed() -> Iterator[str | _Unreadable]:
+    """What a person types. Nothing of it is kept in a history file: what is forgotten must be gone."""
+    with suppress(ImportError):  # not every system has it
+        import readline  # noqa: F401  loading it is what gives input() its line editing
+    prompt = "› " if sys.stdout.encoding.lower().startswith("utf") else "> "
+    while True:
+        try:
+            yield input(prompt)
+        except KeyboardInterrupt:
+            sys.stdout.write("\n/quit or Ctrl-D ends the chat.\n")
+        except UnicodeDecodeError:
+            yield _Unreadable("that was not text in this terminal's encoding")
+        except EOFError:
+            sys.stdout.write("\n")
+            return
+
+
+def _piped() -> Iterator[str | _Unreadable]:
+    for number, raw in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield raw.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            yield _Unreadable(f"line {number} is not text in UTF-8")
+
+
+# The sitting
+
+
+class Sitting:
+    """One run of the program: the chat it is in, and where that is shown."""
+
+    def __init__(self, desk: Desk, *, incognito: bool, going_on: "Chat | None") -> None:
+        models = desk.keepbook.models  # a name that is no model is refused before anything is said
+        self.desk = desk
+        self.book = desk.book
+        self.incognito = incognito
+        self.failed = False
+        self.model = models.chat.name
+        remote = models.chat is not models.offline
+        self.face: Face = Tape() if desk.as_json else Screen(desk, tuple(COMMANDS), remote=remote)
+        self._talk: Talk | None = None
+        self._last_event: int | None = None
+        self._going_on = going_on
+
+    def run(self, lines: Iterator[str | _Unreadable]) -> None:
+        """Every line until the last, and then the closing."""
+        self.face.welcome(self._facts())
+        if self._going_on is not None:
+            self._enter(self._going_on)
+        for line in lines:
+            try:
+                if self._take(line):
+                    break
+            except KeepbookError as error:
+                self.failed = True
+                self.face.refused(error)
+        self.close(last=True)
+
+    def _facts(self) -> list[str]:
+        begun = None if self._going_on is None else self._going_on.thread
+        preset = self.desk.given.preset if begun is None else begun.preset
+        facts = [self.book.owner, self.book.preset(preset).name, f"model {self.model}"]
+        if begun.incognito if begun else self.incognito:
+            facts.append("incognito: reads and writes no memory")
+        elif not self.book.choices.memory:
+            facts.append("your memory is switched off")
+        return facts
+
+    def _take(self, line: str | _Unreadable) -> bool:
+        """Say it or do it; answers whether that was the last."""
+        if isinstance(line, _Unreadable):
+            raise Invalid(line.why, field="text")
+        if not line.startswith("/"):
+            if said := line.strip():
+                self.say(said)
+            return False
+        name, _, rest = line[1:].partition(" ")
+        if name in ENDINGS:
+            return True
+        if name not in COMMANDS:
+            advice = "/help lists them; to say something that begins with a slash, put a blank before it"
+            raise Invalid(f"there is no command /{name}; {advice}", field="command")
+        COMMANDS[name].run(self, rest.strip())
+        return False
+
+    # Talking
+
+    @property
+    def talk(self) -> "Talk":
+        """The chat it is in; one begins when there is something to say."""
+        if self._talk is None:
+            self._enter(self.book.threads.start(incognito=self.incognito, preset=self.desk.given.preset))
+        assert self._talk is not None
+        return self._talk
+
+    def _enter(self, chat: "Chat") -> None:
+        self._talk = self.desk.keepbook.talk(chat)
+        self.face.began(chat.thread, chat.messages()[-_SHOWN_AGAIN:])
+
+    def say(self, text: str) -> None:
+        self._answered(self.talk, self.talk.say(text))
+
+    def again(self, _: str) -> None:
+        self._answered(self.talk, self.talk.again())
+
+    def _answered(self, talk: "Talk", reply: "Reply") -> None:
+        written: list[dict[str, Any]] = []
+        try:
+            asyncio.run(self._show(reply, written))
+        except KeyboardInterrupt:
+            self.face.replied(None, None)
+        except KeepbookError:
+            if written:  # before it failed
+                self._tell(talk, written)
+            raise
+        self._tell(talk, written)
+
+    def _tell(self, talk: "Talk", written: list[dict[str, Any]]) -> None:
+        if written:
+            self._last_event = written[-1]["event"]
+        silent = self.book.preset(talk.chat.thread.preset).consent == "silent"
+        self.face.wrote(written, quietly=silent)
+
+    async def _show(self, reply: "Reply", written: list[dict[str, Any]]) -> None:
+        # Loaded with the engine by now; --help must not load it.
+        from keepbook.models.chat import Kept, Notice
+        from keepbook.models.model import Called, TextDelta
+
+        self.face.waiting()
+        async for event in reply:
+            match event:
+                case TextDelta(piece):
+                    self.face.heard(piece)
+                case Called(call) if call.memory_event:
+                    written.append(call.memory_event)
+                case Notice(told):
+                    self.face.notice(told)
+                case Kept(message, titled):
+                    self.face.replied(message, titled)
+
+    def close(self, *, asked: bool = False, last: bool = False) -> None:
+        """The person moves on: what is new is read for memories. Where nothing is, only who asked is told."""
+        if self._talk is None:
+            return
+        chat = self._talk.chat
+        try:
+            with working("Reading the chat for memories"):
+                closed = chat.close()
+        except KeyboardInterrupt:
+            self.face.notice("Not read for memories now; `keepbook jobs` does it later.")
+            return
+        if asked or closed.status != "nothing":
+            self.face.closed(closed, last=last)
+        self.failed |= closed.status == "failed"
+
+    # Commands
+
+    def memory(self, words: str) -> None:
+        if words:
+            self.face.answer("memories", self.book.recall(words), memory_sheets.hits)
+        else:
+            self.face.answer("memories", self.book.list(scope="*"), self._known)
+
+    def _known(self, paper: Paper, page: "Page[Memory]") -> None:
+        memory_sheets.listing(paper, page, state="active", narrowed=False, rendered=self.book.rendered())
+
+    def block(self, _: str) -> None:
+        if self._talk is not None:
+            text = self._talk.chat.inject()
+        else:
+            text = "" if self.incognito else self.book.block(preset=self.desk.given.preset)
+        self.face.answer("block", text, _as_it_stands)
+
+    def undo(self, typed: str) -> None:
+        number = typed.lstrip("№# ") or str(self._last_event or "")
+        if not number.isdecimal():
+            raise Invalid("name the entry to undo by its number, as in /undo 12", field="event")
+        event = int(number)
+        undone = self.book.undo(event)
+        self._last_event = undone.event
+        self.face.answer("undone", undone, memory_sheets.undone, event)
+
+    def forget(self, words: str) -> None:
+        if not words:
+            raise Invalid("say what to forget: its id, or a piece of what it says", field="ref")
+        self.face.answer("forgotten", self.book.forget(words), memory_sheets.written, "forget")
+
+    def new(self, _: str) -> None:
+        self.close()
+        self._talk = None
+
+    def close_now(self, _: str) -> None:
+        if self._talk is None:
+            raise Invalid("nothing was said yet, so there is nothing to close", field="command")
+        self.close(asked=True)
+
+    def help(self, _: str) -> None:
+        listed = {f"/{name}{each.takes}": each.words for name, each in COMMANDS.items()}
+        self.face.answer("help", listed | {"/quit": "End, and read the chat for memories; so does Ctrl-D."}, _listed)
+
+
+class Command(NamedTuple):
+    """A command of the chat: how it is written, what it does."""
+
+    takes: str
+    words: str
+    run: Callable[[Sitting, str], None]
+
+
+COMMANDS = {
+    "memory": Command(" [WORDS]", "What is known about you, or what answers the words.", Sitting.memory),
+    "block": Command("", "The text this chat was given.", Sitting.block),
+    "undo": Command(" [N]", "Take back entry N, or the last one.", Sitting.undo),
+    "forget": Command(" WORDS", "Archive the memory that says this, or has this id.", Sitting.forget),
+    "again": Command("", "Ask again for a reply that failed or was stopped.", Sitting.again),
+    "new": Command("", "Close this chat and begin another.", Sitting.new),
+    "close": Command("", "Read this chat for memories now; it goes on with your next word.", Sitting.close_now),
+    "help": Command("", "This list.", Sitting.help),
+}
+ENDINGS = ("quit", "exit", "q")
+
+
+def _as_it_stands(paper: Paper, text: str) -> None:
+    if text:
+        sys.stdout.write(f"{visible(text)}\n")  # not wrapped: these are the bytes of a prompt
+    else:
+        paper.put(ink("The block is empty: this chat was given no memory.", META))
+
+
+def _listed(paper: Paper, commands: dict[str, str]) -> None:
+    table = grid(text=1)
+    for name, words in commands.items():
+        table.add_row(ink(name), ink(words, META))
+    paper.sheet(table)

@@ -1,0 +1,211 @@
+"""Commands around chats: threads, notes, proposals, recall-chats.
+
+A chat is opened with `keepbook chat` or recorded by an agent from outside; here its person looks after it.
+"""
+
+from typing import Annotated
+
+import typer
+
+from keepbook.doors.cli.commands.reindex import asking
+from keepbook.doors.cli.commands.transfer import working
+from keepbook.doors.cli.sheets import chats as sheets
+from keepbook.doors.cli.sheets import memory as memory_sheets
+from keepbook.doors.cli.terminal.command import Desk, command, group
+from keepbook.errors import Invalid
+
+CHATS = "Chats"
+"""The section of `keepbook --help`."""
+
+STATES = ("active", "idle", "archived")
+DECISIONS = ("waiting", "accepted", "declined", "expired")
+
+Thread = Annotated[str, typer.Argument(metavar="CHAT", help="Its id, as `threads list` shows it.", show_default=False)]
+Note = Annotated[str, typer.Argument(metavar="NOTE", help="Its id, as `notes list` shows it.", show_default=False)]
+Proposal = Annotated[
+    str, typer.Argument(metavar="PROPOSAL", help="Its id, as `proposals list` shows it.", show_default=False)
+]
+Words = Annotated[str, typer.Argument(metavar="WORDS", help="What was said.", show_default=False)]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="The note; - reads it from stdin.", show_default=False)]
+Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
+
+
+def register(app: typer.Typer) -> None:
+    threads = group(app, "threads", panel=CHATS, words="Look after your chats.")
+    command(threads, "list", listing)
+    command(threads, "show", show)
+    command(threads, "search", search)
+    command(threads, "rename", rename, writes=True)
+    command(threads, "archive", archive, writes=True)
+    command(threads, "close", close, writes=True)
+    command(threads, "delete", delete, writes=True)
+    command(threads, "restore", restore, writes=True)
+    command(app, "recall-chats", recall_chats, panel=CHATS)
+    notes = group(app, "notes", panel=CHATS, words="Keep a journal: replies you bookmarked, and what you write.")
+    command(notes, "list", list_notes)
+    command(notes, "show", show_note)
+    command(notes, "write", write_note, writes=True)
+    command(notes, "bookmark", bookmark, writes=True)
+    command(notes, "edit", edit_note, writes=True)
+    command(notes, "delete", delete_note, writes=True)
+    proposals = group(app, "proposals", panel=CHATS, words="Decide on what waits for your word.")
+    command(proposals, "list", list_proposals)
+    command(proposals, "accept", accept, writes=True)
+    command(proposals, "decline", decline, writes=True)
+
+
+# Threads
+
+
+def listing(
+    desk: Desk,
+    state: Annotated[str | None, typer.Option("--state", help="Only active, idle or archived ones.")] = None,
+    trash: Annotated[bool, typer.Option("--trash", help="What lies in the trash instead.")] = False,
+    limit: Most = 100,
+) -> None:
+    """List the chats, the last touched first."""
+    if state is not None and state not in STATES:
+        raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
+    found = desk.book.threads.list(state=state, trash=trash, limit=limit)
+    desk.answer(found, sheets.listing, narrowed=state is not None, trash=trash)
+
+
+def show(desk: Desk, thread: Thread) -> None:
+    """Show a chat: what was said in it, and what was learned from it."""
+    chat = desk.book.threads.get(thread)
+    learned = [desk.book.get(id) for id in desk.book.threads.learned(chat.id)]
+    if desk.as_json:
+        # The book is open by now, and with it this.
+        from keepbook.book.ground.to_json import to_json
+
+        learned_ids = [memory.id for memory in learned]
+        desk.json({**to_json(chat.thread), "messages": to_json(chat.messages()), "learned": learned_ids})
+        return
+    sheets.whole(desk.paper, chat.thread, chat.messages(), learned)
+
+
+def search(desk: Desk, query: Words, limit: Most = 20) -> None:
+    """Find the turns that say these words, in all chats."""
+    desk.answer(desk.book.threads.search(query, limit), sheets.snippets)
+
+
+def rename(
+    desk: Desk,
+    thread: Thread,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="Its name from now on.", show_default=False)],
+) -> None:
+    """Give a chat a name; yours is never replaced by another."""
+    desk.answer(desk.book.threads.rename(thread, title), sheets.changed, "renamed")
+
+
+def archive(desk: Desk, thread: Thread) -> None:
+    """Put a closed chat aside; a new message brings it back."""
+    desk.answer(desk.book.threads.archive(thread), sheets.changed, "archived")
+
+
+def close(desk: Desk, thread: Thread) -> None:
+    """Close a chat now: read what is new in it for memories."""
+    with working("Reading the chat for memories"):
+        closed = desk.book.close_thread(thread)
+    desk.answer(closed, sheets.closed, whole=True)
+    if closed.status == "failed":
+        raise typer.Exit(1)
+
+
+def delete(
+    desk: Desk,
+    thread: Thread,
+    memories: Annotated[
+        bool, typer.Option("--memories", help="Also put what was learned from it in the trash.")
+    ] = False,
+    forever: Annotated[bool, typer.Option("--forever", help="Gone at once; nothing brings it back.")] = False,
+) -> None:
+    """Put a chat into the trash, from where it can come back for 30 days."""
+    book = desk.book
+    learned = [id for id in book.threads.learned(thread) if book.get(id).state != "trash"]
+    left = book.threads.delete(thread, memories=memories, forever=forever)
+    answer = {"id": thread, "forever": left is None, "learned": learned, "memories_deleted": memories}
+    desk.answer(answer, sheets.deleted)
+
+
+def restore(desk: Desk, thread: Thread) -> None:
+    """Bring a chat back from the trash."""
+    desk.answer(desk.book.threads.restore(thread), sheets.changed, "restored")
+
+
+def recall_chats(
+    desk: Desk,
+    query: Annotated[str, typer.Argument(metavar="QUESTION", help="Words or a question.", show_default=False)],
+    limit: Most = 10,
+) -> None:
+    """Find the turns of earlier chats that answer a question, best first."""
+    with asking(desk):
+        desk.answer(desk.book.recall_chats(query, limit), sheets.turns)
+
+
+# Notes
+
+
+def list_notes(
+    desk: Desk,
+    words: Annotated[str | None, typer.Option("--search", help="Only those that say this.")] = None,
+) -> None:
+    """List the notes, the newest first."""
+    desk.answer(desk.book.notes.list(words), sheets.journal, narrowed=words is not None)
+
+
+def show_note(desk: Desk, note: Note) -> None:
+    """Show a note in full."""
+    desk.answer(desk.book.notes.get(note), sheets.note)
+
+
+def write_note(desk: Desk, text: Text) -> None:
+    """Write a note of your own."""
+    desk.answer(desk.book.notes.write(desk.text(text, "text")), sheets.noted, "Noted")
+
+
+def bookmark(
+    desk: Desk,
+    thread: Thread,
+    turn: Annotated[
+        int, typer.Argument(metavar="TURN", help="Its number, as `threads show` has it.", show_default=False)
+    ],
+) -> None:
+    """Keep what was said at a turn of a chat."""
+    desk.answer(desk.book.notes.bookmark(thread, turn), sheets.noted, "Bookmarked")
+
+
+def edit_note(desk: Desk, note: Note, text: Text) -> None:
+    """Write a note anew."""
+    desk.answer(desk.book.notes.edit(note, desk.text(text, "text")), sheets.noted, "Changed")
+
+
+def delete_note(desk: Desk, note: Note) -> None:
+    """Delete a note, for good."""
+    desk.answer(desk.book.notes.delete(note), sheets.noted, "Deleted for good")
+
+
+# Proposals
+
+
+def list_proposals(
+    desk: Desk,
+    status: Annotated[
+        str, typer.Option("--status", help="waiting (the default), accepted, declined or expired.")
+    ] = "waiting",
+) -> None:
+    """List what waits for your word, oldest first."""
+    if status not in DECISIONS:
+        raise Invalid(f"status is one of {', '.join(DECISIONS)}, not {status!r}", field="status")
+    desk.answer(desk.book.proposals.list(status), sheets.review, status=status)
+
+
+def accept(desk: Desk, proposal: Proposal) -> None:
+    """Say yes: from here on it is your own word."""
+    op = desk.book.proposals.get(proposal).op
+    desk.answer(desk.book.proposals.accept(proposal), memory_sheets.written, "remember" if op == "add" else op)
+
+
+def decline(desk: Desk, proposal: Proposal) -> None:
+    """Say no: nothing is kept, and it is not proposed again."""
+    desk.answer(desk.book.proposals.decline(proposal), sheets.declined)

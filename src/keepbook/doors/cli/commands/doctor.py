@@ -1,0 +1,295 @@
+"""`keepbook doctor`: what is configured, what works, what to do.
+
+Each check answers for itself, so that a broken part hides no other: a book that cannot be opened still shows
+which settings led there. Nothing is made or changed, not even an empty book. With --model the model is tried instead:
+it is asked for a sentence and for a reading, as a chat and its closing would, and says what that took.
+"""
+
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from keepbook.doors.cli.commands.reindex import in_force, told
+from keepbook.doors.cli.commands.transfer import working
+from keepbook.doors.cli.terminal.command import BEGIN, Desk, command, home, version
+from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, grid, ink
+from keepbook.errors import KeepbookError, ModelFailed
+
+if TYPE_CHECKING:
+    from keepbook.models.choose import Models
+    from keepbook.models.model import Model, Usage
+    from keepbook.settings import Settings
+
+LOW_DISK = 500_000_000
+SAID = "I live in Oslo, and I prefer short answers."
+"""What a model on trial is to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at; `advice` says what to do where it is not as it should be."""
+
+    name: str
+    value: str
+    ok: bool = True
+    advice: str | None = None
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "doctor", doctor, panel=BEGIN)
+
+
+def doctor(
+    desk: Desk,
+    model: Annotated[
+        bool, typer.Option("--model", help="Try the configured model instead; costs a few tokens.")
+    ] = False,
+) -> None:
+    """Tell what is configured, what works and what to do."""
+    checks = list(_model_checks(desk) if model else _checks(desk))
+    ok = all(check.ok for check in checks)
+    desk.answer({"ok": ok, "checks": checks}, _examined)
+    if not ok:
+        raise typer.Exit(1)
+
+
+def _checks(desk: Desk) -> Iterator[Check]:
+    yield Check("keepbook", version())
+    yield Check("python", f"{platform.python_version()} at {sys.executable}")
+    yield Check("sqlite", sqlite3.sqlite_version)
+    try:
+        settings = desk.settings
+    except KeepbookError as error:
+        yield Check("settings", error.message, False, "correct it, then run `keepbook doctor` again")
+        return
+    yield _config_file()
+    yield Check("owner", settings.owner)
+    yield Check("model", settings.model if settings.model == "offline" else f"{settings.model}; try it with --model")
+    yield from _presets(desk)
+    yield from _database(desk)
+
+
+def _config_file() -> Check:
+    path = Path(os.environ.get("KEEPBOOK_CONFIG", home() / "config.toml")).expanduser()
+    return Check("config file", str(path) if path.is_file() else f"none (it would be {path})")
+
+
+def _presets(desk: Desk) -> Iterator[Check]:
+    # With the settings by now; at the top of the module it would slow --help.
+    from keepbook.presets import load_preset, preset_names
+
+    folder = desk.settings.presets
+    if not folder.is_dir():
+        yield Check("presets folder", f"none (it would be {folder})")
+    else:
+        own = sorted(set(preset_names((folder,))) - set(preset_names()))
+        yield Check("presets folder", f"{folder}: {', '.join(own) or 'no preset in it'}")
+    for name in preset_names((folder,)):
+        try:
+            load_preset(name, (folder,))
+        except KeepbookError as error:
+            yield Check(f"preset {name}", error.message, False, "correct the file, or move it away")
+
+
+def _database(desk: Desk) -> Iterator[Check]:
+    file = desk.file
+    if file is not None and not file.exists():
+        yield _no_book(file)
+        return
+    try:
+        facts = desk.keepbook.facts()
+    except (KeepbookError, ImportError) as error:
+        place = desk.place if file is not None else desk.place.partition("://")[0]
+        yield Check("database", f"{place}: {error}", False, "correct that, or name another place with --db")
+        return
+    yield Check("database", f"{facts['engine']} at {facts['place']}")
+    yield Check("size", f"{facts['size']}, schema {facts['schema']}")
+    if file is not None:
+        yield _disk(file)
+    try:
+        yield from _book(desk)
+    except KeepbookError as error:
+        yield Check("book", error.message, False, "correct that, then run `keepbook doctor` again")
+
+
+def _no_book(file: Path) -> Check:
+    """There is none yet: could there be?"""
+    folder = next(parent for parent in file.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK) or not folder.is_dir():
+        return Check(
+            "database", f"none at {file}, and {folder} cannot be written to", False, "name another place with --db"
+        )
+    made = "" if folder == file.absolute().parent or file.parent == home() else f"; make the folder {file.parent} first"
+    return Check("database", f"none at {file} yet", not made, f'begin with: keepbook remember "…"{made}')
+
+
+def _disk(file: Path) -> Check:
+    free = shutil.disk_usage(file.parent).free
+    advice = None if free > LOW_DISK else "make room: a full disk refuses every write"
+    return Check("free disk", f"{free / 1e9:.1f} GB", advice is None, advice)
+
+
+def _book(desk: Desk) -> Iterator[Check]:
+    book = desk.book
+    yield Check("preset", book.preset().name)
+    yield Check("time zone", desk.zone)
+    try:
+        with book.transaction():
+            pass
+        yield Check("writing", "works")
+    except KeepbookError as error:
+        yield Check("writing", error.message, False, "the book can be read only until that is corrected")
+    totals = {state: book.list(scope="*", state=state, limit=1).total for state in ("active", "archived", "trash")}
+    yield Check(
+        "memories", f"{totals['active']:,} active, {totals['archived']:,} archived, {totals['trash']:,} in the trash"
+    )
+    yield from _embedder(desk)
+    result = book.verify()
+    holds = f"holds, {count(result.entries, 'entry', 'entries')}"
+    broken = f"broken at entry {result.broken}: {result.why}"
+    yield Check("ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup")
+
+
+def _embedder(desk: Desk) -> Iterator[Check]:
+    found = dict(told(in_force(desk)))
+    meaning = desk.keepbook.meaning
+    failure = None
+    if meaning is not None:
+        try:
+            meaning.embedder.ask("hello")
+        except ModelFailed as error:
+            failure = error.message
+    tried = "" if meaning is None else "; works" if failure is None else f"; {failure}"
+    advice = None if failure is None else "correct that, or set embedder to none; words alone answer until then"
+    yield Check("embedder", found.pop("embedder") + tried, failure is None, advice)
+    for name, value in found.items():
+        yield Check(name, value)
+
+
+# The model
+
+
+def _model_checks(desk: Desk) -> Iterator[Check]:
+    """Whether the models that the settings name do what a chat and its closing ask of them."""
+    try:
+        settings = desk.settings
+        keepbook = desk.open(":memory:")  # the models need no book, and one that is broken says nothing about them
+        models, preset = keepbook.models, keepbook.book(settings.owner).preset()
+    except KeepbookError as error:
+        yield Check("settings", error.message, False, "correct it, then run `keepbook doctor --model` again")
+        return
+    yield Check("chat model", _place(models.chat, models, settings))
+    if models.cheap is not models.chat:
+        yield Check("cheap model", _place(models.cheap, models, settings))
+    answering = _tried("answering", models.chat, settings, _answered)
+    yield answering
+    if answering.ok:  # else it would only fail again
+        yield _tried("reading chats", models.chat, settings, lambda model: _read(model, preset.categories))
+    if models.cheap is not models.chat:
+        yield _tried("titles", models.cheap, settings, _titled)
+
+
+def _place(model: "Model", models: "Models", settings: "Settings") -> str:
+    if model is models.offline:
+        return "offline: rules on this machine, no key, no network"
+    # Loaded with the models by now.
+    from keepbook.models.providers.remote import RemoteModel
+
+    assert isinstance(model, RemoteModel)
+    key = "with a key" if model.address.key else "without a key"
+    return f"{model.name} at {model.address.place}, {key}, at most {settings.model_timeout:g} s for an answer"
+
+
+def _tried(name: str, model: "Model", settings: "Settings", ask: "Callable[[Model], tuple[str, Usage]]") -> Check:
+    began = time.monotonic()
+    try:
+        with working(f"Asking {model.name}"):
+            told, usage = ask(model)
+    except ModelFailed as error:
+        words = _what_to_do(error.details.get("cause"), model.name.partition(":")[0].upper(), settings)
+        return Check(name, error.message, False, words)
+    took = f"{time.monotonic() - began:.1f} s"
+    tokens = f", {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out" if usage.tokens_in or usage.tokens_out else ""
+    return Check(name, f"{told} ({took}{tokens})")
+
+
+def _answered(model: "Model") -> "tuple[str, Usage]":
+    # As in _place.
+    from keepbook.models.closing.close import run
+    from keepbook.models.model import Conversation, Replied, Said
+
+    async def reply() -> Replied:
+        asked = Conversation("This is a test. Answer with one short sentence.", (Said("user", "Hello!"),))
+        return [event async for event in model.reply(asked, None) if isinstance(event, Replied)][-1]
+
+    replied = run(reply())
+    words = " ".join(replied.text.split())
+    return f"works: “{words[:60]}{'…' if len(words) > 60 else ''}”", replied.usage
+
+
+def _read(model: "Model", categories: tuple[str, ...]) -> "tuple[str, Usage]":
+    # As in _place.
+    from keepbook.models.closing.close import run
+    from keepbook.models.model import Reading, Turn
+
+    now = datetime.now(UTC)
+    asked = Reading(turns=(Turn(1, "user", SAID, now),), known=(), categories=categories, zone="UTC", now=now)
+    answer = run(model.extract(asked))
+    found = [candidate.content for candidate in answer.candidates if candidate.op == "add"]
+    if not found:
+        return (
+            f"answers in the right form, but found nothing in “{SAID}”; a stronger model remembers more",
+            answer.usage,
+        )
+    return f"works: found “{'”, “'.join(found)[:100]}”", answer.usage
+
+
+def _titled(model: "Model") -> "tuple[str, Usage]":
+    # As in _place.
+    from keepbook.models.closing.close import run
+    from keepbook.models.model import Turn
+
+    title, usage = run(model.title((Turn(1, "user", SAID), Turn(2, "assistant", "Noted."))))
+    return f"works: “{title}”", usage
+
+
+def _what_to_do(cause: str | None, provider: str, settings: "Settings") -> str:
+    """What helps against each cause of a failure."""
+    address = f"KEEPBOOK_{provider}_BASE_URL"
+    known = {
+        "missing": "install what remote models need: pip install 'keepbook[models]'",
+        "key": f"put a valid key into KEEPBOOK_{provider}_KEY; for the provider itself {provider}_API_KEY counts too",
+        "unreachable": f"start the server, or correct its address in {address}",
+        "unknown": f"check the name in KEEPBOOK_MODEL, and the address in {address}: it often ends in /v1",
+        "timeout": f"choose a smaller model, or wait longer than {settings.model_timeout:g} s: KEEPBOOK_MODEL_TIMEOUT",
+        "rate_limit": "wait a moment, then try again",
+        "quota": "add credit with the provider, or choose another model in KEEPBOOK_MODEL",
+        "too_long": "choose a model with a larger context in KEEPBOOK_MODEL",
+        "rejected": "choose a model for chats, with tools and JSON answers, in KEEPBOOK_MODEL",
+        "unavailable": "try again later, or choose another model in KEEPBOOK_MODEL",
+        "server": "try again later; the server's own log says more",
+        "garbage": f"choose a stronger model in KEEPBOOK_MODEL; check that {address} leads to its API, often at /v1",
+    }
+    return known.get(cause or "", known["server"])
+
+
+def _examined(paper: Paper, answer: dict[str, Any]) -> None:
+    table = grid(text=1)
+    for check in answer["checks"]:
+        table.add_row(ink(check.name, META), ink(check.value, "" if check.ok else AMBER))
+        if check.advice:
+            table.add_row("", ink(f"To do: {check.advice}"))
+    paper.sheet(table)
+    paper.gap()
+    wrong = sum(not check.ok for check in answer["checks"])
+    paper.put("All is well." if not wrong else f"{count(wrong, 'thing')} to put right, marked with: To do.")

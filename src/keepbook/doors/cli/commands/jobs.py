@@ -1,0 +1,154 @@
+"""`keepbook jobs`: the sweeps, once or for ever.
+
+Closing chats that fell silent, archiving old ones, emptying the trash, letting proposals expire, following decisions on
+the bars, running agents when their hour has come: for every owner of the installation. Several may run at once; each
+piece of work is done once. SIGTERM and Ctrl-C end a wait at once and let a sweep that is under way finish; a second one
+stops that too.
+"""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from keepbook.doors.cli.commands.transfer import working
+from keepbook.doors.cli.terminal.command import CARE, Desk, command
+from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, ink
+from keepbook.errors import Invalid, KeepbookError
+
+if TYPE_CHECKING:
+    from keepbook.jobs import Swept
+
+EVERY = 300.0
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "jobs", jobs, panel=CARE, writes=True)
+
+
+def jobs(
+    desk: Desk,
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, and end.")] = False,
+    every: Annotated[
+        float | None, typer.Option("--every", metavar="SECONDS", min=1, help="Wait so long between two sweeps: 300.")
+    ] = None,
+) -> None:
+    """Do what is due for every owner: close silent chats, archive, empty the trash; once, or for ever."""
+    if not once:
+        _for_ever(desk, every or EVERY)
+        return
+    if every is not None:
+        raise Invalid("--once sweeps a single time; leave out --every", field="every")
+    with working("Sweeping"):
+        swept = desk.keepbook.sweep()
+    desk.answer(swept, _swept)
+    if swept.failed:
+        raise typer.Exit(1)
+
+
+def _for_ever(desk: Desk, every: float) -> None:
+    keepbook = desk.keepbook  # a database that cannot be opened is told at once
+    if not desk.as_json:
+        desk.note(f"Sweeping every {every:g} seconds; Ctrl-C ends it.")
+    with suppress(_Told), _until_told() as end:
+        while not end.told:
+            try:
+                _report(desk, keepbook.sweep())
+            except KeepbookError as error:  # a database that is away for a moment comes back
+                _report(desk, error)
+            end.wait(every)
+    if not desk.as_json:
+        desk.note("Ended.")
+
+
+def _report(desk: Desk, outcome: "Swept | KeepbookError") -> None:
+    """One line for a sweep that did or met something; for programs one for each."""
+    if isinstance(outcome, KeepbookError):
+        if desk.as_json:
+            _line({"error": {"code": outcome.code, "message": outcome.message}})
+        else:
+            desk.note(f"This sweep failed, the next will try again: {outcome.message}")
+    elif desk.as_json:
+        _line({"done": outcome.done, "failed": outcome.failed})
+    elif outcome.done or outcome.failed:
+        _swept(desk.paper, outcome)
+        sys.stdout.flush()
+
+
+def _line(told: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+# Ending
+
+
+class _Told(Exception):
+    """It is time to go, and nothing is under way."""
+
+
+class _End:
+    """Whether it is time to go. No lock takes part: a signal may come while one is held."""
+
+    def __init__(self) -> None:
+        self.told = False
+        self._waiting = False
+
+    def wait(self, seconds: float) -> None:
+        try:
+            self._waiting = True
+            if not self.told:
+                time.sleep(seconds)
+        except _Told:
+            pass
+        finally:
+            self._waiting = False
+
+    def tell(self, *_: object) -> None:
+        again, self.told = self.told, True
+        if self._waiting:
+            raise _Told
+        if again:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def _until_told() -> Iterator[_End]:
+    end = _End()
+    before = {each: signal.signal(each, end.tell) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield end
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+# What was done
+
+_DONE = {
+    "close": ("closed", "chat", "chats"),
+    "archive": ("archived", "chat", "chats"),
+    "purge": ("removed from the trash", "memory", "memories"),
+    "purge_chat": ("removed from the trash", "chat", "chats"),
+    "expire": ("let expire", "proposal", "proposals"),
+    "embed": ("embedded", "memory or turn", "memories and turns"),
+    "run": ("ran", "agent", "agents"),
+    "run_lost": ("gave up", "run that was left", "runs that were left"),
+    "resolve": ("closed", "decision", "decisions"),
+}
+
+
+def _swept(paper: Paper, swept: "Swept") -> None:
+    done = []
+    for kind, number in swept.done.items():
+        verb, one, many = _DONE.get(kind, (f"did {kind}", "time", "times"))
+        done.append(f"{verb} {count(number, one, many)}")
+    words = ", ".join(done)
+    paper.put(f"{words[:1].upper()}{words[1:]}." if done else "Nothing was due.")
+    for failure in swept.failed:
+        paper.put(ink("Failed, to be tried again: ", META), ink(failure, AMBER))

@@ -1,0 +1,198 @@
+"""Commands that write: remember, update, forget, delete, restore, confirm, promote, demote, link, unlink, undo."""
+
+from typing import Annotated
+
+import typer
+
+from keepbook.doors.cli.sheets import memory as memory_sheets
+from keepbook.doors.cli.terminal.command import WRITE, Desk, command
+from keepbook.doors.cli.terminal.paper import ID, Paper, ink
+from keepbook.errors import Invalid, NotFound
+
+Ref = Annotated[str, typer.Argument(metavar="MEMORY", help="Its id, or a piece of what it says.", show_default=False)]
+Content = Annotated[
+    str,
+    typer.Argument(metavar="TEXT", help="What to keep, in one sentence; - reads it from stdin.", show_default=False),
+]
+Category = Annotated[str | None, typer.Option("--category", "-c", help="Its group; the preset says which there are.")]
+Subject = Annotated[str | None, typer.Option("--subject", "-s", help="The person, project or thing it is about.")]
+Summary = Annotated[str | None, typer.Option("--summary", help="A shorter wording for the block.")]
+Body = Annotated[
+    str | None,
+    typer.Option("--detail", "--body", help="Longer background, for recall only; - reads it from stdin."),
+]
+Confidence = Annotated[str | None, typer.Option("--confidence", help="asserted (the default) or inferred.")]
+Importance = Annotated[float | None, typer.Option("--importance", help="0 to 1: what stays when the block is full.")]
+Since = Annotated[str | None, typer.Option("--since", help="True from when on: 2026-03-01, 'March', 'last Friday'.")]
+Until = Annotated[str | None, typer.Option("--until", help="True until when: 2026-12-31, 'Friday', 'end of March'.")]
+Thread = Annotated[str | None, typer.Option("--thread", help="The chat it comes from.")]
+Turns = Annotated[list[str] | None, typer.Option("--turn", help="The turn that said it; may be repeated.")]
+
+
+def register(app: typer.Typer) -> None:
+    for name, work in (
+        ("remember", remember), ("update", update), ("forget", forget), ("delete", delete), ("restore", restore),
+        ("confirm", confirm), ("promote", promote), ("demote", demote), ("link", link), ("unlink", unlink),
+        ("undo", undo),
+    ):  # fmt: skip
+        command(app, name, work, panel=WRITE, writes=True)
+
+
+def remember(
+    desk: Desk,
+    content: Content,
+    category: Category = None,
+    subject: Subject = None,
+    summary: Summary = None,
+    detail: Body = None,
+    confidence: Confidence = None,
+    importance: Importance = None,
+    since: Since = None,
+    until: Until = None,
+    scope: Annotated[str | None, typer.Option("--scope", help="Only for this agent or skill.")] = None,
+    thread: Thread = None,
+    turn: Turns = None,
+    force: Annotated[bool, typer.Option("--force", help="Keep it though something like it is there.")] = False,
+) -> None:
+    """Keep a new thing."""
+    written = desk.book.remember(
+        _text(desk, content, detail), category=category, subject=subject, summary=summary,
+        body=_detail(desk, detail), confidence=confidence, importance=importance,
+        valid_from=desk.moment(since, "since"), valid_until=desk.moment(until, "until", end=True),
+        scope=scope, thread_id=thread, turn_ids=turn or (), force=force,
+    )  # fmt: skip
+    desk.answer(written, memory_sheets.written, "remember")
+
+
+def update(
+    desk: Desk,
+    memory: Ref,
+    content: Content,
+    correction: Annotated[
+        bool, typer.Option("--correction", help="It was wrong from the start, rather than changed now.")
+    ] = False,
+    category: Category = None,
+    subject: Subject = None,
+    summary: Summary = None,
+    detail: Body = None,
+    confidence: Confidence = None,
+    importance: Importance = None,
+    since: Since = None,
+    until: Until = None,
+    expect_version: Annotated[
+        int | None, typer.Option("--expect-version", help="Refuse if it is at another version by now.")
+    ] = None,
+    thread: Thread = None,
+    turn: Turns = None,
+) -> None:
+    """Say it anew: the next version of a memory. A detail that is not given is kept, '' clears it."""
+    written = desk.book.update(
+        memory, _text(desk, content, detail), summary=summary, body=_detail(desk, detail), category=category,
+        subject=subject, confidence=confidence, importance=importance, valid_from=desk.moment(since, "since"),
+        valid_until=desk.moment(until, "until", end=True) if until else until,
+        correction=correction, expect_version=expect_version, thread_id=thread, turn_ids=turn or (),
+    )  # fmt: skip
+    desk.answer(written, memory_sheets.written, "update")
+
+
+def forget(
+    desk: Desk,
+    memory: Ref,
+    reason: Annotated[
+        str, typer.Option("--reason", help="user_deleted, user_corrected or agent_forget.")
+    ] = "user_deleted",
+) -> None:
+    """Archive a memory: out of every chat and recall, restorable."""
+    desk.answer(desk.book.forget(memory, reason), memory_sheets.written, "forget")
+
+
+def delete(
+    desk: Desk,
+    memory: Ref,
+    forever: Annotated[
+        bool, typer.Option("--forever", help="Gone at once, text and all; nothing brings it back. Needs the id.")
+    ] = False,
+) -> None:
+    """Put a memory into the trash, from where it can come back for 30 days."""
+    if not forever:
+        written = desk.book.delete(memory)
+        assert written is not None
+        desk.answer(written, memory_sheets.written, "delete")
+        return
+    # By its id alone: a piece of text may fit another memory than was meant, and there is no way back.
+    id = desk.book.get(memory).id
+    desk.book.delete(id, forever=True)
+    desk.answer({"id": id, "forever": True}, _gone)
+
+
+def restore(desk: Desk, memory: Ref) -> None:
+    """Bring a memory back from the archive or the trash, by its id."""
+    desk.answer(desk.book.restore(memory), memory_sheets.written, "restore")
+
+
+def confirm(desk: Desk, memory: Ref) -> None:
+    """Say that a memory still holds; its fading starts anew."""
+    desk.answer(desk.book.confirm(memory), memory_sheets.written, "confirm")
+
+
+def promote(desk: Desk, memory: Ref) -> None:
+    """Make a reading your own word."""
+    desk.answer(desk.book.promote(memory), memory_sheets.written, "promote")
+
+
+def demote(desk: Desk, memory: Ref) -> None:
+    """Make your word a mere reading."""
+    desk.answer(desk.book.demote(memory), memory_sheets.written, "demote")
+
+
+def link(
+    desk: Desk,
+    from_memory: Annotated[str, typer.Argument(metavar="FROM", help="An id, or a piece of what it says.")],
+    to_memory: Annotated[str, typer.Argument(metavar="TO", help="An id, or a piece of what it says.")],
+    relation: Annotated[
+        str,
+        typer.Argument(help="relates_to, contradicts, supersedes, because_of, or another short word."),
+    ] = "relates_to",
+) -> None:
+    """Join two memories."""
+    desk.answer(desk.book.link(from_memory, to_memory, relation), memory_sheets.linked, "link")
+
+
+def unlink(
+    desk: Desk,
+    link_id: Annotated[str, typer.Argument(metavar="LINK", help="The id of the link, as `show` lists it.")],
+) -> None:
+    """Take a link away."""
+    desk.answer(desk.book.unlink(link_id), memory_sheets.linked, "unlink")
+
+
+def undo(
+    desk: Desk,
+    event: Annotated[
+        int | None, typer.Argument(metavar="ENTRY", help="Its number, as the write or `ledger` shows it.")
+    ] = None,
+    last: Annotated[bool, typer.Option("--last", help="The newest entry, whatever it is.")] = False,
+) -> None:
+    """Take back one write. Undo of an undo is redo."""
+    if (event is None) is not last:
+        raise Invalid("name the entry to undo by its number, or say --last for the newest one", field="event")
+    if event is None:
+        newest = desk.book.ledger(limit=1)
+        if not newest:
+            raise NotFound("there is nothing to undo: the ledger is empty")
+        event = newest[0].event
+    desk.answer(desk.book.undo(event), memory_sheets.undone, event)
+
+
+def _text(desk: Desk, content: str, detail: str | None) -> str:
+    if content == detail == "-":
+        raise Invalid("stdin can be read once: give the text or the detail on the line", field="content")
+    return desk.text(content, "content")
+
+
+def _detail(desk: Desk, detail: str | None) -> str | None:
+    return None if detail is None else desk.text(detail, "detail")
+
+
+def _gone(paper: Paper, answer: dict[str, object]) -> None:
+    paper.put("Deleted for good: ", ink(str(answer["id"]), ID), ". Backups made earlier still hold it.")

@@ -1,0 +1,294 @@
+"""Commands for trading: files come in with `trading import …`, and what they say goes out as figures, events, lessons.
+
+Bars and events are for everybody in this installation, all else is one owner's. A file with wrong rows is loaded
+without them: each is named, and the command ends with 1. A skill or a deployment is named by its id or its name.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from keepbook.doors.cli.commands.transfer import working
+from keepbook.doors.cli.sheets import trading as sheets
+from keepbook.doors.cli.terminal.command import Desk, command, group
+from keepbook.errors import Invalid
+
+if TYPE_CHECKING:
+    from keepbook.book.trading.files import Loaded, Progress, Source
+
+TRADING = "Trading"
+"""The section of `keepbook --help`."""
+DETAILS = ("summary", "trades", "lessons", "full")
+
+File = Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet; - is stdin.", show_default=False)]
+Prices = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV, JSON Lines, Parquet, ccxt's OHLCV; - is stdin.", show_default=False)
+]
+Database = Annotated[str, typer.Argument(metavar="FILE", help="freqtrade's tradesv3.sqlite.", show_default=False)]
+SkillRef = Annotated[str | None, typer.Argument(metavar="[SKILL]", help="Its name, or its id.", show_default=False)]
+Skill = Annotated[str | None, typer.Option("--skill", metavar="SKILL", help="Of this skill, by name or id.")]
+Deployment = Annotated[str | None, typer.Option("--deployment", metavar="NAME", help="Of this one, by name or id.")]
+Running = Annotated[
+    str | None, typer.Option("--deployment", metavar="NAME", help="Where the file does not say: by name or id.")
+]
+KnownAt = Annotated[
+    str | None, typer.Option("--known-at", metavar="WHEN", help="As it was known then; now, if nothing is said.")
+]
+LessonId = Annotated[str, typer.Argument(metavar="ID", help="As `trading lessons` shows it.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    trading = group(app, "trading", panel=TRADING, words="What you trade, how it went, and what it teaches.")
+    imports = group(trading, "import", panel=TRADING, words="Load a file; loading it again changes nothing.")
+    for name, work in (
+        ("bars", import_bars),
+        ("events", import_events),
+        ("skills", import_skills),
+        ("deployments", import_deployments),
+        ("trades", import_trades),
+        ("positions", import_positions),
+        ("freqtrade", import_freqtrade),
+    ):
+        command(imports, name, work, writes=True)
+    command(trading, "skills", skills)
+    command(trading, "deployments", deployments)
+    command(trading, "performance", performance)
+    command(trading, "trades", trades)
+    command(trading, "events", events)
+    command(trading, "reflect", reflect, writes=True)
+    command(trading, "lessons", lessons)
+    command(trading, "pin", pin, writes=True)
+    command(trading, "unpin", unpin, writes=True)
+    command(trading, "retire", retire, writes=True)
+    command(trading, "restore", restore, writes=True)
+
+
+# Files
+
+
+def import_bars(
+    desk: Desk,
+    file: Prices,
+    symbol: Annotated[str | None, typer.Option("--symbol", help="Where the file does not say: ETH/USDT.")] = None,
+    timeframe: Annotated[str | None, typer.Option("--timeframe", help="Where the file does not say: 1d.")] = None,
+) -> None:
+    """Load prices for everybody: symbol, timeframe, time, open, high, low, close, volume."""
+    market = desk.keepbook.market
+
+    def load(source: "Source", told: "Progress") -> "Loaded":
+        return market.load(source, symbol=symbol, timeframe=timeframe, progress=told)
+
+    _loaded(desk, "bar", file, load)
+
+
+def import_events(desk: Desk, file: File) -> None:
+    """Load market events for everybody: id, kind, symbols, time, importance, title."""
+    market = desk.keepbook.market
+    _loaded(desk, "event", file, lambda source, told: market.load_events(source, progress=told))
+
+
+def import_skills(desk: Desk, file: File) -> None:
+    """Load skills: name, description, strategy, schedule, chat."""
+    _load_own(desk, "skill", file)
+
+
+def import_deployments(desk: Desk, file: File) -> None:
+    """Load deployments: name, skill, account, capital, currency, started_at, ended_at."""
+    _load_own(desk, "deployment", file)
+
+
+def import_trades(desk: Desk, file: File, deployment: Running = None) -> None:
+    """Load closed trades; what each earned is computed net of its fees."""
+    _load_own(desk, "trade", file, deployment=deployment)
+
+
+def import_positions(desk: Desk, file: File, deployment: Running = None) -> None:
+    """Load what is open now; what is no longer in the file is closed."""
+    _load_own(desk, "position", file, deployment=deployment)
+
+
+def import_freqtrade(desk: Desk, file: Database, deployment: Running = None) -> None:
+    """Load the trades and open positions of freqtrade's own database, which is only read."""
+    _load_own(desk, "trade", file, kind="freqtrade", deployment=deployment)
+
+
+def _load_own(desk: Desk, what: str, file: str, kind: str | None = None, **told: str | None) -> None:
+    given = {name: value for name, value in told.items() if value is not None}
+    trading = desk.book.trading
+    _loaded(desk, what, file, lambda source, heard: trading.load(kind or f"{what}s", source, progress=heard, **given))
+
+
+def _loaded(desk: Desk, what: str, file: str, load: "Callable[[Source, Progress], Loaded]") -> None:
+    with working("Loading") as told, _as_file(file) as path:
+        answer = load(path, told.lines)
+    desk.answer(answer, sheets.loaded, what)
+    if answer.wrong:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _as_file(name: str) -> Iterator[Path]:
+    """What comes on stdin is laid down first: it may be Parquet, or hold a byte that costs only its own row."""
+    if name != "-":
+        yield Path(name).expanduser()
+        return
+    with tempfile.NamedTemporaryFile(prefix="keepbook-") as laid:
+        shutil.copyfileobj(sys.stdin.buffer, laid)
+        laid.flush()
+        yield Path(laid.name)
+
+
+# What there is
+
+
+def skills(desk: Desk) -> None:
+    """List your skills, and where each runs."""
+    found, running = desk.book.trading.skills(), desk.book.trading.deployments()
+    desk.answer(found, sheets.skills, running)
+
+
+def deployments(desk: Desk, skill: Skill = None) -> None:
+    """List your deployments, with what they earned and hold."""
+    trading = desk.book.trading
+    found = trading.deployments(skill)
+    if desk.as_json:
+        desk.json(found)
+        return
+    figures = {one.id: trading.performance(deployment=one.id) for one in found}
+    sheets.deployments(desk.paper, found, figures)
+
+
+def performance(
+    desk: Desk,
+    skill: SkillRef = None,
+    deployment: Annotated[
+        str | None, typer.Option("--deployment", metavar="NAME", help="Of this deployment alone, by name or id.")
+    ] = None,
+    detail: Annotated[str, typer.Option("--detail", help=f"{', '.join(DETAILS[:-1])} or {DETAILS[-1]}.")] = "summary",
+    known_at: KnownAt = None,
+) -> None:
+    """Tell how a skill did, or one deployment of it."""
+    # With the engine, which --help does not need.
+    from keepbook.book.ground.to_json import to_json
+    from keepbook.tools.trading import report
+
+    if detail not in DETAILS:
+        raise Invalid(f"detail is one of {', '.join(DETAILS)}, not {detail!r}", field="detail")
+    which, whose = _which(desk, skill, deployment)
+    found = report(desk.book, **which, detail=detail, known_at=desk.moment(known_at, "known_at"))
+    if desk.as_json:
+        desk.json({**to_json(whose), **found.data})
+        return
+    sheets.report(desk.paper, whose, found)
+
+
+def trades(
+    desk: Desk,
+    skill: Skill = None,
+    deployment: Deployment = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 30,
+    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
+    known_at: KnownAt = None,
+) -> None:
+    """List closed trades, the newest first."""
+    page = desk.book.trading.trades(
+        skill=skill, deployment=deployment, limit=limit, cursor=cursor, known_at=desk.moment(known_at, "known_at")
+    )
+    if desk.as_json:
+        desk.json(page)
+        return
+    sheets.trades(desk.paper, page)
+
+
+def events(
+    desk: Desk,
+    hours: Annotated[int, typer.Option("--hours", help="How far ahead, up to 72.")] = 24,
+    deployment: Annotated[
+        str | None, typer.Option("--deployment", metavar="NAME", help="With what each may do to its open positions.")
+    ] = None,
+    kind: Annotated[list[str] | None, typer.Option("--type", metavar="KIND", help="Only such; several.")] = None,
+    symbol: Annotated[list[str] | None, typer.Option("--symbol", help="Only what touches it; several.")] = None,
+    min_importance: Annotated[float, typer.Option("--min-importance", min=0, max=1, help="0 to 1.")] = 0.4,
+    known_at: KnownAt = None,
+) -> None:
+    """List the market events that are coming, and your exposure to them."""
+    found = desk.book.trading.events(
+        lookahead_hours=hours, types=kind or (), symbols=symbol or (), min_importance=min_importance,
+        deployment=deployment, known_at=desk.moment(known_at, "known_at"),
+    )  # fmt: skip
+    if desk.as_json:
+        desk.json(found)
+        return
+    sheets.coming(desk.paper, found, hours)
+
+
+# Lessons
+
+
+def reflect(
+    desk: Desk,
+    skill: Skill = None,
+    deployment: Deployment = None,
+    window: Annotated[int | None, typer.Option("--window", metavar="DAYS", min=1, help="Only the last days.")] = None,
+    known_at: KnownAt = None,
+) -> None:
+    """Turn closed trades into lessons, as far as the sample supports them."""
+    which, _ = _which(desk, skill, deployment)
+    with working("Reflecting"):
+        answer = desk.book.trading.reflect(**which, window=window, known_at=desk.moment(known_at, "known_at"))
+    desk.answer(answer, sheets.reflection)
+
+
+def lessons(
+    desk: Desk,
+    skill: Skill = None,
+    deployment: Deployment = None,
+    every: Annotated[bool, typer.Option("--all", help="Retired and withdrawn ones too.")] = False,
+    known_at: KnownAt = None,
+) -> None:
+    """List what your trades taught."""
+    found = desk.book.trading.lessons(
+        skill=skill, deployment=deployment, state="all" if every else "active",
+        known_at=desk.moment(known_at, "known_at"),
+    )  # fmt: skip
+    desk.answer(found, sheets.lessons)
+
+
+def pin(desk: Desk, lesson: LessonId) -> None:
+    """Make a lesson your own word: chats in the skill's scope are told of it."""
+    desk.answer(desk.book.trading.pin(lesson), sheets.lesson, "Pinned")
+
+
+def unpin(desk: Desk, lesson: LessonId) -> None:
+    """Make it a finding again, which the next reflection may change."""
+    desk.answer(desk.book.trading.unpin(lesson), sheets.lesson, "Unpinned")
+
+
+def retire(desk: Desk, lesson: LessonId) -> None:
+    """Put a lesson away; reflecting does not bring it back."""
+    desk.answer(desk.book.trading.retire(lesson), sheets.lesson, "Retired")
+
+
+def restore(desk: Desk, lesson: LessonId) -> None:
+    """Bring back a lesson that was put away."""
+    desk.answer(desk.book.trading.restore_lesson(lesson), sheets.lesson, "Back")
+
+
+def _which(desk: Desk, skill: str | None, deployment: str | None) -> tuple[dict[str, Any], Any]:
+    """What is meant, as arguments and as a value: the deployment where one is named, else the skill."""
+    trading = desk.book.trading
+    if deployment is None:
+        if skill is None:
+            raise Invalid("name a skill or a deployment; `keepbook trading skills` lists them", field="skill")
+        found = trading.skill(skill)
+        return {"skill": found.id}, found
+    running = trading.deployment(deployment)
+    if skill is not None and trading.skill(skill).id != running.skill_id:
+        raise Invalid(f"{running.name!r} is a deployment of {running.skill!r}, not of {skill!r}", field="deployment")
+    return {"deployment": running.id}, running

@@ -1,0 +1,277 @@
+"""Commands that carry a book: export, import, backup; and erase, which carries it away for good.
+
+What they write is complete or not there: a file appears under its name only when its last byte is on disk, and
+only its person may read it. Long work shows how far it is, on stderr, when that is a terminal.
+"""
+
+import os
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+
+import typer
+
+from keepbook.doors.cli.terminal.command import CARRY, Desk, command
+from keepbook.doors.cli.terminal.paper import Paper, count, ink, visible
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from keepbook.book.upkeep.erase import Receipt
+    from keepbook.book.upkeep.transfer import Imported
+
+_EVERY = 500
+"""Lines between two looks at the progress line."""
+
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "export", export, panel=CARRY)
+    command(app, "import", import_, panel=CARRY, writes=True)
+    command(app, "backup", backup, panel=CARRY)
+    command(app, "erase", erase, panel=CARRY)
+
+
+def export(
+    desk: Desk,
+    file: Annotated[str, typer.Argument(help="Where to; - is stdout.")] = "-",
+    force: Force = False,
+) -> None:
+    """Write one owner's whole book as JSON Lines."""
+    if file == "-":
+        with working("Exporting") as told:
+            desk.book.export(_counted(_utf8(sys.stdout), told))
+        return
+    with new_file(file, force=force) as path, working("Exporting") as told, path.open("w", encoding="utf-8") as out:
+        lines = desk.book.export(_counted(out, told))
+        _to_disk(out)
+    desk.answer({"file": file, "lines": lines}, _exported)
+
+
+def import_(
+    desk: Desk,
+    file: Annotated[str, typer.Argument(help="An export, or another program's JSON; - is stdin.", show_default=False)],
+    merge: Annotated[bool, typer.Option("--merge", help="Add its memories to a book that is not empty.")] = False,
+) -> None:
+    """Restore an export into an empty book, or take over memories from a file."""
+    with reading(file) as stream, working("Importing") as told:
+        answer = desk.book.import_(_told(stream, told), merge)
+    desk.answer(answer, _imported)
+
+
+def backup(
+    desk: Desk,
+    file: Annotated[str, typer.Argument(help="Where to.", show_default=False)],
+    force: Force = False,
+) -> None:
+    """Copy a SQLite book with all its owners, safely while others write to it."""
+    source = desk.file
+    if source is None:
+        raise KeepbookError(
+            "backup copies a SQLite file; for PostgreSQL use pg_dump, or `keepbook export` for one owner",
+            code="not_supported",
+        )
+    if not source.exists():
+        raise NotFound(f"there is no book at {source} to copy", field="db")
+    desk.keepbook.facts()  # refuses what is not a book, with its own words
+    with new_file(file, force=force) as path, working("Copying"):
+        _copy(source, path, desk.settings.busy_seconds)
+        size = path.stat().st_size
+    desk.answer({"file": file, "bytes": size}, _backed_up)
+
+
+def erase(
+    desk: Desk,
+    confirm: Annotated[
+        str | None, typer.Option("--confirm", metavar="OWNER", help="The owner's name, instead of being asked.")
+    ] = None,
+) -> None:
+    """Erase everything of an owner, for good."""
+    owner = desk.book.owner
+    if confirm is None:
+        if desk.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise Invalid(f"this erases everything of {owner!r}; to confirm, add: --confirm {owner}", field="confirm")
+        confirm = _asked(owner)
+    desk.answer(desk.book.erase(confirm), _erased)
+
+
+def _asked(owner: str) -> str:
+    sys.stderr.write(
+        f"Erase the whole book of {visible(owner)}? This cannot be undone, not even by us.\n"
+        "Export first if you may want it back.\n"
+        "Type the owner's name to erase everything, or Enter to keep the book: "
+    )
+    sys.stderr.flush()
+    typed = sys.stdin.readline()
+    if not typed.endswith("\n"):  # Ctrl-D leaves the cursor behind the question
+        sys.stderr.write("\n")
+    typed = typed.strip()
+    if typed != owner:
+        raise Conflict("nothing was erased: that is not the owner's name", code="not_confirmed")
+    return typed
+
+
+# What was done
+
+_COUNTED = {
+    "memories": ("memory", "memories"),
+    "versions": ("version", "versions"),
+    "links": ("link", "links"),
+    "ledger": ("ledger entry", "ledger entries"),
+    "injections": ("block kept for a session", "blocks kept for sessions"),
+}
+"""What a person counts; the rest of the receipt is indexes, and in --json."""
+
+
+def _exported(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put("Exported ", count(answer["lines"], "line"), " to ", ink(answer["file"]), ".")
+
+
+def _imported(paper: Paper, answer: "Imported") -> None:
+    if not answer.memories and answer.unchanged:
+        paper.put("Nothing new: all ", count(answer.unchanged, "memory", "memories"), " were in the book already.")
+        return
+    already = f" {answer.unchanged:,} were in the book already." if answer.unchanged else ""
+    paper.put("Imported ", count(answer.memories, "memory", "memories"), ".", already, " See: ", paper.hint("list"))
+
+
+def _backed_up(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put(f"Copied {answer['bytes'] / 1e6:.1f} MB to ", ink(answer["file"]), ".")
+
+
+def _erased(paper: Paper, receipt: "Receipt") -> None:
+    paper.put("Erased everything of ", ink(receipt.owner), f" on {paper.clock(receipt.at)}:")
+    gone = [count(receipt.counts[name], *words) for name, words in _COUNTED.items() if receipt.counts.get(name)]
+    paper.put("  ", ", ".join(gone) or "nothing was there", ".")
+    paper.put("Out of reach:")
+    for place in receipt.beyond_reach:
+        paper.put("  ", ink(place))
+
+
+# Files
+
+
+@contextmanager
+def new_file(name: str, *, force: bool) -> Iterator[Path]:
+    """A file to fill; it takes its name when all went well, and leaves nothing behind when not."""
+    target = Path(name).expanduser().resolve()  # a link stays one: what it points to is replaced
+    if target.is_dir():
+        raise Invalid(f"{target} is a folder; name a file in it", field="file")
+    if target.exists() and not target.is_file():
+        raise Invalid(f"{target} is not a plain file; choose another name", field="file")
+    if target.exists() and not force:
+        raise Conflict(f"{target} exists; choose another name, or replace it with --force", code="exists")
+    if not target.parent.is_dir():
+        raise Invalid(f"the folder {target.parent} does not exist; make it first", field="file")
+    try:
+        handle, made = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    except OSError as error:
+        raise NotAllowed(f"cannot write in {target.parent} ({error.strerror}); choose another folder") from None
+    os.close(handle)
+    draft = Path(made)
+    try:
+        yield draft
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def reading(name: str) -> Iterator[Iterable[str]]:
+    """The lines of a file or of stdin."""
+    if name == "-":
+        yield _utf8(sys.stdin, "utf-8-sig")
+        return
+    path = Path(name).expanduser()
+    try:
+        stream = path.open(encoding="utf-8-sig")  # some editors begin a file with a mark
+    except OSError as error:
+        raise NotFound(f"cannot read {path} ({error.strerror}); check its name and permissions", field="file") from None
+    with stream:
+        yield stream
+
+
+def _utf8(stream: TextIO, encoding: str = "utf-8") -> TextIO:
+    """Exports are UTF-8 with plain line ends, whatever the terminal speaks."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(encoding=encoding, errors="strict", newline="\n")
+    return stream
+
+
+def _copy(source: Path, target: Path, busy_seconds: float) -> None:
+    """VACUUM INTO reads one snapshot, which writers do not disturb. The backup API would start over with each
+    write to the source, and for ever with a connection that has one open."""
+    with closing(sqlite3.connect(source, timeout=busy_seconds, isolation_level=None)) as connection:
+        try:
+            connection.execute("VACUUM INTO ?", (str(target),))
+        except sqlite3.OperationalError as error:
+            raise KeepbookError(f"the copy failed: {error}; nothing was written", code="disk_error") from None
+    with target.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _to_disk(out: TextIO) -> None:
+    out.flush()
+    os.fsync(out.fileno())
+
+
+# Progress
+
+
+class _Telling:
+    """How far a long work is."""
+
+    def __init__(self, progress: "Progress | None", what: str) -> None:
+        self._progress, self._what = progress, what
+        self._task = None if progress is None else progress.add_task(what, total=None)
+
+    def say(self, how_far: str) -> None:
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, description=f"{self._what}, {how_far}")
+
+    def lines(self, number: int) -> None:
+        if number % _EVERY == 0:
+            self.say(count(number, "line"))
+
+
+@contextmanager
+def working(what: str) -> Iterator[_Telling]:
+    if not sys.stderr.isatty():
+        yield _Telling(None, what)
+        return
+    # Half of what loading this module would cost, for a line that few runs show.
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    parts = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*parts, console=Console(stderr=True), transient=True) as progress:
+        yield _Telling(progress, what)
+
+
+class _Counted:
+    """A stream that tells how many lines went through it."""
+
+    def __init__(self, stream: TextIO, told: _Telling) -> None:
+        self._stream, self._told, self._number = stream, told, 0
+
+    def write(self, text: str) -> int:
+        self._number += 1
+        self._told.lines(self._number)
+        return self._stream.write(text)
+
+
+def _counted(stream: TextIO, told: _Telling) -> TextIO:
+    return cast(TextIO, _Counted(stream, told))  # an export only ever writes
+
+
+def _told(stream: Iterable[str], told: _Telling) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        told.lines(number)
+        yield line

@@ -1,0 +1,296 @@
+"""The sheets around chats: lists of them, one chat, how a closing went, notes, what waits for the person's word."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from keepbook.doors.cli.sheets.memory import ACTIONS, entry
+from keepbook.doors.cli.terminal.paper import (
+    AMBER,
+    GONE,
+    HEAD,
+    ID,
+    META,
+    PENCIL,
+    Paper,
+    columns,
+    count,
+    dotted,
+    grid,
+    ink,
+    share,
+)
+
+if TYPE_CHECKING:
+    from keepbook.book.chats.notes import Note
+    from keepbook.book.chats.threads import Message, Thread
+    from keepbook.book.memory.memories import Memory
+    from keepbook.book.memory.proposals import Proposal
+    from keepbook.book.recall.chats import ChatHit, Snippet
+    from keepbook.models.closing.close import Closed, Skipped
+
+UNTITLED = "untitled"
+NEW = "underline"
+_FIRST_LINE = 120
+_MARKED = re.compile(r"⟦(.*?)⟧", re.DOTALL)
+
+
+# Chats
+
+
+def listing(paper: Paper, found: Sequence["Thread"], *, narrowed: bool, trash: bool) -> None:
+    if not found:
+        if trash:
+            paper.put("No chat is in the trash.")
+        else:
+            begin = "No chat fits. All there are: " if narrowed else "There is no chat yet. Begin one: "
+            paper.put(begin, paper.hint("threads list" if narrowed else "chat"))
+        return
+    table = columns("id", "chat", "turns", "state", "age", text=1)
+    for thread in found:
+        row: list[RenderableType] = [ink(thread.id, ID), _titled(thread), ink(f"{thread.turns:,}", META)]
+        table.add_row(*row, ink(thread.state, META), ink(paper.age(thread.touched_at), META))
+    paper.sheet(table)
+
+
+def _titled(thread: "Thread") -> RenderableType:
+    title = ink(thread.title or thread.session or UNTITLED, "" if thread.title else META)
+    remarks = _remarks(thread)
+    return Group(title, dotted(remarks)) if remarks else title
+
+
+def _remarks(thread: "Thread") -> list[Text]:
+    """What is not the normal case."""
+    found = [ink("incognito", META)] if thread.incognito else []
+    if thread.session and thread.title:
+        found.append(ink(f"session {thread.session}", META))
+    if thread.agent:
+        found.append(ink(f"with {thread.agent}", META))
+    if thread.failure:
+        parked = "parked" if thread.parked else "not read for memories yet"
+        found.append(ink(f"{parked}: {thread.failure}", AMBER))
+    return found
+
+
+def whole(paper: Paper, thread: "Thread", said: Sequence["Message"], learned: Sequence["Memory"]) -> None:
+    """One chat; hidden context is not what anybody said."""
+    paper.put(ink(thread.id, ID), "  ", ink(thread.title or UNTITLED, HEAD))
+    state = "in the trash" if thread.deleted_at else thread.state
+    paper.put(dotted([state, thread.preset, f"began {paper.clock(thread.created_at)}", *_remarks(thread)]))
+    paper.gap()
+    table = grid(text=2, count=3)
+    for message in said:
+        who = message.speaker or ("you" if message.role == "user" else message.role)
+        table.add_row(ink(str(message.turn), META), ink(who, META), ink(message.text))
+    paper.sheet(table)
+    if learned:
+        paper.gap()
+        paper.put("Learned from it")
+        table = grid(text=1)
+        for memory in learned:
+            table.add_row(ink(memory.id, ID), entry(paper, memory))
+        paper.sheet(table, indent=2)
+    paper.gap()
+    if thread.deleted_at:
+        paper.put("Bring it back: ", paper.hint("threads restore", thread.id))
+    else:
+        paper.put("Go on: ", paper.hint("chat", "--thread", thread.id))
+
+
+def changed(paper: Paper, thread: "Thread", what: str) -> None:
+    paper.put(f"The chat is {what}: ", ink(thread.id, ID), " ", ink(thread.title or UNTITLED))
+
+
+def deleted(paper: Paper, answer: Mapping[str, Any]) -> None:
+    id, memories = answer["id"], count(len(answer["learned"]), "memory", "memories")
+    if answer["forever"]:
+        paper.put("Deleted for good: ", ink(id, ID), ". Backups made earlier still hold it.")
+    else:
+        paper.put(ink(id, ID), " is in the trash for 30 days. Bring it back: ", paper.hint("threads restore", id))
+    if answer["learned"] and answer["memories_deleted"]:
+        paper.put(f"With it {memories} learned from it. See: ", paper.hint("list", "--state trash"))
+    elif answer["learned"]:
+        more = "" if answer["forever"] else " To delete them too: "
+        hint = "" if answer["forever"] else paper.hint("threads delete", id, "--memories")
+        paper.put(f"{memories} learned from it stay.", more, hint)
+
+
+# Finding
+
+
+def snippets(paper: Paper, found: Sequence["Snippet"]) -> None:
+    if not found:
+        _nothing_said(paper)
+        return
+    table = columns("chat", "turn", "said", "age", text=2)
+    for snippet in found:
+        said = Group(marked(paper, snippet.text), _where(snippet.title, snippet.role))
+        row: list[RenderableType] = [ink(snippet.thread_id, ID), ink(str(snippet.turn), META), said]
+        table.add_row(*row, ink(paper.age(snippet.at), META))
+    paper.sheet(table)
+
+
+def marked(paper: Paper, text: str) -> Text:
+    """The words that matched stand out; into a pipe they keep their brackets."""
+    if not paper.console.is_terminal:
+        return ink(text)
+    shown = Text()
+    for number, piece in enumerate(_MARKED.split(text)):
+        shown.append_text(ink(piece, f"{HEAD} {NEW}" if number % 2 else ""))
+    return shown
+
+
+def turns(paper: Paper, found: Sequence["ChatHit"]) -> None:
+    if not found:
+        _nothing_said(paper)
+        return
+    table = columns("chat", "turn", "said", "age", "fit", text=2)
+    for hit in found:
+        said = Group(ink(hit.text), _where(hit.title, hit.speaker or hit.role, *hit.reasons))
+        row: list[RenderableType] = [ink(hit.thread_id, ID), ink(str(hit.turn), META), said]
+        table.add_row(*row, ink(paper.age(hit.at), META), ink(share(hit.relevance), META))
+    paper.sheet(table)
+
+
+def _where(title: str | None, who: str, *more: str) -> Text:
+    return dotted(["you" if who == "user" else who, title or UNTITLED, *more])
+
+
+def _nothing_said(paper: Paper) -> None:
+    paper.put("No chat says that. Try other words, or see all chats: ", paper.hint("threads list"))
+
+
+# Closing
+
+
+def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
+    """What was learned, in one line; `whole` adds why the rest was not."""
+    if answer.status not in ("closed", "open"):
+        words = {
+            "busy": "Somebody else is reading this chat for memories at this moment.",
+            "nothing": "The chat is closed already: nothing new was said in it.",
+        }
+        paper.put(ink(words.get(answer.status) or sentence(answer.notice or "It failed"), AMBER))
+        return
+    if answer.written:
+        learned = dotted([ink(_learned(one), HEAD) for one in answer.written])
+        undo = Text(", ").join([paper.hint("undo", one["event"]) for one in answer.written])
+        paper.put("Learned from this chat: ", learned, ink(". Undo: ", META), undo)
+    elif answer.made_by is None:
+        paper.put("Closed. Nothing in it was to be read for memories.")
+    elif not answer.proposed:
+        paper.put("Closed. Nothing new to remember.")
+    if answer.proposed:
+        waits = "thing waits" if len(answer.proposed) == 1 else "things wait"
+        paper.put(f"{len(answer.proposed):,} {waits} for your word: ", paper.hint("proposals list"))
+    if answer.notice:
+        paper.put(ink(sentence(answer.notice), META))
+    if answer.status == "open":
+        paper.put(ink("More was said meanwhile, so the chat stays open.", META))
+    if whole and answer.skipped:
+        skipped(paper, answer.skipped)
+
+
+def _learned(one: Mapping[str, Any]) -> str:
+    return f"forgot: {one['content']}" if one["op"] == "forget" else str(one["content"])
+
+
+def sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
+
+
+def skipped(paper: Paper, found: Sequence["Skipped"]) -> None:
+    """Candidates that were not kept, and why."""
+    paper.gap()
+    paper.put(ink("Skipped", HEAD))
+    table = grid(text=1)
+    for one in found:
+        table.add_row(ink(one.op, META), Group(ink(one.content, PENCIL), ink(one.reason, META)))
+    paper.sheet(table, indent=2)
+
+
+# What a reply wrote
+
+
+def slip(paper: Paper, events: Sequence[Mapping[str, Any]]) -> None:
+    """The quiet line under a reply that wrote: what changed, and the way back."""
+    saved = any(event["op"] in ("remember", "update") for event in events)
+    paper.put(ink(f"Memory {'saved' if saved else 'changed'} · {count(len(events), 'change')}", META))
+    table = grid(text=1)
+    for event in events:
+        table.add_row(ink(ACTIONS.get(event["op"], event["op"]), META), Group(*_wording(event)))
+    paper.sheet(table, indent=2)
+    undo = Text(", ").join([paper.hint("undo", event["event"]) for event in events])
+    paper.put(ink("  From your next chat on. Undo: ", META), undo)
+
+
+def _wording(event: Mapping[str, Any]) -> list[RenderableType]:
+    before, after = event["before"] or {}, event["after"] or {}
+    if relation := after.get("relation") or before.get("relation"):
+        ends = after or before
+        return [Text.assemble(ink(ends.get("from_id"), ID), f" {relation} ", ink(ends.get("to_id"), ID))]
+    old, new = before.get("content"), after.get("content")
+    if old and new and old != new:
+        return [Text.assemble("− ", ink(old, GONE)), Text.assemble("+ ", ink(new, NEW))]
+    gone = event["op"] in ("forget", "delete")
+    return [ink(new or old, GONE if gone else NEW if event["op"] == "remember" else "")]
+
+
+# Notes
+
+
+def journal(paper: Paper, found: Sequence["Note"], *, narrowed: bool) -> None:
+    if not found:
+        paper.put("No note says that. All there are: " if narrowed else "There is no note yet. Write one: ",
+                  paper.hint("notes list" if narrowed else 'notes write "…"'))  # fmt: skip
+        return
+    table = columns("id", "note", "age", text=1)
+    for each in found:
+        first, _, rest = each.text.partition("\n")
+        short = f"{first[:_FIRST_LINE]}{' …' if rest or len(first) > _FIRST_LINE else ''}"
+        table.add_row(ink(each.id, ID), ink(short), ink(paper.age(each.created_at), META))
+    paper.sheet(table)
+
+
+def note(paper: Paper, one: "Note") -> None:
+    origin = [f"chat {one.thread_id}, turn {one.turn}"] if one.turn is not None else []
+    edited = [f"edited {paper.clock(one.updated_at)}"] if one.updated_at != one.created_at else []
+    paper.put(ink(one.id, ID), "  ", dotted([paper.clock(one.created_at), *edited, *origin]))
+    paper.put(ink(one.text))
+
+
+def noted(paper: Paper, one: "Note", done: str) -> None:
+    paper.put(f"{done}: note ", ink(one.id, ID), ".")
+
+
+# Proposals
+
+
+def review(paper: Paper, found: Sequence["Proposal"], *, status: str) -> None:
+    if not found:
+        paper.put("Nothing waits for your word." if status == "waiting" else f"Nothing was {status}.")
+        return
+    table = columns("id", "proposal", "category", "age", text=1)
+    for one in found:
+        said = ink(one.content, PENCIL)
+        row: list[RenderableType] = [ink(one.id, ID), Group(said, dotted(_about(one)))]
+        table.add_row(*row, ink(one.category, META), ink(paper.age(one.created_at), META))
+    paper.sheet(table)
+    if status == "waiting":
+        paper.gap()
+        first = found[0].id
+        paper.put("Yes: ", paper.hint("proposals accept", first), "   No: ", paper.hint("proposals decline", first))
+
+
+def _about(one: "Proposal") -> list[Text]:
+    does = {"add": "new", "update": f"changes {one.memory_id}", "forget": f"forgets {one.memory_id}"}[one.op]
+    reason = [ink(one.reason, AMBER if one.nature == "conflict" else META)] if one.reason else []
+    chat = [ink(f"chat {one.thread_id}", META)] if one.thread_id else []
+    return [ink(does, META), *reason, *chat]
+
+
+def declined(paper: Paper, one: "Proposal") -> None:
+    paper.put("Declined: ", ink(one.content), ". Nothing was kept, and it is not proposed again.")

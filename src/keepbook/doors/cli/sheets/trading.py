@@ -1,0 +1,238 @@
+"""The sheets of trading: what was loaded, skills and deployments, figures, trades, coming events, lessons."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from keepbook.doors.cli.terminal.paper import (
+    AMBER,
+    GONE,
+    HEAD,
+    ID,
+    META,
+    PENCIL,
+    Paper,
+    columns,
+    count,
+    dotted,
+    grid,
+    ink,
+)
+
+if TYPE_CHECKING:
+    from keepbook.book.ground.to_json import Page
+    from keepbook.book.trading.exposure import Coming, Exposure
+    from keepbook.book.trading.files import Loaded
+    from keepbook.book.trading.lessons import Lesson
+    from keepbook.book.trading.performance import Performance
+    from keepbook.book.trading.reflection import Reflection
+    from keepbook.book.trading.skills import Deployment, Skill
+    from keepbook.book.trading.trades import Position, Trade
+    from keepbook.tools.trading import Report
+
+_WRONG_ROWS = 20
+_FIRST = 100
+_PERIODS = {"this_week": "this week", "last_7_days": "last 7 days", "last_30_days": "last 30 days"}
+
+
+def loaded(paper: Paper, answer: "Loaded", what: str) -> None:
+    unchanged = f", {answer.unchanged:,} were there already" if answer.unchanged else ""
+    changed = f", {answer.changed:,} changed" if answer.changed else ""
+    paper.put(f"Loaded {count(answer.added, what)}{changed}{unchanged}.")
+    for one in answer.refused[:_WRONG_ROWS]:
+        paper.put(ink(f"row {one.row}: ", META), ink(one.reason, AMBER))
+    if answer.wrong > _WRONG_ROWS:
+        paper.put(ink(f"… and {answer.wrong - _WRONG_ROWS:,} more wrong rows.", GONE))
+
+
+# Skills and deployments
+
+
+def skills(paper: Paper, found: Sequence["Skill"], running: Sequence["Deployment"]) -> None:
+    if not found:
+        paper.put("There is no skill yet. Load some: ", paper.hint("trading import skills FILE"))
+        return
+    table = columns("id", "skill", "runs on", text=1)
+    for skill in found:
+        told: list[RenderableType] = [ink(skill.name)]
+        if skill.description:
+            told.append(ink(_short(skill.description), META))
+        where = ", ".join(one.name for one in running if one.skill_id == skill.id)
+        table.add_row(ink(skill.id, ID), Group(*told), ink(where or "nowhere yet", META))
+    paper.sheet(table)
+
+
+def deployments(paper: Paper, found: Sequence["Deployment"], figures: Mapping[str, "Performance"]) -> None:
+    if not found:
+        paper.put("There is no deployment yet. Load some: ", paper.hint("trading import deployments FILE"))
+        return
+    table = columns("id", "deployment", "capital", "trades", "net", "open", text=1)
+    for one in found:
+        seen = figures[one.id]
+        ended = f", ended {paper.day(one.ended_at)}" if one.ended_at else ""
+        name = Group(ink(one.name), ink(f"{one.skill}{f' on {one.account}' if one.account else ''}{ended}", META))
+        capital = "" if one.capital is None else f"{one.capital:,.2f} {one.currency}"
+        table.add_row(
+            ink(one.id, ID), name, ink(capital, META), f"{seen.trades:,}", _money(seen.pnl), f"{seen.open_positions:,}"
+        )
+    paper.sheet(table)
+
+
+# Figures
+
+
+def report(paper: Paper, whose: Any, found: "Report") -> None:
+    paper.put(ink(whose.id, ID), "  ", ink(whose.name, HEAD))
+    _figures(paper, found.performance)
+    if found.positions:
+        paper.gap()
+        _positions(paper, found.positions)
+    if found.trades is not None:
+        paper.gap()
+        trades(paper, found.trades)
+    if found.lessons is not None:
+        paper.gap()
+        lessons(paper, found.lessons)
+
+
+def _figures(paper: Paper, found: "Performance") -> None:
+    if not found.trades:
+        paper.put("No closed trades yet.")
+        return
+    table = grid(text=1)
+    for name, value in _told(found):
+        table.add_row(ink(name, META), value)
+    paper.sheet(table)
+
+
+def _told(found: "Performance") -> Iterator[tuple[str, str]]:
+    unit = f" {found.currency}" if found.currency else ""
+    share = "" if found.return_pct is None else f" ({_share(found.return_pct)})"
+    yield "net", f"{_money(found.pnl)}{unit}{share}, fees {found.fees:,.2f}"
+    yield "trades", f"{found.trades:,}, {found.wins:,} won" + (f" ({found.win_rate:.1%})" if found.trades else "")
+    down = "" if found.max_drawdown_pct is None else f" ({found.max_drawdown_pct:.2%})"
+    yield "max drawdown", f"{found.max_drawdown:,.2f}{down}"
+    yield "Sharpe", "–" if found.sharpe is None else f"{found.sharpe:.2f}".replace("-", "−")
+    yield "profit factor", "–" if found.profit_factor is None else f"{found.profit_factor:.2f}"
+    if found.expectancy is not None and found.best is not None and found.worst is not None:
+        yield "a trade", f"{_money(found.expectancy)}, best {_money(found.best)}, worst {_money(found.worst)}"
+    for name, part in found.periods.items():
+        share = "" if part.return_pct is None else f" ({_share(part.return_pct)})"
+        won = f"{count(part.trades, 'trade')}, {part.wins:,} won, {_money(part.pnl)}{share}"
+        yield _PERIODS.get(name, name), won if part.trades else "no trade closed"
+
+
+def _positions(paper: Paper, found: Sequence["Position"]) -> None:
+    table = columns("open", "side", "quantity", "entry", "since", text=0)
+    for one in found:
+        since = ink(paper.clock(_moment(one.entry_time)), META)
+        table.add_row(ink(one.symbol), one.side, f"{one.quantity:.10g}", f"{one.entry_price:.10g}", since)
+    paper.sheet(table)
+
+
+def trades(paper: Paper, page: "Page[Trade]") -> None:
+    if not page.items:
+        paper.put("No closed trades. Load some: ", paper.hint("trading import trades FILE"))
+        return
+    table = columns("closed", "trade", "quantity", "entry", "exit", "net", text=1)
+    for one in page:
+        notes = [one.entry_regime_tag, one.entry_reason, one.exit_reason and f"out: {one.exit_reason}"]
+        told: list[RenderableType] = [ink(f"{one.symbol} {one.side}")]
+        if any(notes):
+            told.append(ink(_short(" · ".join(note for note in notes if note)), META))
+        prices = (f"{one.quantity:.10g}", f"{one.entry_price:.10g}", f"{one.exit_price:.10g}")
+        table.add_row(ink(paper.clock(_moment(one.exit_time)), META), Group(*told), *prices, _money(one.pnl))
+    paper.sheet(table)
+    if page.next:
+        shown = f"The last {len(page)} of {page.total:,}. More: "
+        paper.put(ink(shown, META), paper.hint("trading trades --cursor", page.next))
+
+
+# Events
+
+
+def coming(paper: Paper, found: "Coming", hours: int) -> None:
+    if not found.events:
+        paper.put(f"No such event is known for the next {count(hours, 'hour')}.")
+        return
+    rows: dict[str, list[Exposure]] = {}
+    for row in found.your_exposure or ():
+        rows.setdefault(row.event_id, []).append(row)
+    table = columns("when", "event", "kind", "importance", text=1)
+    for event in found.events:
+        told: list[RenderableType] = [ink(event.title)]
+        if event.symbols:
+            told.append(ink("; ".join("everything" if one == "*" else one for one in event.symbols), META))
+        told += [_exposed(row) for row in rows.get(event.id, ())]
+        at = _moment(event.time)
+        when = Group(ink(paper.clock(at)), ink(paper.age(at), META))
+        table.add_row(when, Group(*told), ink(event.kind, META), f"{event.importance:.2f}")
+    paper.sheet(table)
+    if found.your_exposure is not None and not found.your_exposure:
+        paper.put("None of them touches an open position.")
+
+
+def _exposed(row: "Exposure") -> Text:
+    size = "size unknown, no bars" if row.notional_usd is None else f"{row.notional_usd:,.2f} USD"
+    if row.median_abs_move_pct is None or row.worst_move_pct is None:
+        moved = f"{count(row.similar_events_back, 'earlier event')}, too few to say how far it moves"
+    else:
+        moved = (
+            f"{count(row.similar_events_back, 'earlier event')}: median move {row.median_abs_move_pct:.2%}, "
+            f"worst {_share(row.worst_move_pct)}"
+        )
+    return ink(f"your {row.symbol} {row.position_side}: {size}; {moved}", AMBER)
+
+
+# Lessons
+
+
+def reflection(paper: Paper, answer: "Reflection") -> None:
+    paper.put(ink(answer.words))
+    for outcome in answer.outcomes:
+        one = outcome.lesson
+        said = outcome.says or (one.text if one else "")
+        paper.put(ink(one.id if one else "", ID), "  ", dotted([ink(said, PENCIL), outcome.what.replace("_", " ")]))
+
+
+def lessons(paper: Paper, found: Sequence["Lesson"]) -> None:
+    if not found:
+        paper.put("No lessons. Look for some: ", paper.hint("trading reflect --skill SKILL"))
+    for one in found:
+        paper.put(ink(one.id, ID), "  ", ink(one.text, "" if one.pinned else PENCIL))
+        words = [count(one.trades, "trade"), f"{one.tried} groups tried"]
+        words += [f"from {paper.day(one.window_from)}"] if one.window_from else []
+        words += ["pinned"] if one.pinned else []
+        words += [one.state] if one.state != "active" else []
+        words += [count(len(one.earlier), "earlier wording")] if one.earlier else []
+        paper.put("          ", dotted(words))
+
+
+def lesson(paper: Paper, one: "Lesson", what: str) -> None:
+    done = what if one.event is not None else f"{what} already"
+    paper.put(f"{done}: ", ink(one.text), " ", ink(one.id, ID))
+    if one.event is not None:
+        paper.put(ink("Take it back: ", META), paper.hint("undo", one.event))
+
+
+# Words
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _money(value: float) -> str:
+    return f"{value:+,.2f}".replace("-", "−")
+
+
+def _share(value: float) -> str:
+    return f"{value:+.2%}".replace("-", "−")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _FIRST else line[: _FIRST - 1] + "…"

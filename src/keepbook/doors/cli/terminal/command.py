@@ -1,0 +1,315 @@
+"""The desk a command works at: what the line gave, the settings in force, the open book, where answers go.
+
+Global options may stand before or after a command; each command takes them too, and the later word wins.
+An answer goes to stdout, as a sheet for a person or as JSON for a program; everything else goes to stderr.
+The engine and the settings load when a command first needs them, so that --help stays quick.
+"""
+
+import functools
+import inspect
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
+
+import typer
+
+from keepbook.book.ground.when import in_words, instant, parse_stamp, zone_named
+from keepbook.doors.cli.terminal.paper import Paper, visible
+from keepbook.errors import Invalid, NotAllowed
+
+if TYPE_CHECKING:
+    from keepbook.app import Keepbook
+    from keepbook.book.book import Book
+    from keepbook.settings import Settings
+
+Value = TypeVar("Value")
+More = ParamSpec("More")
+Work = Callable[..., None]
+
+# The sections of `keepbook --help`.
+BEGIN, WRITE, READ, LOOK_BACK = "Begin", "Write", "Read", "Look back"
+CARRY, CARE = "Carry away", "Take care"
+_ANYWHERE = "Before or after any command"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The global options as typed; None where they were not."""
+
+    db: str | None = None
+    owner: str | None = None
+    preset: str | None = None
+    zone: str | None = None
+    at: str | None = None
+    json: bool | None = None
+    verbose: bool | None = None
+
+    def then(self, later: "Given") -> "Given":
+        # Only None is "not given": `--owner ""` must be refused, not quietly become somebody's book.
+        pairs = {each.name: (getattr(self, each.name), getattr(later, each.name)) for each in fields(Given)}
+        return Given(**{name: old if new is None else new for name, (old, new) in pairs.items()})
+
+    def program(self) -> str:
+        """`keepbook`, with what a next command needs in order to meet the same book."""
+        words = ["keepbook"]
+        for name in ("db", "owner"):
+            value = getattr(self, name)
+            if value is not None and "://" not in value:  # an address may hold a password
+                words += [f"--{name}", value]
+        return shlex.join(words)
+
+
+def _option(*names: str, **more: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=_ANYWHERE, show_default=False, **more)
+
+
+_OPTIONS: dict[str, Any] = {
+    "db": Annotated[
+        str | None,
+        _option("--db", metavar="PLACE", help="A file, or postgresql://… (else KEEPBOOK_DB)."),
+    ],
+    "owner": Annotated[
+        str | None, _option("--owner", metavar="NAME", help="Whose book (else KEEPBOOK_OWNER, else you).")
+    ],
+    "preset": Annotated[
+        str | None, _option("--preset", metavar="NAME", help="general, coach, advisor, assistant, or yours.")
+    ],
+    "zone": Annotated[str | None, _option("--zone", metavar="ZONE", help="Time zone of dates, such as Europe/Oslo.")],
+    "at": Annotated[
+        str | None,
+        _option("--at", metavar="MOMENT", hidden=True, help="The moment dates in words are said at."),
+    ],
+    "json": Annotated[bool | None, _option("--json", help="Answer in JSON on stdout, for programs.")],
+    "verbose": Annotated[bool | None, _option("--verbose", help="Show the traceback of an error.")],
+}
+_PARAMETERS = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    for name, annotation in _OPTIONS.items()
+]
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+
+
+def global_options(app: typer.Typer, *, root: bool = False) -> None:
+    """Let the global options stand right behind the name of the program or of a group."""
+
+    def take(context: typer.Context, **values: Any) -> None:
+        values.pop("version", None)
+        context.obj = (context.obj or Given()).then(Given(**values))
+
+    parameters = [_CONTEXT, *_PARAMETERS]
+    if root:
+        version = Annotated[
+            bool | None,
+            typer.Option("--version", is_eager=True, callback=_version, show_default=False, help="Show the version."),
+        ]
+        parameters.append(
+            inspect.Parameter("version", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=version)
+        )
+    _sign(take, parameters)
+    app.callback(no_args_is_help=True)(take)
+
+
+def group(app: typer.Typer, name: str, *, panel: str, words: str) -> typer.Typer:
+    """A command that has commands: `keepbook db upgrade`."""
+    inner = typer.Typer(help=words)
+    global_options(inner)
+    app.add_typer(inner, name=name, rich_help_panel=panel, help=words)
+    return inner
+
+
+def command(app: typer.Typer, name: str, work: Work, *, panel: str | None = None, writes: bool = False) -> None:
+    """Make a function a command. Its first argument is the desk; the rest comes from the line."""
+    own = list(inspect.signature(work).parameters.values())[1:]
+    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+
+    @functools.wraps(work)
+    def run(context: typer.Context, **values: Any) -> None:
+        later = Given(**{name: values.pop(name) for name in _OPTIONS})
+        desk = Desk((context.obj or Given()).then(later), writes=writes)
+        try:
+            work(desk, **values)
+        finally:
+            desk.close()
+
+    _sign(run, [_CONTEXT, *own, *_PARAMETERS])
+    app.command(name, rich_help_panel=panel)(run)
+
+
+def _sign(function: Any, parameters: Sequence[inspect.Parameter]) -> None:
+    """Typer reads what a command takes from its signature; this is how several share a part of theirs."""
+    function.__signature__ = inspect.Signature(parameters)
+    function.__annotations__ = {each.name: each.annotation for each in parameters}
+
+
+def _version(wanted: bool | None) -> None:
+    if wanted:
+        sys.stdout.write(f"keepbook {version()}\n")
+        raise typer.Exit
+
+
+def version() -> str:
+    # Reading package metadata costs more than most commands, and few ask.
+    from importlib import metadata
+
+    try:
+        return metadata.version("keepbook")
+    except metadata.PackageNotFoundError:
+        return "from source, not installed"
+
+
+class Desk:
+    """One run of one command."""
+
+    def __init__(self, given: Given, *, writes: bool = True) -> None:
+        self.given = given
+        self.writes = writes
+        self.as_json = bool(given.json)
+        self._opened: list[Keepbook] = []
+
+    # The book
+
+    @cached_property
+    def settings(self) -> "Settings":
+        # Pydantic is slow to load, and --help needs no settings.
+        from keepbook.settings import load_settings
+
+        return load_settings(db=self.given.db, owner=self.given.owner, preset=self.given.preset)
+
+    @cached_property
+    def place(self) -> str:
+        """Where the book is: a path with ~ resolved, or a URL."""
+        db = self.settings.db
+        return os.path.expanduser(db) if db.startswith("~") else db
+
+    @cached_property
+    def file(self) -> Path | None:
+        """The file of a SQLite book; None for a server or a book in memory."""
+        if self.place == ":memory:":
+            return None
+        path = self.place.removeprefix("sqlite:///")
+        return None if "://" in path or path.startswith(("postgres:", "postgresql:")) else Path(path)
+
+    @cached_property
+    def keepbook(self) -> "Keepbook":
+        """The open installation. What only reads leaves no empty file behind where there is no book yet."""
+        file = self.file
+        if file is not None and not self.writes and not file.exists():
+            if file.parent.is_dir() or file.parent == home():
+                self.note(f"There is no book at {file} yet; the first write makes it.")
+                return self.open(":memory:")
+        elif file is not None and file.parent == home():
+            _make_folder(file.parent)
+        return self.open(self.place)
+
+    def open(self, place: str) -> "Keepbook":
+        # SQLAlchemy is the slowest part of all.
+        from keepbook.app import Keepbook
+
+        opened = Keepbook(place, preset=self.settings.preset, settings=self.settings)
+        self._opened.append(opened)
+        return opened
+
+    @cached_property
+    def book(self) -> "Book":
+        return self.keepbook.book(self.settings.owner, door="cli")
+
+    def close(self) -> None:
+        for opened in self._opened:
+            opened.close()
+
+    # What comes in
+
+    def text(self, typed: str, field: str) -> str:
+        """A text from the line; `-` reads it from stdin."""
+        if typed != "-":
+            return typed
+        try:
+            return sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError:
+            raise Invalid(f"{field}: what came on stdin is not text in UTF-8", field=field) from None
+
+    def moment(self, typed: str | None, field: str, *, end: bool = False) -> str | None:
+        """A date from the line, in ISO form or in plain words, as said now in the owner's zone."""
+        if typed is None:
+            return None
+        at = instant(self.given.at, field="at", zone=self.zone)
+        said_at = datetime.now(UTC) if at is None else parse_stamp(at)
+        return in_words(typed, moment=said_at, zone=self.zone, end=end, field=field)
+
+    @cached_property
+    def zone(self) -> str:
+        """The time zone of dates: the line's, else the owner's own, else this machine's."""
+        if self.given.zone is not None:
+            return zone_named(self.given.zone).key
+        chosen = self.book.zone
+        return chosen if chosen != "UTC" else system_zone()  # UTC is also what stands there unchosen
+
+    # What goes out
+
+    @property
+    def program(self) -> str:
+        """How to call the program again, for the same book."""
+        return self.given.program()
+
+    @cached_property
+    def paper(self) -> Paper:
+        return Paper(zone=lambda: self.zone, now=datetime.now(UTC), program=self.program)
+
+    def answer(
+        self,
+        value: Value,
+        show: Callable[Concatenate[Paper, Value, More], None],
+        *args: More.args,
+        **more: More.kwargs,
+    ) -> None:
+        """The answer of a command, in the form that was asked for."""
+        if self.as_json:
+            self.json(value)
+        else:
+            show(self.paper, value, *args, **more)
+
+    def json(self, value: Any) -> None:
+        # As slow to load as the engine it belongs to.
+        from keepbook.book.ground.to_json import to_json
+
+        wide = (sys.stdout.encoding or "").lower().startswith("utf")
+        sys.stdout.write(json.dumps(to_json(value), ensure_ascii=not wide, indent=2) + "\n")
+
+    def note(self, text: str) -> None:
+        """A remark beside the answer."""
+        sys.stderr.write(f"{visible(text)}\n")
+
+
+def system_zone() -> str:
+    """The IANA name of this machine's time zone; UTC where it has none that can be named."""
+    linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+    for name in (os.environ.get("TZ", "").removeprefix(":"), linked):
+        try:
+            return zone_named(name).key
+        except Invalid:
+            continue
+    return "UTC"
+
+
+def home() -> Path:
+    """The folder of settings and, by default, of the book."""
+    # See Desk.settings.
+    from keepbook.settings import HOME
+
+    return HOME.expanduser()
+
+
+def _make_folder(folder: Path) -> None:
+    """The default folder, readable by its person alone."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        advice = "choose another place with --db or KEEPBOOK_DB"
+        raise NotAllowed(f"cannot make the folder {folder} ({error.strerror}); {advice}", code="read_only") from None

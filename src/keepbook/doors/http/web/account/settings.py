@@ -1,0 +1,300 @@
+"""`/settings`: how the book is kept, how it looks here, who may open it, and what leaves it.
+
+Each part is a form of its own that acts at once; where there is a way back the toast offers it. Theme and keyboard
+are this browser's own and live in cookies, the rest is the owner's and lives in the book.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Annotated, Any
+from zoneinfo import available_timezones
+
+from fastapi import APIRouter, File, Form, UploadFile
+from fastapi.responses import Response
+
+from keepbook.book.owners.choices import TIERS
+from keepbook.book.owners.tokens import SCOPES, NewToken
+from keepbook.doors.http.gate import COOKIE
+from keepbook.doors.http.web.account.sign_in import KEPT_SECONDS
+from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.errors import Invalid, KeepbookError
+from keepbook.presets import preset_names
+
+router = APIRouter(include_in_schema=False)
+
+HOME = "/settings"
+THEMES = ("system", "light", "dark")
+YEAR = 365 * 24 * 3600
+COUNTED = {
+    "memories": "memories",
+    "versions": "versions",
+    "ledger": "ledger entries",
+    "links": "links",
+    "threads": "chats",
+    "messages": "messages",
+    "notes": "notes",
+    "proposals": "proposals",
+    "injections": "blocks given to chats",
+}
+"""What a receipt counts, in words; the other tables are bookkeeping of these."""
+_NOTHING: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a form has just done, and the form that takes it back."""
+
+    words: str
+    action: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+@lru_cache
+def zones() -> tuple[str, ...]:
+    """The names people know; offsets and historical names are accepted too but not offered."""
+    apart = ("Etc/", "SystemV/", "US/", "posix/", "right/")
+    return (*sorted(name for name in available_timezones() if "/" in name and not name.startswith(apart)), "UTC")
+
+
+def page(
+    visit: Visit,
+    *,
+    part: str = "",
+    done: Done | None = None,
+    wrong: KeepbookError | None = None,
+    typed: str = "",
+    made: NewToken | None = None,
+    status: int = 200,
+    **told: Any,
+) -> Response:
+    """The whole page, or the part of it that a script asked for. `wrong` is shown in `part`, with what was `typed`."""
+    if wrong is not None and visit.partial:
+        raise wrong  # a script shows it beside the form
+    book = visit.book
+    admin = "admin" in visit.caller.scopes
+    asked = visit.request.query_params
+    known: dict[str, Any] = {
+        "choices": book.choices,
+        "preset": book.preset().name,
+        "presets": preset_names((visit.kb.settings.presets,)),
+        "tiers": TIERS,
+        "themes": THEMES,
+        "zones": zones(),
+        "settings": visit.kb.settings,
+        "spent": [one for one in book.spending.list() if one.month == f"{visit.now:%Y-%m}"],
+        "spent_tokens": book.spending.this_month(),
+        "head": next(iter(book.ledger(limit=1)), None),
+        "checked": book.verify() if "verify" in asked else None,
+        "admin": admin,
+        "tokens": visit.kb.tokens.list(visit.caller.owner) if admin else (),
+        "part": part,
+        "outcome": done or _done(visit, asked),
+        "theme": visit.theme or "system",
+        "keys": visit.keys,
+        "wrong": wrong,
+        "typed": typed,
+        "made": made,
+        "own": None,
+    }
+    return visit.page("settings_part.html" if visit.partial else "settings.html", status, **(known | told))
+
+
+def _done(visit: Visit, asked: Mapping[str, str]) -> Done | None:
+    """What the form before a redirect did: it stands in the address."""
+    match asked.get("done"):
+        case "you":
+            was = {name: asked[name] for name in ("zone", "tier", "preset") if name in asked}
+            return Done("Saved.", f"{HOME}/you", was)
+        case "memory":
+            words = (
+                "Memory is on again." if visit.book.choices.memory else "Memory is off: chats read and keep nothing."
+            )
+            return Done(words, f"{HOME}/memory", {} if visit.book.choices.memory else {"on": "1"})
+        case "added" if topic := asked.get("topic"):
+            return Done(f"Nothing about “{topic}” will be remembered.", f"{HOME}/never/remove", {"topic": topic})
+        case "removed" if topic := asked.get("topic"):
+            return Done(f"“{topic}” may be remembered again.", f"{HOME}/never", {"topic": topic})
+        case "look":
+            return Done("Saved for this browser.")
+        case "revoked":
+            return Done("Revoked. That token opens nothing any more.")
+        case "imported" if (count := asked.get("count", "")).isdecimal():
+            there = asked.get("there", "0")
+            more = f" {there} were here already." if there.isdecimal() and there != "0" else ""
+            return Done(f"Imported {count} {'memory' if count == '1' else 'memories'}.{more}")
+        case _:
+            return None
+
+
+def _answer(visit: Visit, part: str, done: str, query: Mapping[str, object] = _NOTHING, **told: Any) -> Response:
+    """After a form: its part of the page for a script, else the page at that part. `query` is for the toast."""
+    if not visit.partial:
+        return visit.back(f"{HOME}#{part}", done=done, **query)
+    asked = {"done": done} | {name: str(value) for name, value in query.items() if value is not None}
+    return page(visit, part=part, done=_done(visit, asked), **told)
+
+
+@router.get(HOME)
+def show(visit: Visiting) -> Response:
+    return page(visit, part="ledger" if "verify" in visit.request.query_params else "")
+
+
+# How the book is kept
+
+
+@router.post(f"{HOME}/you")
+def you(
+    visit: Visiting,
+    zone: Annotated[str, Form()] = "",
+    tier: Annotated[str, Form()] = "",
+    preset: Annotated[str, Form()] = "",
+) -> Response:
+    book = visit.writing()
+    before = {"zone": book.zone, "tier": book.choices.tier, "preset": book.preset().name}
+    wanted = {"zone": zone.strip() or None, "tier": tier or None, "preset": preset or None}
+    changed = {name: value for name, value in wanted.items() if value is not None and value != before[name]}
+    try:
+        with book.transaction():
+            book.configure(zone=changed.get("zone"), preset=changed.get("preset"))
+            book.choose(tier=changed.get("tier"))
+    except Invalid as error:
+        return page(visit, part="you", wrong=error, typed=zone, status=422)
+    return _answer(visit, "you", "you", {name: before[name] for name in changed})
+
+
+@router.post(f"{HOME}/memory")
+def memory(visit: Visiting, on: Annotated[str, Form()] = "") -> Response:
+    visit.writing().choose(memory=bool(on))
+    return _answer(visit, "memory", "memory")
+
+
+@router.post(f"{HOME}/never")
+def never(visit: Visiting, topic: Annotated[str, Form()] = "") -> Response:
+    book, topic = visit.writing(), " ".join(topic.split())
+    topics = book.choices.never
+    if topic.casefold() not in map(str.casefold, topics):
+        try:
+            book.choose(never=[*topics, topic])
+        except Invalid as error:
+            return page(visit, part="memory", wrong=error, typed=topic, status=422)
+    return _answer(visit, "memory", "added", {"topic": topic})
+
+
+@router.post(f"{HOME}/never/remove")
+def allow(visit: Visiting, topic: Annotated[str, Form()] = "") -> Response:
+    book = visit.writing()
+    book.choose(never=[one for one in book.choices.never if one != topic])
+    return _answer(visit, "memory", "removed", {"topic": topic})
+
+
+# How it looks here
+
+
+@router.post(f"{HOME}/look")
+def look(visit: Visiting, theme: Annotated[str, Form()] = "system", keys: Annotated[str, Form()] = "") -> Response:
+    theme = theme if theme in THEMES else "system"
+    answer = _answer(visit, "look", "look", theme=theme, keys=bool(keys))
+    for name, value, usual in (("keepbook_theme", theme, "system"), ("keepbook_keys", "on" if keys else "off", "on")):
+        if value == usual:
+            answer.delete_cookie(name, samesite="lax", httponly=True)
+        else:
+            answer.set_cookie(name, value, max_age=YEAR, samesite="lax", httponly=True)
+    return answer
+
+
+# Who may open it
+
+
+@router.post(f"{HOME}/tokens")
+def make_token(
+    visit: Visiting,
+    name: Annotated[str, Form()] = "",
+    kind: Annotated[str, Form()] = "person",
+    may: Annotated[list[str] | None, Form()] = None,
+    expires: Annotated[str, Form()] = "",
+) -> Response:
+    """The secret is in this answer and nowhere else, so it is no redirect."""
+    visit.caller.needs("admin")
+    for scope in may or ():
+        if scope in SCOPES:
+            visit.caller.needs(scope)
+    try:
+        if kind == "service":
+            raise Invalid("a service token opens every book; make it with keepbook token create", field="kind")
+        made = visit.kb.tokens.create(
+            visit.caller.owner, kind=kind, scopes=may or (), name=name, expires=expires.strip() or None
+        )
+    except Invalid as error:
+        return page(visit, part="tokens", wrong=error, typed=name, status=422)
+    own = None
+    if visit.caller.token_id is None:  # the first token locks the book, and whoever made it should not stand outside
+        own = visit.kb.tokens.create(visit.caller.owner, scopes=SCOPES, name="This browser")
+    answer = page(visit, part="tokens", made=made, own=own, done=Done("Made. It is shown this once."))
+    if own is not None:
+        secure = visit.request.url.scheme == "https"
+        answer.set_cookie(COOKIE, own.token, max_age=KEPT_SECONDS, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+@router.post(f"{HOME}/tokens/{{id}}/revoke")
+def revoke_token(visit: Visiting, id: str) -> Response:
+    visit.caller.needs("admin")
+    visit.kb.tokens.revoke(id, owner=visit.caller.owner)
+    if id == visit.caller.token_id:
+        return visit.back("/sign-in")
+    return _answer(visit, "tokens", "revoked")
+
+
+# What leaves it, and what comes in
+
+
+@router.get(f"{HOME}/export")
+def export(visit: Visiting) -> Response:
+    lines = io.StringIO()
+    visit.book.export(lines)
+    name = f"keepbook-{visit.now.astimezone(visit.zone):%Y-%m-%d}.jsonl"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(lines.getvalue().encode(), media_type="application/jsonl", headers=headers)
+
+
+@router.post(f"{HOME}/import")
+def import_(
+    visit: Visiting,
+    file: Annotated[UploadFile | None, File()] = None,
+    merge: Annotated[str, Form()] = "",
+) -> Response:
+    book = visit.writing()
+    try:
+        if file is None or not file.filename:
+            raise Invalid("choose a file first: an export of Keepbook, or JSON of another program", field="file")
+        lines = io.TextIOWrapper(file.file, encoding="utf-8")
+        taken = book.import_(lines, merge=bool(merge))
+    except KeepbookError as error:
+        if error.code == "not_empty":  # the engine speaks of the command line's way
+            error = Invalid("this book is not empty; let the file's memories be added, or erase the book first")
+        return page(visit, part="carry", wrong=error, status=422)
+    return _answer(visit, "carry", "imported", {"count": taken.memories, "there": taken.unchanged})
+
+
+@router.get(f"{HOME}/erase")
+def ask_to_erase(visit: Visiting) -> Response:
+    visit.caller.needs("admin")
+    return _erase_form(visit)
+
+
+@router.post(f"{HOME}/erase")
+def erase(visit: Visiting, confirm: Annotated[str, Form()] = "") -> Response:
+    visit.caller.needs("admin")
+    try:
+        receipt = visit.book.erase(confirm)
+    except Invalid as error:
+        return _erase_form(visit, typed=confirm, wrong=error, status=422)
+    counts = [(words, receipt.counts[name]) for name, words in COUNTED.items() if receipt.counts.get(name)]
+    return visit.page("settings_erased.html", receipt=receipt, counts=counts)
+
+
+def _erase_form(visit: Visit, *, typed: str = "", wrong: Invalid | None = None, status: int = 200) -> Response:
+    held = visit.book.list(state="all", limit=1).total
+    return visit.page("settings_erase.html", status, typed=typed, wrong=wrong, memories=held)

@@ -1,0 +1,198 @@
+"""`/results/trade-decisions`: what the agents decided, how it turned out, and whether their conviction means anything.
+
+Under ten resolved decisions there are no figures and no plot: the page says so. Whether a decision may be looked at
+again or marked exited the book decides; the page only does not offer what would be refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from keepbook.book.agents.calibration import Band
+from keepbook.book.agents.decisions import REGIME_BARS, SIDES, Decision
+from keepbook.book.agents.runs import Run
+from keepbook.book.book import Book
+from keepbook.doors.http.web.agents import cards
+from keepbook.doors.http.web.agents.agents import names
+from keepbook.doors.http.web.frame.charts import Curve, Reliability, curve, reliability
+from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.errors import Invalid
+
+router = APIRouter(include_in_schema=False)
+
+HOME = "/results/trade-decisions"
+PAGE = 25
+MOST = 10_000
+REGIMES = {"trend_up": "Trend up", "trend_down": "Trend down", "chop": "Sideways", "unknown": "Not known"}
+OUTCOMES = {
+    "target": "Target touched",
+    "stop": "Stopped",
+    "time": "Closed at its expiry",
+    "exited": "You marked it exited",
+    "expired": "Expired, never filled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A decision with its second looks, oldest first."""
+
+    decision: Decision
+    agent: str
+    looks: tuple[Run, ...]
+
+    @property
+    def scored(self) -> list[dict[str, Any]]:
+        """What those said that came to an end."""
+        return [look.card.slots for look in self.looks if look.card is not None]
+
+    @property
+    def failed(self) -> Run | None:
+        """The last look, where it failed."""
+        return self.looks[-1] if self.looks and self.looks[-1].status == "failed" else None
+
+    @property
+    def busy(self) -> bool:
+        return any(look.status in ("queued", "running") for look in self.looks)
+
+    @property
+    def convictions(self) -> tuple[float, ...]:
+        stated = () if self.decision.conviction is None else (self.decision.conviction,)
+        return (*stated, *(slots["conviction_score"] for slots in self.scored))
+
+    @property
+    def line(self) -> Curve | None:
+        """Against the whole scale: a small change shall look small."""
+        return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
+
+    @property
+    def advice(self) -> str | None:
+        return str(self.scored[-1]["suggested_action"]) if self.scored else None
+
+    @property
+    def trades(self) -> bool:
+        """Whether it holds something, or would: a WAIT does not."""
+        return self.decision.action in SIDES
+
+    @property
+    def outcome(self) -> str:
+        one = self.decision
+        if one.outcome == "expired" and not self.trades:
+            return "Waited until it expired"
+        said = OUTCOMES.get(one.outcome or "", "Closed")
+        priced = one.outcome == "exited" and one.exit_price is not None
+        return f"{said} at {cards.figure(one.exit_price or 0)}" if priced else said
+
+
+def page(
+    visit: Visit, *, exiting: str | None = None, typed: str | None = None, wrong: Invalid | None = None
+) -> Response:
+    """The page; `exiting` names the open decision whose form is open, `typed` what stands in its field."""
+    asked = visit.request.query_params
+    told = _told(visit, asked.get("agent", "")[:200], _number(asked.get("page", "1")))
+    told |= {
+        "exiting": exiting or asked.get("exit"),
+        "typed": typed,
+        "wrong": wrong,
+        "exited": visit.book.decisions.find(asked.get("exited", "")),
+        "figure": cards.figure,
+        "signed": cards.signed,
+        "share": _share,
+        "tone": _tone,
+        "regimes": REGIMES,
+        "regime_bars": REGIME_BARS,
+    }
+    return visit.page("results.html", 422 if wrong else 200, **told)
+
+
+def _told(visit: Visit, agent: str, number: int) -> dict[str, Any]:
+    book = visit.book
+    desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).follow]
+    chosen = next((one for one in desks if one.id == agent), None)
+    whose = None if chosen is None else chosen.id
+    open_ones, closed = _trades(book, whose, "open"), _trades(book, whose, "resolved", "expired")
+    closed.sort(key=lambda one: one.closed_at or one.decided_at, reverse=True)
+    pages = max(1, -(-len(closed) // PAGE))
+    number = min(number, pages)
+    shown = closed[(number - 1) * PAGE : number * PAGE]
+    found = book.decisions.calibration(whose)
+    return {
+        "desks": desks,
+        "chosen": chosen,
+        "open": _rows(visit, open_ones),
+        "closed": _rows(visit, shown),
+        "closed_in_all": len(closed),
+        "since": _first(closed),
+        "page": number,
+        "pages": pages,
+        "found": found,
+        "plot": _plot(found.bands) if found.enough else None,
+        "groups": [("Agent", found.by_agent), ("Symbol", found.by_symbol), ("Regime", found.by_regime)],
+    }
+
+
+def _trades(book: Book, agent: str | None, *states: str) -> list[Decision]:
+    types = book.agents.cards
+    found = (one for state in states for one in book.decisions.list(state=state, agent=agent, limit=MOST))
+    return [one for one in found if types.find(one.card_type).follow]
+
+
+def _rows(visit: Visit, decisions: Sequence[Decision]) -> list[Row]:
+    named, runs = names(visit, {one.agent_id for one in decisions}), visit.book.runs
+    return [Row(one, named[one.agent_id], tuple(runs.re_examinations(one.run_id))) for one in decisions]
+
+
+def _first(closed: Sequence[Decision]) -> datetime | None:
+    return min((one.decided_at for one in closed if one.state == "resolved"), default=None)
+
+
+def _plot(bands: Sequence[Band]) -> Reliability:
+    return reliability([(band.stated, band.share, band.interval, band.count) for band in bands])
+
+
+def _number(text: str) -> int:
+    return max(int(text), 1) if text.isascii() and text.isdecimal() and len(text) < 8 else 1
+
+
+def _share(value: float) -> str:
+    """Of 1, in whole percent."""
+    return f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
+
+
+def _tone(value: float | None) -> str:
+    """The class that colours a figure; its sign says the same."""
+    return "faint" if value is None or abs(value) < 0.005 else "gain" if value > 0 else "loss"
+
+
+@router.get("/results")
+def home(visit: Visiting) -> Response:
+    return visit.back(HOME)
+
+
+@router.get(HOME)
+def show(visit: Visiting) -> Response:
+    return page(visit)
+
+
+@router.post(f"{HOME}/{{id}}/exit")
+def mark_exited(
+    visit: Visiting, id: str, price: Annotated[str, Form()] = "", back: Annotated[str, Form()] = ""
+) -> Response:
+    """The person got out of an open decision, at this price."""
+    book = visit.writing()
+    try:
+        book.decisions.exit(id, _price(price))
+    except Invalid as error:
+        return page(visit, exiting=id, typed=price, wrong=error)
+    return visit.back(own_path(back) if back else f"{HOME}#d-{id}", exited=id)
+
+
+def _price(typed: str) -> float:
+    try:
+        return float(typed.strip())
+    except ValueError:
+        raise Invalid("say at which price, a number such as 176.20", field="price") from None

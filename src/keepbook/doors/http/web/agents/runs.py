@@ -1,0 +1,127 @@
+"""`/runs/{id}`: what a run was asked, what was said in it, the card it ended in, and every later look at that.
+
+A run that is at work is shown so, and a small script looks again until it is done. A second look is a run of its own;
+the page of the first one is where its conviction is followed.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.agents.runs import Line, Run
+from keepbook.book.memory import injections
+from keepbook.doors.http.web.agents import cards
+from keepbook.doors.http.web.agents.agents import WAIT, names
+from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.errors import NotFound
+
+router = APIRouter(include_in_schema=False)
+
+REVIEW = "get_my_decisions"
+READ = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that was called, with what it answered."""
+
+    text: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One step of the transcript."""
+
+    who: str
+    text: str
+    calls: list[Call]
+    hidden: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one of the team made of it."""
+
+    run: Run
+    text: str
+
+
+# Reading
+
+
+@router.get("/runs/{id}")
+def show(visit: Visiting, id: str) -> Response:
+    book = visit.book
+    run, types = book.runs.get(id), book.agents.cards
+    again = [] if run.kind == "re-examination" else list(book.runs.re_examinations(id))
+    decision = book.decisions.find(id)
+    said = [_said(line) for line in book.runs.transcript(id)]
+    parent = book.runs.get(run.parent_run) if run.parent_run else None
+    return visit.page(
+        "run.html", run=run, title=cards.title(run, types), agent=names(visit, {run.agent_id})[run.agent_id],
+        agent_there=_is_there(visit, run.agent_id), card=cards.shown(run, types) if run.card else None,
+        decision=decision, ladder=cards.ladder(run, decision), conviction=cards.conviction(run, again), again=again,
+        may=book.runs.may_re_examine(id), said=said, calls=sum(len(one.calls) for one in said),
+        reviewed=any(call.text.startswith(REVIEW) for one in said for call in one.calls), reads=_reads(visit, id),
+        saw=_saw(visit, id), parent=parent, parent_title=cards.title(parent, types) if parent else "",
+        at_work=[one for one in (run, *again) if one.status in ("queued", "running")], kinds=cards.KINDS,
+        states=cards.STATES, figure=cards.figure, signed=cards.signed, exited="exited" in visit.request.query_params,
+    )  # fmt: skip
+
+
+def _said(line: Line) -> Said:
+    parts = line.parts if isinstance(line.parts, dict) else {}
+    calls = [Call(_call(one), one.get("answer") or "") for one in parts.get("calls", ())]
+    who = {"user": "prompt", "assistant": "answer"}.get(line.role, line.role)
+    return Said(who, line.text, calls, parts.get("hidden") or "")
+
+
+def _call(call: dict[str, Any]) -> str:
+    """`get_bars(symbol="ETH/USDT", limit=60)`."""
+    told = call.get("arguments") or {}
+    return f"{call.get('name', '')}({', '.join(f'{name}={_argument(value)}' for name, value in told.items())})"
+
+
+def _argument(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _is_there(visit: Visit, agent_id: str) -> bool:
+    try:
+        visit.book.agents.get(agent_id)
+    except NotFound:
+        return False
+    return True
+
+
+def _reads(visit: Visit, id: str) -> list[Read]:
+    reads = []
+    for one in visit.book.runs.specialists(id):
+        said = [line.text for line in visit.book.runs.transcript(one.id) if line.role == "assistant"]
+        text = " ".join(said[-1].split()) if said else (one.error or "")
+        reads.append(Read(one, f"{text[:READ].rstrip()}…" if len(text) > READ else text))
+    return reads
+
+
+def _saw(visit: Visit, id: str) -> Lines | None:
+    """The block that the run was given, unless it was given none or it was erased since."""
+    with visit.book.reading() as (tx, _, _):
+        kept = injections.stored(tx, id, injections.CHAT)
+    return lines_of(kept.block) if kept is not None and kept.block else None
+
+
+# Forms
+
+
+@router.post("/runs/{id}/re-examine")
+async def re_examine(visit: Visiting, id: str, back: Annotated[str, Form()] = "") -> Response:
+    """Look again, if the card still allows it; where it does not, the book refuses."""
+    runner = visit.kb.runner(visit.writing())
+    queued = await run_in_threadpool(runner.queue_again, id)
+    await visit.request.app.state.runs.stay(runner.perform(queued.id), wait=WAIT)
+    return visit.back(own_path(back) if back else f"/runs/{id}#conviction")

@@ -1,0 +1,330 @@
+"""The Chat page: talk, see what a reply kept and take it back, and everything around a chat.
+
+A reply streams from the API where script runs; without it the same form is posted here and the page comes back with
+the answer. Both render a turn from the same piece, so what was streamed looks as it will after a reload.
+"""
+
+import secrets
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.agents.agents import Agent
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.notes import Note
+from keepbook.book.chats.threads import MOST_FAILURES, TITLE_LIMIT, TRASH_DAYS, Message, Thread
+from keepbook.book.chats.view import Given, given, tried_again_at
+from keepbook.doors.http.web.chat import saved
+from keepbook.doors.http.web.chat.saved import Slip
+from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.errors import Conflict, ModelFailed
+from keepbook.models.agents.talk import agent_of
+from keepbook.presets import Preset
+
+router = APIRouter(include_in_schema=False)
+
+EDITING = (
+    "The person wants to change the memory {id}: {content}\n"
+    "They were asked what it should say. Change that memory and no other, and only once they have said how."
+)
+"""Rides along, hidden, with the person's answer to `QUESTION`."""
+VIEW = "keepbook_view"
+VIEW_SECONDS = 24 * 3600
+QUESTION = "Your book says: “{content}”. What should it say instead?"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message as the page shows it: with the slip of what it kept, and its note where it was bookmarked."""
+
+    message: Message
+    slips: list[Slip]
+    note: Note | None
+
+    @property
+    def number(self) -> int:
+        return self.message.turn
+
+
+@dataclass(frozen=True, slots=True)
+class Talked:
+    """A whole chat as the page shows it."""
+
+    thread: Thread | None
+    turns: list[Turn]
+    kept: list[Slip]
+    """What it wrote besides its replies: read when it closed, or written by a reply that was stopped."""
+    given: Given | None
+    lines: Lines | None
+    agent: str
+    budget: int | None
+    tried_again: Any = None
+    tries: int = MOST_FAILURES
+    with_agent: Agent | None = None
+    """Whose one chat it is, where it is an agent's."""
+
+    @property
+    def unanswered(self) -> bool:
+        return bool(self.turns) and self.turns[-1].message.role == "user"
+
+    @property
+    def unread(self) -> bool:
+        """Whether leaving this chat now gives closing something to read."""
+        return self.thread is not None and has_news(self.thread)
+
+
+def has_news(thread: Thread) -> bool:
+    waits = thread.state == "active" and thread.deleted_at is None and not thread.parked
+    return waits and thread.turns > thread.extracted_through
+
+
+# Reading
+
+
+@router.get("/")
+def home() -> Response:
+    return RedirectResponse("/chat", 303)
+
+
+@router.get("/chat")
+def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str = "") -> Response:
+    """A chat that begins with the first message; until then nothing is stored."""
+    gone = visit.book.threads.get(deleted).thread if deleted else None
+    return visit.page(
+        "chat.html", talked=_beginning(visit), incognito=incognito, gone=gone, events=events, refused=0, view=""
+    )
+
+
+@router.get("/chat/list")
+def listed(visit: Visiting, current: str = "") -> Response:
+    """The sidebar's chats, for a page that has just named or begun one."""
+    return visit.page("parts/chat_list.html", current_chat=current)
+
+
+@router.get("/chat/{id}")
+def show(visit: Visiting, id: str, refused: int = 0) -> Response:
+    """The chat. Each showing has a name, so that a reload is not taken for leaving (see `leave`)."""
+    view = secrets.token_hex(4)
+    page = visit.page(
+        "chat.html", talked=_talked(visit, id), incognito=False, gone=None, events="", current_chat=id, refused=refused,
+        view=view,
+    )  # fmt: skip
+    secure = visit.request.url.scheme == "https"
+    path = f"/chat/{id}/leave"
+    page.set_cookie(VIEW, view, VIEW_SECONDS, path=path, httponly=True, samesite="strict", secure=secure)
+    return page
+
+
+@router.get("/chat/{id}/turns")
+def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
+    """The newest turns as they stand in the page."""
+    talked = _talked(visit, id)
+    shown = [turn for turn in talked.turns if turn.number > after]
+    return visit.page("chat_turns.html", talked=talked, shown=shown, refused=0)
+
+
+@router.get("/chat/{id}/manage")
+def manage(visit: Visiting, id: str) -> Response:
+    thread = visit.book.threads.get(id).thread
+    learned = 0 if thread.incognito else len(visit.book.threads.learned(id))
+    template = "parts/manage.html" if visit.partial else "chat_manage.html"
+    return visit.page(template, thread=thread, learned=learned, title_limit=TITLE_LIMIT, days=TRASH_DAYS)
+
+
+def _beginning(visit: Visit) -> Talked:
+    preset = visit.book.preset()
+    text = visit.book.rendered().text if visit.book.choices.memory else ""
+    block = Given(visit.now, text) if text else None
+    return Talked(None, [], [], block, lines_of(text), preset.name.capitalize(), _budget(preset))
+
+
+def _talked(visit: Visit, id: str) -> Talked:
+    book = visit.book
+    thread = book.threads.get(id).thread
+    preset = book.preset(thread.preset)
+    agent = agent_of(book.threads.get(id)) if thread.agent else None
+    if not thread.turns:
+        begun = _beginning(visit)
+        name = begun.agent if agent is None else agent.name
+        return Talked(thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent)
+    messages = [one for one in book.threads.get(id).messages() if one.role in ("user", "assistant")]
+    notes = {note.turn: note for note in book.notes.list() if note.thread_id == id}
+    shown: dict[int, list[int]] = {}
+    if preset.consent != "silent":  # there the page of memories is the review
+        shown = {message.turn: saved.events_of(message) for message in messages}
+    inside = {event for events in shown.values() for event in events}
+    entries = [entry for entry in book.ledger(thread=id, limit=None) if entry.memory_id and entry.action in saved.KINDS]
+    told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
+    block = given(book, thread)
+    return Talked(
+        thread,
+        [Turn(one, [told[event] for event in shown.get(one.turn, ()) if event in told], notes.get(one.turn))
+         for one in messages],
+        [told[entry.event] for entry in reversed(entries) if entry.event in told and entry.event not in inside],
+        block,
+        lines_of(block.text) if block else None,
+        agent.name if agent else (thread.agent or thread.preset).capitalize(),
+        _budget(preset),
+        tried_again_at(book, thread) if thread.failures and not thread.parked else None,
+        with_agent=agent,
+    )  # fmt: skip
+
+
+def _budget(preset: Preset) -> int | None:
+    return preset.selection.total or sum(preset.selection.budgets.values()) or None
+
+
+# Talking, without script
+
+
+@router.post("/chat")
+async def begin(visit: Visiting, text: Annotated[str, Form()], incognito: Annotated[bool, Form()] = False) -> Response:
+    book = visit.writing()
+    if not text.strip():
+        return visit.back("/chat")
+    chat = await run_in_threadpool(lambda: book.threads.start(incognito=incognito))
+    return await _said(visit, chat, text)
+
+
+@router.post("/chat/{id}")
+async def say(visit: Visiting, id: str, text: Annotated[str, Form()] = "") -> Response:
+    book = visit.writing()
+    chat = await run_in_threadpool(lambda: book.threads.get(id))
+    return await _said(visit, chat, text) if text.strip() else visit.back(f"/chat/{id}")
+
+
+@router.post("/chat/{id}/again")
+async def again(visit: Visiting, id: str) -> Response:
+    """Ask once more for the answer that a failing model did not give."""
+    book = visit.writing()
+    chat = await run_in_threadpool(lambda: book.threads.get(id))
+    return await _answered(visit, chat, visit.kb.talk(chat).again())
+
+
+async def _said(visit: Visit, chat: Chat, text: str) -> Response:
+    return await _answered(visit, chat, visit.kb.talk(chat).say(text))
+
+
+async def _answered(visit: Visit, chat: Chat, told: Any) -> Response:
+    try:
+        async for _ in told:
+            pass
+    except ModelFailed:
+        pass  # the page shows the message without its answer, and a way to ask again
+    turns = await run_in_threadpool(lambda: chat.thread.turns)
+    return visit.back(f"/chat/{chat.id}#turn-{turns}")
+
+
+# Under a reply
+
+
+@router.post("/chat/{id}/turns/{turn}/undo")
+def undo(visit: Visiting, id: str, turn: int, event: Annotated[int, Form()]) -> Response:
+    """Take back one write of a reply; the slip says what stands now, or what stood in the way."""
+    refused = 0
+    try:
+        visit.writing().undo(event)
+    except Conflict:
+        refused = event
+    if not visit.partial:
+        return visit.back(f"/chat/{id}#saved-{turn}", refused=refused or None)
+    talked = _talked(visit, id)
+    kept = next((one.slips for one in talked.turns if one.number == turn), talked.kept)
+    return visit.page("chat_saved.html", talked=talked, number=turn, slips=kept, refused=refused, opened=True)
+
+
+@router.post("/chat/{id}/turns/{turn}/bookmark")
+def bookmark(visit: Visiting, id: str, turn: int) -> Response:
+    """Into the journal, or out of it again as long as nobody has written in the note."""
+    book = visit.writing()
+    there = next((note for note in book.notes.list() if (note.thread_id, note.turn) == (id, turn)), None)
+    if there is None:
+        book.notes.bookmark(id, turn)
+    elif there.updated_at == there.created_at:
+        book.notes.delete(there.id)
+    else:
+        raise Conflict("you have edited this note; delete it in the journal if you want it gone")
+    if not visit.partial:
+        return visit.back(f"/chat/{id}#turn-{turn}")
+    return visit.page("chat_bookmark.html", thread_id=id, number=turn, note=there is None)
+
+
+# Around a chat
+
+
+@router.post("/chat/{id}/rename")
+def rename(visit: Visiting, id: str, title: Annotated[str, Form()] = "") -> Response:
+    visit.writing().threads.rename(id, title)
+    return visit.back(f"/chat/{id}")
+
+
+@router.post("/chat/{id}/archive")
+def archive(visit: Visiting, id: str) -> Response:
+    book = visit.writing()
+    if has_news(book.threads.get(id).thread):
+        book.threads.get(id).close()
+    book.threads.archive(id)
+    return visit.back(f"/chat/{id}")
+
+
+@router.post("/chat/{id}/delete")
+def delete(visit: Visiting, id: str, memories: Annotated[bool, Form()] = False) -> Response:
+    """Into the trash; the address it leads to knows what an Undo must bring back."""
+    book = visit.writing()
+    with book.transaction():
+        last = max((entry.event for entry in book.ledger(limit=1)), default=0)
+        book.threads.delete(id, memories=memories)
+        events = [str(entry.event) for entry in book.ledger(after=last, limit=None)]
+    return visit.back("/chat", deleted=id, events=",".join(events) or None)
+
+
+@router.post("/chat/{id}/restore")
+def restore(visit: Visiting, id: str, events: Annotated[str, Form()] = "") -> Response:
+    book = visit.writing()
+    with book.transaction():
+        book.threads.restore(id)
+        for event in sorted((int(one) for one in events.split(",") if one.isdecimal()), reverse=True):
+            book.undo(event)
+    return visit.back(f"/chat/{id}")
+
+
+@router.post("/chat/{id}/close")
+def close(visit: Visiting, id: str) -> Response:
+    """Read it for memories now: where closing has failed, or by wish."""
+    visit.writing().threads.get(id).close()
+    return visit.back(f"/chat/{id}")
+
+
+@router.post("/chat/{id}/leave")
+def leave(visit: Visiting, id: str, view: str = "") -> Response:
+    """Sent as a beacon when the person moves on. Without anything new it is nothing, so it costs no model call.
+
+    A page that is reloaded is hidden too, but only after the new one was sent: then the browser's cookie names another
+    view than the page that says goodbye, and the person is still here.
+    """
+    chat = visit.writing().threads.get(id)
+    still_here = visit.request.cookies.get(VIEW, view) != view
+    if has_news(chat.thread) and not still_here:
+        chat.close()
+    return Response(status_code=204)
+
+
+# Edit in chat
+
+
+@router.post("/memory/{id}/edit-in-chat")
+def edit_in_chat(visit: Visiting, id: str) -> Response:
+    """A chat in which the agent asks what to change. Nothing happens to the memory before the person has said it."""
+    book = visit.writing()
+    with book.transaction():
+        memory = book.get(id)
+        if memory.state != "active":
+            raise Conflict(f"memory {id} is not active; restore it first", code=memory.state)
+        chat = book.threads.start()
+        hidden = EDITING.format(id=memory.id, content=memory.content)
+        chat.add("assistant", QUESTION.format(content=memory.content), hidden=hidden)
+    return visit.back(f"/chat/{chat.id}")

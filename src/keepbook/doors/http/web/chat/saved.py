@@ -1,0 +1,85 @@
+"""The ledger slip under a reply: what it changed in the book, what stands of that now, and the way back.
+
+A write is told by its entry in the ledger and the two wordings around it, so the slip says the same after a reload, in
+another tab, and after somebody else has undone it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from keepbook.book.book import Book, Detailed
+from keepbook.book.chats.threads import Message
+from keepbook.book.ledger.ledger import Entry
+from keepbook.errors import NotFound
+
+KINDS = {"remember": "New", "update": "Changed", "forget": "Archived", "delete": "Deleted", "restore": "Restored",
+         "confirm": "Confirmed", "promote": "Promoted", "demote": "Demoted"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """One write. `undone` says that it was taken back; `touched` is the newer entry that stands on it."""
+
+    event: int
+    kind: str
+    memory_id: str
+    before: str | None
+    after: str | None
+    category: str | None
+    versions: tuple[int, int] | None
+    valid_until: datetime | None
+    undone: bool = False
+    touched: Entry | None = None
+
+    @property
+    def open(self) -> bool:
+        return not self.undone and self.touched is None
+
+
+def events_of(message: Message) -> list[int]:
+    """The ledger entries that the tools of a reply wrote."""
+    told = (part.get("memory_event") for part in message.parts or ())
+    return [event["event"] for event in told if event and event.get("event") and event.get("op") in KINDS]
+
+
+def by_event(book: Book, events: Iterable[tuple[int, str]]) -> dict[int, Slip]:
+    """Slips of (event, memory id) pairs; each memory is read once."""
+    wanted: dict[str, list[int]] = {}
+    for event, memory_id in events:
+        wanted.setdefault(memory_id, []).append(event)
+    found: dict[int, Slip] = {}
+    for memory_id, numbers in wanted.items():
+        entries = book.ledger(memory=memory_id, limit=None)
+        try:
+            memory = book.get(memory_id)
+        except NotFound:  # deleted for good: there is nothing left to show or undo
+            continue
+        found |= {entry.event: _slip(entry, entries, memory) for entry in entries if entry.event in numbers}
+    return found
+
+
+def _slip(entry: Entry, entries: Sequence[Entry], memory: Detailed) -> Slip:
+    texts = {version.version: version for version in memory.versions}
+    before, after = (state["version"] if state else None for state in (entry.before, entry.after))
+    old, new = texts.get(before or 0), texts.get(after or 0)
+    later = (other for other in entries if other.event > entry.event and other.memory_id == entry.memory_id)
+    newer = [other for other in later if other.link_id is None]  # a link stands beside a memory, not on what it says
+    undone = taken_back(entry.event, newer)
+    return Slip(
+        event=entry.event,
+        kind=KINDS.get(entry.action, entry.action.capitalize()),
+        memory_id=memory.id,
+        before=old.content if old else None,
+        after=new.content if new else None,
+        category=memory.category,
+        versions=(before, after) if before and after and before != after else None,
+        valid_until=new.valid_until if new else None,
+        undone=undone,
+        touched=None if undone or not newer else max(newer, key=lambda other: other.event),
+    )
+
+
+def taken_back(event: int, entries: Sequence[Entry]) -> bool:
+    """Whether an entry is undone as things stand: an undo that was undone itself does not count."""
+    return any(other.undoes == event and not taken_back(other.event, entries) for other in entries)

@@ -1,0 +1,43 @@
+"""The files of the pages: one stylesheet, small modules, an icon. Served as they are.
+
+`asset("keepbook.css")` is an address that changes with the file, so a browser may keep what it has got for good.
+A module imports its neighbours by plain names; those are asked for again each time and mostly answered with 304.
+"""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+FOLDER = Path(__file__).parents[1] / "static"
+
+
+@lru_cache
+def _digest(name: str, _changed: int) -> str:
+    return hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:10]
+
+
+def _version(name: str) -> str:
+    return _digest(name, (FOLDER / name).stat().st_mtime_ns)
+
+
+def asset(name: str) -> str:
+    return f"/static/{name}?v={_version(name)}"
+
+
+class Assets(StaticFiles):
+    """Static files with the right word about how long they last."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=FOLDER)
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        asked = parse_qs(scope["query_string"].decode("latin-1")).get("v")
+        lasting = response.status_code < 400 and asked == [_version(path)]
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if lasting else "no-cache"
+        return response

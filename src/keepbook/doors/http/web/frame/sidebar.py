@@ -1,0 +1,114 @@
+"""What stands around every page: the sidebar with the chats, what waits for review, and the toast after a write."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from keepbook.book.chats.threads import Thread
+from keepbook.book.ledger.ledger import Entry
+from keepbook.book.memory import review
+from keepbook.doors.http.web.frame.visit import Visit, templates
+
+SHOWN = 60
+"""How many chats the sidebar lists; a page has them all."""
+COUNTED = 100
+"""How far archived chats are counted."""
+
+
+class Place(NamedTuple):
+    """An item of the navigation; `key` is what a page sets as `nav`, `letter` goes there after `g`."""
+
+    key: str
+    name: str
+    path: str
+    icon: str
+    letter: str
+
+
+PLACES = (
+    Place("chat", "Chat", "/chat", "chat", "c"),
+    Place("memory", "Memory", "/profile/facts", "book", "m"),
+    Place("notes", "Notes", "/journal", "mark", "n"),
+    Place("time", "Time travel", "/time", "clock", "t"),
+    Place("agents", "Agents", "/agents", "agent", "a"),
+    Place("results", "Results", "/results/trade-decisions", "target", "r"),
+    Place("trading", "Trading", "/trading", "trend", "d"),
+    Place("settings", "Settings", "/settings", "set", "s"),
+)
+
+DONE = {
+    "remember": "Kept.",
+    "update": "Saved as a new version.",
+    "forget": "Archived. It is in no chat any more.",
+    "delete": "In the trash for 30 days.",
+    "restore": "Restored.",
+    "confirm": "Confirmed.",
+    "promote": "It is your own word now.",
+    "demote": "It counts as a reading now.",
+    "link": "Linked.",
+    "unlink": "The link is gone.",
+    "undo": "Undone.",
+}
+"""What the toast says after each kind of write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Chats of one stretch of time."""
+
+    name: str
+    chats: list[Thread]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    groups: list[Group]
+    more: bool
+    """Whether there are older chats than these."""
+    archived: int
+    due: int
+    model: str
+
+
+def side(visit: Visit) -> Side:
+    """All that the sidebar shows."""
+    threads = visit.book.threads
+    kept = [chat for state in ("active", "idle") for chat in threads.list(state=state, limit=SHOWN + 1) if chat.turns]
+    kept.sort(key=lambda chat: chat.touched_at, reverse=True)
+    archived = len(threads.list(state="archived", limit=COUNTED))
+    due = review.waiting(visit.book)
+    return Side(grouped(kept[:SHOWN], visit), len(kept) > SHOWN, archived, due, visit.kb.settings.model)
+
+
+def grouped(chats: Sequence[Thread], visit: Visit) -> list[Group]:
+    """Today / Yesterday / Previous 7 days / Older, by the owner's days; what is empty is left out."""
+    groups = [Group(name, []) for name in ("Today", "Yesterday", "Previous 7 days", "Older")]
+    for chat in chats:
+        groups[_stretch(chat.touched_at, visit)].chats.append(chat)
+    return [group for group in groups if group.chats]
+
+
+def _stretch(then: datetime, visit: Visit) -> int:
+    ago = (visit.now.astimezone(visit.zone).date() - then.astimezone(visit.zone).date()).days
+    return 0 if ago <= 0 else 1 if ago == 1 else 2 if ago <= 7 else 3
+
+
+def written(visit: Visit) -> Entry | None:
+    """The write that brought the visitor here (`?undo=311`), for the toast with its way back."""
+    asked = visit.request.query_params.get("undo", "")
+    if not (asked.isascii() and asked.isdecimal() and len(asked) < 16):
+        return None
+    event = int(asked)
+    found = visit.book.ledger(after=event - 1, before=event + 1, limit=1)
+    return found[0] if found else None
+
+
+def here(visit: Visit) -> str:
+    """The present address without what a form left in it: where an Undo comes back to."""
+    url = visit.request.url
+    left = [part for part in url.query.split("&") if part and part.split("=")[0] not in ("undo", "deleted", "events")]
+    return url.path + (f"?{'&'.join(left)}" if left else "")
+
+
+templates.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE)

@@ -1,0 +1,83 @@
+"""Times as a person reads them: in their zone, with the exact UTC behind it.
+
+`{{ memory.created_at | time("near") }}` writes a `<time>` element. The styles: `time` 09:16 · `day` 2 Nov (with the
+year where it is another) · `date` 2 Nov 2026 · `moment` 2 Nov, 20:12 · `near` today, 09:16 · `lately` yesterday ·
+`full` Saturday, 3 October 2026, 18:00 · `utc` 2026-11-02 19:12:00 UTC.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from keepbook.book.ground.when import parse_stamp
+
+_ELEMENT = Markup('<time datetime="{machine}" title="{utc}">{shown}</time>')
+
+
+def utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _day(then: datetime, now: datetime) -> str:
+    return f"{then.day} {then:%b}" if then.year == now.year else _date(then, now)
+
+
+def _date(then: datetime, _: datetime) -> str:
+    return f"{then.day} {then:%b %Y}"
+
+
+def _moment(then: datetime, now: datetime) -> str:
+    return f"{_day(then, now)}, {then:%H:%M}"
+
+
+def _near(then: datetime, now: datetime) -> str:
+    ago = (now.date() - then.date()).days
+    return f"{('today', 'yesterday')[ago]}, {then:%H:%M}" if 0 <= ago <= 1 else _moment(then, now)
+
+
+def _lately(then: datetime, now: datetime) -> str:
+    ago = (now.date() - then.date()).days
+    return ("today", "yesterday")[ago] if 0 <= ago <= 1 else _day(then, now)
+
+
+_STYLES: dict[str, Callable[[datetime, datetime], str]] = {
+    "time": lambda then, _: f"{then:%H:%M}",
+    "day": _day,
+    "date": _date,
+    "moment": _moment,
+    "near": _near,
+    "lately": _lately,
+    "full": lambda then, _: f"{then:%A}, {then.day} {then:%B %Y}, {then:%H:%M}",
+    "utc": lambda then, _: utc(then),
+}
+
+
+def in_zone(moment: datetime, zone: Any) -> datetime:
+    """The local time; at the very ends of the calendar, where there is none, that of UTC."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment
+
+
+def shown(moment: datetime, style: str, zone: Any, now: datetime) -> str:
+    """A moment in words, without markup."""
+    return _STYLES[style](in_zone(moment, zone), now.astimezone(zone))
+
+
+@pass_context
+def time(context: Context, moment: datetime | str, style: str = "moment") -> Markup:
+    """The filter. A macro that uses it is imported `with context`, for the zone is the visitor's."""
+    then = parse_stamp(moment) if isinstance(moment, str) else moment
+    words = shown(then, style, context["zone"], context["now"])
+    return _ELEMENT.format(machine=f"{then.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", utc=utc(then), shown=words)
+
+
+@pass_context
+def time_text(context: Context, moment: datetime, style: str = "moment") -> str:
+    """The same without the element, for a label."""
+    return shown(moment, style, context["zone"], context["now"])

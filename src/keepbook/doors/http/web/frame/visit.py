@@ -1,0 +1,125 @@
+"""What every page stands on: a visit, the templates, and the way back after a form.
+
+A page is a plain function of a `Visit`. Forms post to the address of what they change and are answered with a
+redirect; a script that sends `X-Partial: 1` gets the changed piece of the page instead, from the same template.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from keepbook.app import Keepbook
+from keepbook.book.book import Book
+from keepbook.doors.auth import Caller
+from keepbook.doors.http.gate import COOKIE
+from keepbook.doors.http.web.frame.assets import asset
+from keepbook.doors.http.web.frame.diff import word_diff
+from keepbook.doors.http.web.frame.times import time, time_text
+from keepbook.errors import KeepbookError, NotAllowed
+
+templates = Environment(
+    loader=PackageLoader("keepbook.doors.http.web"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+templates.filters.update(time=time, time_text=time_text)
+templates.globals.update(asset=asset, word_diff=word_diff)
+
+
+class SignInNeeded(Exception):
+    """This visitor has no token yet; `to` is where they wanted to go."""
+
+    def __init__(self, to: str) -> None:
+        super().__init__(to)
+        self.to = to
+
+
+class Visit:
+    """One request of a person who looks at their book."""
+
+    def __init__(self, request: Request) -> None:
+        refusal: KeepbookError | None = getattr(request.state, "refusal", None)
+        if refusal is not None:
+            raise SignInNeeded(request.url.path) if refusal.code == "unauthenticated" else refusal
+        self.request = request
+        self.kb: Keepbook = request.state.kb
+        self.caller: Caller = request.state.caller
+        if self.caller.kind != "person":
+            raise NotAllowed("these pages are the person's own; sign in with a person's token", code="person_only")
+        self.caller.needs("read")
+
+    @cached_property
+    def book(self) -> Book:
+        return self.caller.book(self.kb, "web")
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.book.zone)
+
+    @property
+    def now(self) -> datetime:
+        return self.book.now
+
+    @property
+    def partial(self) -> bool:
+        """Whether a script asks for a piece of the page only."""
+        return self.request.headers.get("x-partial") == "1"
+
+    @property
+    def demo(self) -> bool:
+        """Whether this is the demo: a made-up life, in a book that vanishes with the visit."""
+        return bool(getattr(self.request.app.state, "demo", False))
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether this browser showed a token, and so can put it away again."""
+        return COOKIE in self.request.cookies
+
+    @property
+    def theme(self) -> str | None:
+        """The person's choice of light or dark, where they made one."""
+        chosen = self.request.cookies.get("keepbook_theme")
+        return chosen if chosen in ("light", "dark") else None
+
+    @property
+    def keys(self) -> bool:
+        """Whether single letters are shortcuts."""
+        return self.request.cookies.get("keepbook_keys") != "off"
+
+    def writing(self) -> Book:
+        """The book, for a form that changes something."""
+        self.caller.needs("write")
+        return self.book
+
+    def page(self, template: str, status: int = 200, **told: Any) -> Response:
+        text = templates.get_template(template).render(visit=self, zone=self.zone, now=self.now, **told)
+        return HTMLResponse(text, status)
+
+    def back(self, to: str, **query: object) -> Response:
+        """After a form: look at it again. `query` may name an `undo` event, whose line the page then shows."""
+        known: Mapping[str, object] = {name: value for name, value in query.items() if value is not None}
+        path, _, place = to.partition("#")
+        asked = f"{'&' if '?' in path else '?'}{urlencode(known)}" if known else ""
+        return RedirectResponse(quote(path, safe="/?=&%+") + asked + (f"#{quote(place)}" if place else ""), 303)
+
+
+def own_path(path: str) -> str:
+    """An address of ours: what a form or a link asks to come back to must not lead elsewhere."""
+    ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if ours else "/"
+
+
+def visit(request: Request) -> Visit:
+    return Visit(request)
+
+
+Visiting = Annotated[Visit, Depends(visit)]

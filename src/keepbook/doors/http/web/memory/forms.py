@@ -1,0 +1,224 @@
+"""What the memory pages write: add, edit, confirm, archive, delete, restore, many at once, and the way back.
+
+Every form names the page it stands on (`back`) and is answered with that page, which then offers Undo. One that cannot
+be done shows the same form again with what was typed still in it.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from keepbook.book.book import Book, Detailed
+from keepbook.book.memory.memories import Memory, Written
+from keepbook.doors.http.problems import status_of
+from keepbook.doors.http.web.frame.times import in_zone
+from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.memory import one
+from keepbook.doors.http.web.memory.listing import PATH, ROWS, Draft, came_from, read_events, show
+from keepbook.doors.http.web.memory.wording import begins, ends
+from keepbook.errors import Conflict, Invalid, KeepbookError
+
+router = APIRouter(include_in_schema=False)
+
+Text = Annotated[str, Form(max_length=5000)]
+Short = Annotated[str, Form(max_length=200)]
+Back = Annotated[str, Form(max_length=2000)]
+
+ACTS: dict[str, Callable[[Book, str], Written | None]] = {
+    "archive": lambda book, id: book.forget(id),
+    "restore": lambda book, id: book.restore(id),
+    "confirm": lambda book, id: book.confirm(id),
+    "promote": lambda book, id: book.promote(id),
+    "demote": lambda book, id: book.demote(id),
+    "delete": lambda book, id: book.delete(id),
+}
+
+
+class Similar(Exception):
+    """Something like it is in the book already: taken back, until the person has chosen."""
+
+    def __init__(self, similar: tuple[Memory, ...]) -> None:
+        super().__init__()
+        self.similar = similar
+
+
+# One memory
+
+
+@router.post(PATH)
+def add(
+    visit: Visiting,
+    content: Text = "",
+    category: Short = "",
+    valid_from: Short = "",
+    valid_until: Short = "",
+    keep_both: Short = "",
+    proposal: Short = "",
+    back: Back = PATH,
+) -> Response:
+    """Add by hand. Something close to it is shown first, whatever the preset would do."""
+    book = visit.writing()
+    draft = Draft("", content, category, valid_from, valid_until, proposal=proposal)
+    try:
+        with book.transaction():
+            written = book.remember(
+                content.strip(),
+                category=category or None,
+                valid_from=begins(valid_from, visit.zone, "valid_from"),
+                valid_until=ends(valid_until, visit.zone, "valid_until"),
+                force=bool(keep_both),
+            )
+            if written.similar and not keep_both:
+                raise Similar(written.similar)
+            if proposal:
+                book.proposals.decline(proposal)
+    except (Similar, Conflict) as found:
+        if not found.similar:
+            raise
+        return show(visit, came_from(back), replace(draft, similar=tuple(found.similar)), 409)
+    except Invalid as error:
+        return show(visit, came_from(back), replace(draft, error=error), status_of(error))
+    if written.unchanged:
+        return show(visit, came_from(back), refused="You have this already; nothing was added.")
+    return visit.back(came_from(back).address(), undo=written.event)
+
+
+@router.post("/memory/{id}")
+def edit(
+    visit: Visiting,
+    id: str,
+    content: Text = "",
+    category: Short = "",
+    valid_from: Short = "",
+    valid_until: Short = "",
+    correction: Short = "",
+    expect_version: Annotated[int, Form(ge=0, le=2**31 - 1)] = 0,
+    proposal: Short = "",
+    back: Back = PATH,
+) -> Response:
+    """A new version. Who had an older one before them sees both texts and chooses."""
+    book = visit.writing()
+    before = book.get(id)
+    draft = Draft(id, content, category, valid_from, valid_until, bool(correction), expect_version, proposal)
+    try:
+        with book.transaction():
+            written = book.update(
+                id,
+                content.strip(),
+                category=None if category == before.category else category or None,
+                valid_from=begins(valid_from, visit.zone, "valid_from"),
+                valid_until=_until(visit, before, valid_until),
+                correction=draft.correction,
+                expect_version=expect_version or None,
+            )
+            if proposal:
+                book.proposals.decline(proposal)
+    except (Invalid, Conflict) as error:
+        return _again(visit, back, replace(draft, error=error, expect_version=book.get(id).version), status_of(error))
+    return visit.back(_list_of(back), undo=written.event)
+
+
+def _until(visit: Visit, before: Detailed, day: str) -> Any:
+    """The end that was there stays to the microsecond if its day was not touched; none is said with an empty text."""
+    had = before.valid_until
+    if had is not None and day.strip() == str(in_zone(had, visit.zone).date()):
+        return had
+    return ends(day, visit.zone, "valid_until") or ""
+
+
+def _again(visit: Visit, back: str, draft: Draft, status: int) -> Response:
+    if urlsplit(own_path(back)).path == f"/memory/{draft.id}":
+        return one.show(visit, draft.id, draft, status)
+    return show(visit, came_from(back), draft, status)
+
+
+def _list_of(back: str) -> str:
+    """Where to go after a form: a memory's own page, or the list with its filters."""
+    path = own_path(back)
+    return path.partition("?")[0] if path.startswith("/memory/") else came_from(path).address()
+
+
+@router.get("/memory/{id}/purge")
+def ask_to_purge(visit: Visiting, id: str, back: str = PATH) -> Response:
+    """The one question: this cannot be undone."""
+    return visit.page("memory_purge.html", memory=visit.book.get(id), back=_list_of(back))
+
+
+@router.post("/memory/{id}/purge")
+def purge(visit: Visiting, id: str, sure: Short = "", back: Back = PATH) -> Response:
+    if sure != "yes":
+        return visit.back(f"/memory/{id}/purge")
+    visit.writing().delete(visit.book.get(id).id, forever=True)
+    here = _list_of(back)
+    return visit.back(PATH + "?trash=1" if here.startswith("/memory/") else here)
+
+
+@router.post("/memory/{id}/links")
+def link(visit: Visiting, id: str, to: Text = "", relation: Short = "relates_to") -> Response:
+    """Join it to another memory, named by its id or a piece of what it says."""
+    book = visit.writing()
+    try:
+        return visit.back(f"/memory/{id}", undo=book.link(book.get(id).id, to, relation).event)
+    except KeepbookError as error:
+        return one.show(visit, id, status=status_of(error), unlinked=error, link_to=to)
+
+
+@router.post("/memory/{id}/links/{link_id}/remove")
+def unlink(visit: Visiting, id: str, link_id: str) -> Response:
+    return visit.back(f"/memory/{id}", undo=visit.writing().unlink(link_id).event)
+
+
+def _address(act: str, does: Callable[[Book, str], Written | None]) -> None:
+    """`POST /memory/{id}/archive` and the like."""
+
+    @router.post(f"/memory/{{id}}/{act}", name=act)
+    def change(visit: Visiting, id: str, back: Back = PATH) -> Response:
+        written = does(visit.writing(), visit.book.get(id).id)
+        return visit.back(_list_of(back), undo=written.event if written else None)
+
+
+for name, does in ACTS.items():
+    _address(name, does)
+
+
+# Many at once
+
+
+@router.post(PATH + "/many/{act}")
+def change_many(
+    visit: Visiting,
+    act: str,
+    id: Annotated[list[str], Form(default_factory=list)],
+    back: Back = PATH,
+) -> Response:
+    """All or none of them, and one Undo for all."""
+    wanted = came_from(back)
+    if act not in ("confirm", "archive", "delete", "restore"):
+        raise Invalid("several memories can be confirmed, archived, restored or deleted", field="act")
+    if not id:
+        return show(visit, replace(wanted, select=True), status=422, refused="Select at least one memory first.")
+    if len(id) > ROWS:
+        raise Invalid(f"at most {ROWS} at once; do the rest after that", field="id")
+    book = visit.writing()
+    with book.transaction():
+        written = [ACTS[act](book, book.get(each).id) for each in dict.fromkeys(id)]
+    return visit.back(wanted.address(), events=_events(written))
+
+
+@router.post(PATH + "/undo")
+def undo_many(visit: Visiting, events: Short, back: Back = PATH) -> Response:
+    first, last = read_events(events)
+    book = visit.writing()
+    with book.transaction():
+        undone = [book.undo(event) for event in range(last, first - 1, -1)]
+    return visit.back(came_from(back).address(), events=_events(undone))
+
+
+def _events(written: list[Any]) -> str | None:
+    """Writes of one transaction have numbers in a row."""
+    made = [each.event for each in written if each is not None and each.event is not None]
+    return f"{min(made)}-{max(made)}" if made else None

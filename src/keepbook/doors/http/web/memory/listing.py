@@ -1,0 +1,314 @@
+"""`/profile/facts`, "What I know about you": every memory, in groups, with what can be done about each.
+
+The page is one function of its address (`Wanted`) and of what a form that did not go through left behind (`Draft`). A
+script asks for the same page without the shell; so an edit in place and a plain form are the same thing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from keepbook.book.book import Book
+from keepbook.book.memory import review
+from keepbook.book.memory.memories import Memory
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.memory.traces import chat_titles
+from keepbook.doors.http.web.frame.times import in_zone
+from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.memory.wording import Teller, group_name, kind_of
+from keepbook.errors import Conflict, KeepbookError
+from keepbook.presets import Preset
+
+router = APIRouter(include_in_schema=False)
+
+PATH = "/profile/facts"
+ROWS = 50
+ASKED = 3
+SOURCES = {"said": "You said it", "found": "Found in a chat", "inferred": "Inferred"}
+DONE = {"forget": "archived", "delete": "deleted", "confirm": "confirmed", "restore": "restored", "undo": "put back"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the address asks for."""
+
+    q: str = ""
+    category: str = ""
+    source: str = ""
+    archived: bool = False
+    trash: bool = False
+    select: bool = False
+    page: int = 1
+    # What is open on the page; gone after the next form.
+    edit: str = ""
+    add: bool = False
+    block: bool = False
+
+    @staticmethod
+    def read(query: Mapping[str, str]) -> "Wanted":
+        given: dict[str, Any] = {}
+        for each in fields(Wanted):
+            value = query.get(each.name, "").strip()[:200]
+            if each.type in (bool, "bool"):
+                given[each.name] = value == "1"
+            elif each.name == "page":
+                given["page"] = int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 1
+            else:
+                given[each.name] = value
+        return Wanted(**given)
+
+    def address(self, **other: Any) -> str:
+        """The page with the same filters, and with what is given instead."""
+        lasting = {"q", "category", "source", "archived", "trash", "select", "page"}
+        told = {name: getattr(self, name) for name in lasting} | other
+        order = [each.name for each in fields(Wanted)]
+        known = {
+            name: 1 if told[name] is True else told[name]
+            for name in order
+            if told.get(name) and (name, told[name]) != ("page", 1)
+        }
+        return PATH + (f"?{urlencode(known)}" if known else "")
+
+    @property
+    def filtered(self) -> bool:
+        return bool(self.q or self.category or self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person typed, while it is not in the book: to be edited (`id`), or to be added (no id)."""
+
+    id: str = ""
+    content: str = ""
+    category: str = ""
+    valid_from: str = ""
+    valid_until: str = ""
+    correction: bool = False
+    expect_version: int = 0
+    proposal: str = ""
+    error: KeepbookError | None = None
+    similar: Sequence[Memory] = ()
+
+    @property
+    def overtaken(self) -> bool:
+        """Somebody else has written a newer version meanwhile."""
+        return isinstance(self.error, Conflict) and self.error.code == "version"
+
+    def wrong(self, name: str) -> str:
+        """What is wrong with a field, if that is what was wrong."""
+        return self.error.message if self.error is not None and self.error.field == name else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    name: str
+    total: int
+    rows: list[Memory] = field(default_factory=list)
+
+
+@router.get(PATH)
+def facts(visit: Visiting) -> Response:
+    if visit.request.query_params.get("print") == "1":
+        return printed(visit)
+    wanted = Wanted.read(visit.request.query_params)
+    draft = begin_edit(visit, wanted.edit) if wanted.edit else begin_add(visit) if wanted.add else None
+    return show(visit, wanted, draft)
+
+
+def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int = 200, refused: str = "") -> Response:
+    """The page; `refused` is what a form could not do."""
+    book, preset = visit.book, visit.book.preset()
+    kept = everything(book)
+    found = list(matching(everything(book, q=wanted.q) if wanted.q else kept, wanted))
+    groups = grouped(found, preset)
+    for state, name in (("archived", "Archived"), ("trash", "Trash")):
+        if getattr(wanted, state):
+            dropped = list(matching(everything(book, state, wanted.q), wanted))
+            groups.append(Group(name, len(dropped), dropped))
+    page, pages, shown = paged(groups, wanted.page, draft.id if draft else "")
+    waiting = review.first(book, ASKED)
+    return visit.page(
+        "memory.html",
+        status,
+        wanted=wanted,
+        draft=draft,
+        refused=refused,
+        preset=preset,
+        teller=teller_of(visit, [memory for group in shown for memory in group.rows], waiting),
+        groups=shown,
+        page=page,
+        pages=pages,
+        kept=len(kept),
+        kinds={kind: sum(kind_of(memory) == kind for memory in kept) for kind in SOURCES},
+        sources=SOURCES,
+        categories=categories(kept, preset),
+        dropped={state: book.list(scope="*", state=state, limit=1).total for state in ("archived", "trash")},
+        asked=waiting,
+        to_ask=review.waiting(book),
+        group_name=group_name,
+        many=done_to_many(visit),
+        answered=answered(visit),
+    )
+
+
+def printed(visit: Visit) -> Response:
+    """Everything on paper: no buttons, no pages, one line each."""
+    book, preset = visit.book, visit.book.preset()
+    kept = everything(book)
+    return visit.page("memory_print.html", groups=grouped(kept, preset), teller=teller_of(visit, kept), kept=len(kept))
+
+
+def begin_add(visit: Visit) -> Draft:
+    """An empty form, or a proposal to put into better words."""
+    asked = _proposed(visit)
+    return Draft(content=asked.content, category=asked.category or "", proposal=asked.id) if asked else Draft()
+
+
+def begin_edit(visit: Visit, id: str) -> Draft:
+    """The form as it opens: what stands there now, or what a proposal would make of it."""
+    memory = visit.book.get(id)
+    asked = _proposed(visit)
+    zone = visit.zone
+    return Draft(
+        id=memory.id,
+        content=asked.content if asked and asked.op == "update" else memory.content,
+        category=memory.category or "",
+        valid_from=str(in_zone(memory.valid_from, zone).date()) if memory.valid_from > visit.now else "",
+        valid_until=str(in_zone(memory.valid_until, zone).date()) if memory.valid_until else "",
+        expect_version=memory.version,
+        proposal=asked.id if asked else "",
+    )
+
+
+def _proposed(visit: Visit) -> Proposal | None:
+    """The proposal that the form answers with "not quite"."""
+    id = visit.request.query_params.get("proposal", "")[:20]
+    return visit.book.proposals.get(id) if id else None
+
+
+def came_from(back: str) -> Wanted:
+    """The list a form was on, from the address it names."""
+    parts = urlsplit(own_path(back))
+    return Wanted.read(dict(parse_qsl(parts.query)) if parts.path == PATH else {})
+
+
+# What the page shows
+
+
+def everything(book: Book, state: str = "active", q: str = "") -> list[Memory]:
+    """All memories of a state, oldest first, of every agent."""
+    found: list[Memory] = []
+    cursor = None
+    while True:
+        part = book.list(scope="*", state=state, q=q or None, limit=1000, cursor=cursor)
+        found += part.items
+        cursor = part.next
+        if cursor is None:
+            return found
+
+
+def matching(memories: Sequence[Memory], wanted: Wanted) -> Iterator[Memory]:
+    for memory in memories:
+        of_category = not wanted.category or (memory.category or "-") == wanted.category
+        if of_category and (not wanted.source or kind_of(memory) == wanted.source):
+            yield memory
+
+
+def categories(memories: Sequence[Memory], preset: Preset) -> list[str]:
+    """Those of the preset in its order, then others that are in use."""
+    used = {memory.category for memory in memories if memory.category}
+    return [*preset.categories, *sorted(used - set(preset.categories))]
+
+
+def grouped(memories: Sequence[Memory], preset: Preset) -> list[Group]:
+    """By category, in the order of the preset; what has none comes last."""
+    heaps: dict[str | None, list[Memory]] = {}
+    for memory in memories:
+        heaps.setdefault(memory.category, []).append(memory)
+    order = [*categories(memories, preset), None]
+    return [Group(group_name(name, preset), len(heaps[name]), heaps[name]) for name in order if name in heaps]
+
+
+def paged(groups: Sequence[Group], asked: int, editing: str) -> tuple[int, int, list[Group]]:
+    """The page asked for (or the one with the memory being edited), the number of pages, and what is on it."""
+    places = [(group, memory) for group in groups for memory in group.rows]
+    pages = max(-(-len(places) // ROWS), 1)
+    page = min(max(asked, 1), pages)
+    for number, (_, memory) in enumerate(places):
+        if memory.id == editing:
+            page = number // ROWS + 1
+    shown: list[Group] = []
+    for group, memory in places[(page - 1) * ROWS : page * ROWS]:
+        if not shown or shown[-1].name != group.name:
+            shown.append(Group(group.name, group.total))
+        shown[-1].rows.append(memory)
+    return page, pages, shown
+
+
+def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.Question] = ()) -> Teller:
+    threads = [memory.thread_id for memory in memories]
+    threads += [one.proposal.thread_id for one in asked if one.proposal]
+    threads += [one.memory.thread_id for one in asked if one.memory]
+    titles = chat_titles(visit.book, [id for id in threads if id])
+    on = visit.book.choices.memory
+    return Teller(visit.book.preset(), visit.book.rendered(), titles, visit.zone, visit.now, on)
+
+
+# What was done just now, and how to take it back
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Several writes at once: what to say of them, and their entries as `first-last`."""
+
+    words: str
+    events: str
+    redo: bool
+
+
+def done_to_many(visit: Visit) -> Many | None:
+    events = visit.request.query_params.get("events", "")
+    try:
+        first, last = read_events(events)
+    except KeepbookError:
+        return None
+    entries = visit.book.ledger(after=first - 1, before=last + 1, limit=None)
+    if not entries:
+        return None
+    count = len({entry.memory_id for entry in entries})
+    words = f"{count} {'memory' if count == 1 else 'memories'} {DONE.get(entries[0].action, 'changed')}."
+    return Many(words, events, entries[0].action == "undo")
+
+
+def read_events(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    known = first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()
+    if not (known and len(text) < 24 and 0 < int(first) <= int(last) < int(first) + 2 * ROWS):
+        raise Conflict("these entries cannot be taken back together; undo them one by one")
+    return int(first), int(last)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A proposal that was just decided; `event` is what accepting it wrote."""
+
+    id: str
+    words: str
+    event: str
+
+
+def answered(visit: Visit) -> Answered | None:
+    query = visit.request.query_params
+    id = query.get("answered", "")[:20]
+    if not id:
+        return None
+    try:
+        status = visit.book.proposals.get(id).status
+    except KeepbookError:
+        return None
+    words = {"accepted": "It is your own word now.", "declined": "Not kept, and it will not be asked again."}
+    return Answered(id, words[status], query.get("event", "")[:16]) if status in words else None

@@ -1,0 +1,89 @@
+"""Two blocks side by side: what a new chat was given then, and what it is given now.
+
+Lines are matched by the memory they show, not by their words, so a memory that says something else is one row with the
+changed words marked, and one that only moved is the same row.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from keepbook.book.memory.block import Rendered
+from keepbook.doors.http.web.frame.diff import Piece, word_diff
+
+
+class Line(NamedTuple):
+    """A line of a block; `key` is the same for the same thing in another block."""
+
+    key: tuple[str, str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line then and now: `same`, `changed`, `gone` or `new`. A side that has none is empty."""
+
+    kind: str
+    of: str  # a heading, a memory, or text around them
+    then: Sequence[Piece]
+    now: Sequence[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    rows: Sequence[Row]
+
+    def count(self, kind: str) -> int:
+        """How many memories are that."""
+        return sum(row.kind == kind for row in self.rows if row.of == "memory")
+
+
+def compare(then: Rendered, now: Rendered) -> Comparison:
+    old, new = lines(then), lines(now)
+    shown_then = {line.key: line.text for line in old}
+    shown_now = {line.key for line in new}
+    rows = [_row(key, shown_then.get(key), text) for key, text in _merged(old, new, shown_now)]
+    return Comparison(rows)
+
+
+def lines(rendered: Rendered) -> list[Line]:
+    """The lines of a block without the empty ones. Those that show memories stand in the order of `shown`."""
+    told = [line for line in rendered.text.split("\n") if line]
+    memories = [number for number, line in enumerate(told) if line.startswith("- ")]
+    # An intro of somebody's own preset may begin with a dash too: the memories are the last ones.
+    whose = dict(zip(memories[len(memories) - len(rendered.shown) :], rendered.shown, strict=True))
+    found, heading = [], ""
+    for number, text in enumerate(told):
+        if number in whose:
+            found.append(Line((heading, whose[number][0]), text))
+        elif text.startswith("#"):
+            heading = text
+            found.append(Line(("#", text), text.lstrip("# ")))
+        else:
+            found.append(Line(("text", "last" if whose and number > max(whose) else str(number)), text))
+    return found
+
+
+def _merged(
+    old: Sequence[Line], new: Sequence[Line], shown_now: set[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, str], str | None]]:
+    """All lines in the order of now, with what is gone where it stood."""
+    before, after = [line.key for line in old], [line.key for line in new]
+    for what, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what != "equal":
+            yield from ((line.key, None) for line in old[a:b] if line.key not in shown_now)
+        yield from ((line.key, line.text) for line in new[c:d])
+
+
+def _row(key: tuple[str, str], then: str | None, now: str | None) -> Row:
+    of = {"#": "heading", "text": "text"}.get(key[0], "memory")
+    if then is None:
+        return Row("new", of, (), [Piece("same", now or "")])
+    if now is None:
+        return Row("gone", of, [Piece("same", then)], ())
+    if then == now:
+        return Row("same", of, [Piece("same", then)], [Piece("same", now)])
+    pieces = word_diff(then, now)
+    old = [piece for piece in pieces if piece.kind != "new"]
+    return Row("changed", of, old, [piece for piece in pieces if piece.kind != "gone"])

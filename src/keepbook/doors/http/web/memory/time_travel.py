@@ -1,0 +1,228 @@
+"""`/time`: the book as it was known at one instant about another, beside how it is now.
+
+The address names both instants; a form, the slider and the arrows only lead to other addresses. The slider counts
+minutes from the first day of the book, so it works as a plain form as well.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter
+from fastapi.responses import RedirectResponse, Response
+
+from keepbook.book.ground.when import instant, parse_stamp, stamp
+from keepbook.book.ledger.ledger import Entry
+from keepbook.book.memory.traces import Past, chat_titles, instants, past
+from keepbook.doors.http.web.frame.charts import Axis, strip
+from keepbook.doors.http.web.frame.times import in_zone
+from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.memory.one import EntryRow, entry_row
+from keepbook.doors.http.web.memory.then_and_now import compare
+from keepbook.errors import Invalid
+
+router = APIRouter(include_in_schema=False)
+
+PATH = "/time"
+ENTRIES = 40
+MEMORIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Instants:
+    """The two clocks. `together` says that moving one moves the other."""
+
+    known: datetime
+    valid: datetime
+    together: bool = True
+
+    def address(self) -> str:
+        told = {"known": stamp(self.known), "valid": stamp(self.valid)}
+        return f"{PATH}?{urlencode(told if self.together else told | {'apart': '1'})}"
+
+    def moved(self, to: datetime) -> "Instants":
+        return Instants(to, to if self.together else self.valid, self.together)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Where the arrows lead: an entry or a day back and forth, nowhere at either end."""
+
+    entry_back: str | None
+    entry_on: str | None
+    day_back: str | None
+    day_on: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """How two sets of memories differ."""
+
+    added: int
+    changed: int
+    gone: int
+
+
+@router.get(PATH)
+def travel(visit: Visiting) -> Response:
+    now = visit.now
+    written = instants(visit.book)
+    if not written:
+        return visit.page("time_empty.html")
+    axis = _axis(written[0], now, visit.zone)
+    try:
+        chosen = read(visit.request.query_params, axis, visit.zone, now)
+    except Invalid as error:
+        return _show(visit, Instants(now, now), written, axis, 422, str(error.message))
+    if "minute" in visit.request.query_params and chosen.known < now:
+        return RedirectResponse(chosen.address(), 303)
+    return _show(visit, chosen, written, axis)
+
+
+def _show(
+    visit: Visit, chosen: Instants, written: Sequence[str], axis: Axis, status: int = 200, error: str = ""
+) -> Response:
+    book, now, zone = visit.book, axis.last, visit.zone
+    known = stamp(chosen.known)
+    event = bisect_right(written, known)
+    then, today = past(book, known, stamp(chosen.valid)), past(book, stamp(now), stamp(now))
+    later = book.ledger(after=event, limit=ENTRIES)
+    rows = [entry_row(entry) for entry in later]
+    days = per_day(written, zone)
+    return visit.page(
+        "time.html",
+        status,
+        chosen=chosen,
+        at_present=chosen.known == chosen.valid == now,
+        error=error,
+        event=event,
+        strip=strip(days, axis, zone, chosen.known),
+        busiest=days.most_common(1)[0],
+        minutes=(_minute(axis.last, axis), min(_minute(chosen.known, axis), _minute(axis.last, axis))),
+        local={"known": _local(chosen.known, zone), "valid": _local(chosen.valid, zone)},
+        steps=steps(chosen, written, event, now, zone),
+        then=then,
+        shown=then.memories[:MEMORIES],
+        today=today,
+        between=between(then, today),
+        comparison=compare(then.rendered, today.rendered),
+        entries=by_day(rows, zone),
+        later=len(written) - event,
+        titles=chat_titles(book, [entry.thread_id for entry in later if entry.thread_id]),
+        story=story,
+    )
+
+
+# Reading the address
+
+
+def read(query: Mapping[str, str], axis: Axis, zone: ZoneInfo, now: datetime) -> Instants:
+    """Both instants; one given alone sets both. Local times of a form carry no zone: they are the owner's. The world's
+    clock may run ahead of now, the book's may not: nobody knows what will be written."""
+    minute = query.get("minute", "")
+    if minute:
+        if not (minute.isascii() and minute.isdecimal() and len(minute) < 10):
+            raise Invalid("choose an instant on the strip", field="minute")
+        at = min(axis.first + timedelta(minutes=int(minute)), now)
+        return Instants(at, at)
+    known, valid = _moment(query, "known", zone), _moment(query, "valid", zone)
+    apart = query.get("apart") == "1" or (known is not None and valid is not None and known != valid)
+    if query.get("together") == "1":
+        # The form: whichever of the two was changed leads the other.
+        was = _moment(query, "was", zone)
+        led = valid if was is not None and known == was else known
+        led = led or now
+        return Instants(min(led, now), led)
+    return Instants(min(known or valid or now, now), valid or known or now, not apart)
+
+
+def _moment(query: Mapping[str, str], name: str, zone: ZoneInfo) -> datetime | None:
+    text = query.get(name, "").strip()[:40]
+    found = instant(text, field=name, zone=zone.key) if text else None
+    return parse_stamp(found) if found else None
+
+
+# The axis and the strip
+
+
+def _axis(first: str, now: datetime, zone: ZoneInfo) -> Axis:
+    """From the first minute of the book's first day until now."""
+    day = parse_stamp(first).astimezone(zone).date()
+    return Axis(datetime.combine(day, time.min, zone).astimezone(UTC), now)
+
+
+def per_day(written: Sequence[str], zone: ZoneInfo) -> Counter[date]:
+    """Entries per day of the owner. Minutes are counted first: there are far fewer of them to place on the calendar."""
+    days: Counter[date] = Counter()
+    for minute, count in Counter(at[:16] for at in written).items():
+        days[datetime.fromisoformat(f"{minute}:00+00:00").astimezone(zone).date()] += count
+    return days
+
+
+def _minute(moment: datetime, axis: Axis) -> int:
+    return max(int((moment - axis.first).total_seconds() // 60), 0)
+
+
+def _local(moment: datetime, zone: ZoneInfo) -> str:
+    """As `datetime-local` writes it: to the second where need be, and rather late than early, so that sending it back
+    as it is does not step behind the entry that it came from."""
+    there = in_zone(moment, zone).replace(tzinfo=None)
+    if there.microsecond:
+        there = there.replace(microsecond=0) + timedelta(seconds=1)
+    return there.isoformat(timespec="seconds" if there.second else "minutes")
+
+
+def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, zone: ZoneInfo) -> Steps:
+    """To the entry before the last one known, or to the next; to the same time a day away."""
+    back = parse_stamp(written[event - 2]) if event > 1 else None
+    forth = parse_stamp(written[event]) if event < len(written) else None
+    first = parse_stamp(written[0])
+    local = in_zone(chosen.known, zone)
+    day_back = max((local - timedelta(days=1)).astimezone(UTC), first) if chosen.known > first else None
+    day_on = min((local + timedelta(days=1)).astimezone(UTC), now) if chosen.known < now else None
+
+    def to(moment: datetime | None) -> str | None:
+        return None if moment is None else chosen.moved(moment).address()
+
+    return Steps(to(back), to(forth), to(day_back), to(day_on))
+
+
+# Then and now
+
+
+def between(then: Past, today: Past) -> Between:
+    had = {memory.id: memory for memory in then.memories}
+    has = {memory.id: memory for memory in today.memories}
+    both = had.keys() & has.keys()
+    changed = sum(had[id].content != has[id].content for id in both)
+    return Between(len(has) - len(both), changed, len(had) - len(both))
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    day: datetime
+    rows: list[EntryRow]
+
+
+def by_day(rows: Sequence[EntryRow], zone: ZoneInfo) -> list[Day]:
+    days: list[Day] = []
+    for row in rows:
+        at = row.entry.at.astimezone(zone)
+        if not days or days[-1].day.date() != at.date():
+            days.append(Day(at, []))
+        days[-1].rows.append(row)
+    return days
+
+
+def story(entry: Entry) -> tuple[str | None, str | None]:
+    """What an entry made of the words of a memory: before and after it."""
+
+    def words(state: dict[str, object] | None) -> str | None:
+        content = state.get("content") if state else None
+        return content if isinstance(content, str) else None
+
+    return words(entry.before), words(entry.after)

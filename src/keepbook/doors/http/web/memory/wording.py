@@ -1,0 +1,180 @@
+"""How a memory is told on a page: its mark, whether the next chat is given it, when it is true, where it was said.
+
+Pure: `Teller` knows what the whole book says once (titles of chats, the block, the owner's zone) and answers for each
+memory in words. Times stay instants; the template writes them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import NamedTuple, Protocol
+from zoneinfo import ZoneInfo
+
+from keepbook.book.memory.block import Rendered
+from keepbook.book.memory.memories import AUTOMATIC, Memory
+from keepbook.doors.http.web.frame.times import in_zone
+from keepbook.errors import Invalid
+from keepbook.presets import Preset
+
+SOON = timedelta(days=60)
+"""How long before a memory fades out of new chats its row begins to say so."""
+
+
+class Mark(NamedTuple):
+    """Who said it: the class of the mark, its glyph, its words, and a score where software found it."""
+
+    kind: str
+    glyph: str
+    words: str
+    score: str = ""
+
+
+class Where(NamedTuple):
+    """The chat something was said in; without an address where it is not here any more."""
+
+    title: str
+    address: str | None
+    turn: str | None
+
+
+class Said(Protocol):
+    """A memory or a version of one."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def thread_id(self) -> str | None: ...
+    @property
+    def turn_ids(self) -> tuple[str, ...]: ...
+
+
+_WORDS = {"profile": "You typed it", "chat": "You said it", "imported": "Imported"}
+_PLACES = {
+    "over the token budget": "left out of new chats: over the token budget",
+    "over the number of lines": "left out of new chats: over the number of lines",
+}
+
+
+def mark_of(source: str, confidence: str, score: float | None) -> Mark:
+    if confidence == "asserted":
+        return Mark("ink", "ink", "You confirmed it" if source in AUTOMATIC else _WORDS[source])
+    if source == "extracted":
+        return Mark("extracted", "ext", "Found in a chat", shown_score(score))
+    return Mark("inferred", "inf", "Inferred" if source == "inferred" else "Counts as a reading")
+
+
+def shown_score(score: float | None) -> str:
+    """Two digits at most: more would pretend to know. Cut, not rounded: .699 must not pass for a floor of .70."""
+    return "" if score is None else f"{math.floor(score * 100 + 1e-9) / 100:.2f}".removeprefix("0")
+
+
+def kind_of(memory: Memory) -> str:
+    """What the line at the head of the page counts it as: said, found or inferred."""
+    return {"ink": "said", "extracted": "found"}.get(mark_of(memory.source, memory.confidence, None).kind, "inferred")
+
+
+def group_name(category: str | None, preset: Preset) -> str:
+    if category is None:
+        return "Without a category"
+    return preset.titles.get(category) or category.replace("_", " ").capitalize()
+
+
+def fades_on(memory: Memory, preset: Preset) -> datetime | None:
+    """When what software found leaves new chats, if nobody confirms it."""
+    fading = memory.source == "extracted" and memory.confidence == "inferred"
+    if not fading or memory.score is None or not 0 < preset.floor <= memory.score:
+        return None
+    since = max(memory.recorded_at, memory.last_confirmed_at or memory.recorded_at)
+    try:
+        return since + timedelta(days=preset.half_life_days * math.log2(memory.score / preset.floor))
+    except OverflowError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """What a page knows of the whole book when it tells of one memory."""
+
+    preset: Preset
+    rendered: Rendered
+    titles: Mapping[str, str | None]
+    zone: ZoneInfo
+    now: datetime
+    memory_on: bool = True
+
+    def mark(self, memory: Memory) -> Mark:
+        return mark_of(memory.source, memory.confidence, memory.effective_score)
+
+    def place(self, memory: Memory) -> str:
+        """Whether the next chat is given it, and if not, why."""
+        if memory.state != "active":
+            return ""
+        if not self.memory_on:
+            return "in no chat: memory is switched off"
+        if memory.scope is not None:
+            return f"only for {memory.scope}"
+        fate = self.rendered.fates.get(memory.id)
+        if not memory.current and (fate is None or fate.place != "in_block"):
+            return "not true yet" if memory.valid_from > self.now else "no longer true, so not in new chats"
+        if fate is None:
+            return ""
+        if fate.place == "recall_only":
+            return f"recall only: {fate.reason}"
+        if fate.place == "cut":
+            return _PLACES.get(fate.reason, f"left out of new chats: {fate.reason}")
+        return "in new chats" if memory.current else "in new chats as an earlier version said it"
+
+    def in_block(self, memory: Memory) -> bool:
+        fate = self.rendered.fates.get(memory.id)
+        return fate is not None and fate.place == "in_block"
+
+    def true_from(self, memory: Memory) -> datetime | None:
+        """Only where it is not simply the day it was told."""
+        return None if self.day(memory.valid_from) == self.day(memory.recorded_at) else memory.valid_from
+
+    def fades(self, memory: Memory) -> datetime | None:
+        """When it leaves new chats, if that is soon."""
+        leaves = fades_on(memory, self.preset) if memory.state == "active" and self.in_block(memory) else None
+        return leaves if leaves is not None and self.now < leaves < self.now + SOON else None
+
+    def unused_days(self, memory: Memory) -> int:
+        return (self.now - memory.last_referenced_at).days
+
+    def is_new(self, memory: Memory) -> bool:
+        return self.day(memory.created_at) == self.day(self.now)
+
+    def where(self, said: Said) -> Where | None:
+        if said.thread_id is None:
+            return None
+        turn = next(iter(said.turn_ids), None)
+        if said.thread_id not in self.titles:
+            return Where("a chat that is not here", None, turn)
+        place = f"/chat/{said.thread_id}" + (f"#turn-{turn}" if turn else "")
+        return Where(self.titles[said.thread_id] or "a chat without a title", place, turn)
+
+    def day(self, moment: datetime) -> date:
+        return in_zone(moment, self.zone).date()
+
+
+# Dates as a form has them: a day in the owner's zone.
+
+
+def begins(text: str, zone: ZoneInfo, field: str) -> datetime | None:
+    """The first instant of a day, or nothing where nothing was filled in."""
+    if not text.strip():
+        return None
+    try:
+        return datetime.combine(date.fromisoformat(text.strip()), time.min, zone)
+    except (ValueError, OverflowError):
+        raise Invalid(f"{text[:40]!r} is not a date; write it like 2026-03-05", field=field) from None
+
+
+def ends(text: str, zone: ZoneInfo, field: str) -> datetime | None:
+    """The last instant of a day: what is true until the 28th is true on the 28th."""
+    first = begins(text, zone, field)
+    try:
+        after = first and datetime.combine(first.date() + timedelta(days=1), time.min, zone)
+    except OverflowError:
+        raise Invalid("there is no calendar after the year 9999; leave it empty instead", field=field) from None
+    return after and after - timedelta(microseconds=1)

@@ -1,0 +1,121 @@
+"""The web app's pages put together: routers, files, and what a person sees where something is refused.
+
+An error on a page is a page with one sentence and a way on; the API and scripts get the same error as a problem
+document. Whoever has no token yet is asked for one, and comes back to where they wanted to go.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from keepbook.doors.http import problems
+from keepbook.doors.http.gate import GUARDED
+from keepbook.doors.http.web.account import api_docs, settings, sign_in
+from keepbook.doors.http.web.agents import agents, results, runs
+from keepbook.doors.http.web.agents import form as agent_form
+from keepbook.doors.http.web.chat import chat, notes, search
+from keepbook.doors.http.web.frame.assets import Assets
+from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
+from keepbook.doors.http.web.memory import forms as memory_forms
+from keepbook.doors.http.web.memory import listing, one, review, time_travel, undo
+from keepbook.doors.http.web.trading import forms as trading_forms
+from keepbook.doors.http.web.trading import pages as trading
+from keepbook.errors import KeepbookError
+
+ROUTERS = (
+    api_docs.router,
+    chat.router,
+    search.router,
+    listing.router,
+    memory_forms.router,
+    review.router,
+    one.router,
+    time_travel.router,
+    undo.router,
+    sign_in.router,
+    notes.router,
+    settings.router,
+    agent_form.router,
+    agents.router,
+    runs.router,
+    results.router,
+    trading_forms.router,  # before the pages: /trading/load is no deployment
+    trading.router,
+)
+"""One for each page; shown in the order of `sidebar.PLACES`."""
+
+HEADINGS = {
+    401: "Sign in first",
+    403: "This is not allowed",
+    404: "There is nothing here",
+    405: "This address takes no such request",
+    409: "The book has moved on",
+    412: "The book has moved on",
+    413: "That is too much at once",
+    422: "That does not fit",
+    429: "A limit is reached",
+    502: "The model did not answer",
+    503: "The book cannot be reached",
+}
+
+Handler = Callable[[Request, Any], Response | Awaitable[Response]]
+
+
+def install(app: FastAPI) -> None:
+    """Add the pages to an application whose problem documents are installed already."""
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/static", Assets(), "static")
+    app.add_exception_handler(SignInNeeded, _to_sign_in)
+    for kind in (KeepbookError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _or_page(app.exception_handlers[kind]))
+
+
+def _to_sign_in(_: Request, error: Exception) -> Response:
+    assert isinstance(error, SignInNeeded)
+    return RedirectResponse(f"/sign-in?to={error.to}", 303)
+
+
+def _or_page(otherwise: Handler) -> Handler:
+    """A handler that shows a page to a person and leaves the rest to the one before."""
+
+    async def handle(request: Request, error: Any) -> Response:
+        if _is_reading(request):
+            return await run_in_threadpool(_page, request, error)
+        answer = otherwise(request, error)
+        return answer if isinstance(answer, Response) else await answer
+
+    return handle
+
+
+def _is_reading(request: Request) -> bool:
+    wants = "text/html" in request.headers.get("accept", "") and "x-partial" not in request.headers
+    return wants and not request.url.path.startswith((*GUARDED, "/static/"))
+
+
+def _told(error: KeepbookError | HTTPException | RequestValidationError) -> tuple[int, str]:
+    if isinstance(error, RequestValidationError):
+        named = ", ".join(str(one["loc"][-1]) for one in error.errors())
+        return 422, f"the form or address is missing something, or has something that does not fit: {named}"
+    if isinstance(error, HTTPException):
+        missing = error.status_code == 404
+        return error.status_code, "nothing of this book is at this address" if missing else str(error.detail)
+    return problems.status_of(error), error.message
+
+
+def _page(request: Request, error: Any) -> Response:
+    status, detail = _told(error)
+    told = {"heading": HEADINGS.get(status, "Something broke here"), "detail": detail[:1].upper() + detail[1:]}
+    try:
+        return Visit(request).page("problem.html", status, **told)
+    except (KeepbookError, SignInNeeded, AttributeError):  # nobody's book: no sidebar either
+        text = templates.get_template("problem.html").render(visit=None, theme=None, **told)
+        return HTMLResponse(text, status)
+
+
+__all__ = ["install"]

@@ -1,0 +1,366 @@
+"""Trading as a page shows it: figures in words, and a reason wherever there is no figure.
+
+Pure: what the book answered goes in, what a template prints comes out. A figure that does not exist is a dash with the
+reason beside it, never a zero; gain and loss always have their sign.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from math import floor, log10
+from typing import NamedTuple
+
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.trading.events import Event
+from keepbook.book.trading.exposure import ENOUGH, Coming, Exposure
+from keepbook.book.trading.lessons import Lesson, Told
+from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.skills import Deployment
+from keepbook.book.trading.trades import Position, Trade
+from keepbook.doors.http.web.agents.cards import figure
+from keepbook.doors.http.web.frame import charts
+from keepbook.doors.http.web.frame.charts import Curve, Equity, curve
+
+NONE = "—"
+DAY = timedelta(days=1)
+DOLLARS = ("USD", "USDT", "USDC")
+PRESSING = 0.75
+"""From this importance on an event is marked."""
+SPARK = 48
+"""More points than this are not seen on a line 72 pixels wide."""
+
+
+class Total(NamedTuple):
+    """A figure with its name above and what it means below."""
+
+    name: str
+    value: str
+    hint: str
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A deployment in a list."""
+
+    deployment: Deployment
+    running: bool
+    found: Performance
+    line: Curve | None
+
+
+class Drawn(NamedTuple):
+    """The equity curve with its levels as text, and both of its parts in words."""
+
+    plot: Equity
+    levels: Sequence[str]
+    deepest: tuple[str, str]
+    said: str
+    said_below: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """A coming event. `rows` are positions with figures, `few` those that it has too few forerunners for."""
+
+    event: Event
+    day: str
+    wait: str
+    rows: Sequence[Exposure]
+    few: Sequence[str]
+
+    @property
+    def pressing(self) -> bool:
+        return self.event.importance >= PRESSING
+
+    @property
+    def importance(self) -> str:
+        return f"{self.event.importance:.2f}".lstrip("0") if self.event.importance < 1 else "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """A lesson with the figure at its left: the median where all its trades went one way, else the mean.
+
+    `interval` is that of the mean, where the wording does not name it.
+    """
+
+    lesson: Lesson
+    figure: str
+    word: str
+    was: str | None
+    interval: str | None
+    replaced: Told | None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """An open position and what it has come to at the last price; None where there is no price."""
+
+    position: Position
+    price: float | None
+
+    @property
+    def so_far(self) -> float | None:
+        if self.price is None:
+            return None
+        side = 1 if self.position.side == "long" else -1
+        return side * (self.price - self.position.entry_price) * self.position.quantity
+
+    @property
+    def so_far_pct(self) -> float | None:
+        return None if self.so_far is None else self.so_far / (self.position.entry_price * self.position.quantity)
+
+
+# Figures
+
+
+def price(value: float) -> str:
+    """As exact as it is told, up to six digits that count: `3,412.5`, `0.00001234`."""
+    return figure(float(f"{value:.6g}")) if value >= 0.001 else f"{value:.3g}"
+
+
+def money(value: float) -> str:
+    """With its sign: `+45.10`, `−1,204`. Cents count in small amounts only."""
+    return _signed(value, 2 if abs(value) < 1000 else 0)
+
+
+def percent(share: float, places: int = 1) -> str:
+    """A share of 1 with its sign, and as many places as it needs not to look like none."""
+    if share and not round(abs(share) * 100, places):
+        places = min(-floor(log10(abs(share) * 100)), 4)
+    return f"{_signed(share * 100, places)}\N{NO-BREAK SPACE}%"
+
+
+def plain_percent(share: float, places: int = 1) -> str:
+    return percent(abs(share), places).lstrip("+")
+
+
+def _signed(value: float, places: int) -> str:
+    text = f"{abs(value):,.{places}f}"
+    sign = "" if not any(digit in text for digit in "123456789") else "−" if value < 0 else "+"
+    return f"{sign}{text}"
+
+
+def tone(value: float | None) -> str:
+    """The class that colours a figure; its sign says the same."""
+    return "" if not value else "gain" if value > 0 else "loss"
+
+
+def worth(symbol: str, amount: float | None) -> str:
+    """What a position is worth in the currency of its pair."""
+    if amount is None:
+        return "no price on record"
+    quote = symbol.partition(":")[0].partition("/")[2] or "USD"
+    text = f"{amount:,.0f}" if amount >= 100 else f"{amount:,.2f}"
+    return f"${text}" if quote in DOLLARS else f"{text} {quote}"
+
+
+def reason(text: str | None) -> str:
+    """Why a trade was entered or left, which files write like `trailing_stop`."""
+    words = (text or "").replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+# Totals
+
+
+def totals(found: Performance) -> list[Total]:
+    """The five figures of a deployment or a skill."""
+    if not found.trades:
+        names = ("Profit", "Sharpe", "Deepest drawdown", "Win rate", "Profit factor")
+        return [Total(name, NONE, "no closed trades yet", "faint") for name in names]
+    return [_profit(found), _sharpe(found), _drawdown(found), _win_rate(found), _factor(found)]
+
+
+def _profit(found: Performance) -> Total:
+    share = "" if found.return_pct is None else f", {percent(found.return_pct)}"
+    hint = f"{found.currency}{share}" if found.currency else "in several currencies"
+    return Total("Profit", _signed(found.pnl, 0 if abs(found.pnl) >= 100 else 2), hint, tone(found.pnl))
+
+
+def _sharpe(found: Performance) -> Total:
+    if found.sharpe is not None:
+        return Total("Sharpe", _signed(found.sharpe, 2), "daily, annualised")
+    assert found.first is not None
+    assert found.last is not None
+    days = (found.last.astimezone(UTC).date() - found.first.astimezone(UTC).date()).days + 1
+    why = _no_capital(found) if found.capital is None else "needs exits on two days" if days < 2 else "no day differs"
+    return Total("Sharpe", NONE, why, "faint")
+
+
+def _drawdown(found: Performance) -> Total:
+    if found.max_drawdown_pct is None:
+        return Total("Deepest drawdown", NONE, f"{money(-found.max_drawdown)}; {_no_capital(found)}", "faint")
+    if not found.max_drawdown:
+        return Total("Deepest drawdown", "0 %", "never under its peak")
+    return Total("Deepest drawdown", percent(-found.max_drawdown_pct), "from the peak", "loss")
+
+
+def _no_capital(found: Performance) -> str:
+    return "needs one currency" if found.currency is None else "needs the capital"
+
+
+def _win_rate(found: Performance) -> Total:
+    share = found.wins / found.trades
+    return Total("Win rate", f"{100 * share:.0f}\N{NO-BREAK SPACE}%", f"{found.wins:,} of {found.trades:,}")
+
+
+def _factor(found: Performance) -> Total:
+    if found.profit_factor is None:
+        return Total("Profit factor", NONE, "no losing trade yet", "faint")
+    return Total("Profit factor", f"{found.profit_factor:.2f}", "after fees")
+
+
+def lately(found: Performance) -> str:
+    """The last days in a sentence."""
+    named = (("This week", "this_week"), ("last 7 days", "last_7_days"), ("last 30 days", "last_30_days"))
+    parts = []
+    for name, key in named:
+        period = found.periods[key]
+        count = "1 trade" if period.trades == 1 else f"{period.trades:,} trades"
+        parts.append(f"{name} {money(period.pnl)} from {count}" if period.trades else f"{name} no trades")
+    return "; ".join(parts) + "."
+
+
+# Equity
+
+
+def drawn(
+    points: Sequence[Point], found: Performance, begun: datetime | None, now: datetime, zone: tzinfo, *, ended: bool
+) -> Drawn | None:
+    """The curve from the beginning (or the day before the first exit) to today, or to the last exit if it has ended."""
+    if not points:
+        return None
+    start, unit = found.capital or 0.0, f" {found.currency}" if found.currency else ""
+    days = _days(points, start, begun, None if ended else now)
+    deepest = max(under for *_, under in days)
+    last = "today" if not ended else _short(days[-1][0])
+    plot = charts.equity(days, start, zone, last=last)
+    is_share = found.capital is not None
+    said = (
+        f"Equity from {_amount(start)}{unit} on {_long(days[0][0] + DAY)} to {_amount(days[-1][1])}{unit} "
+        f"on {_long(days[-1][0])}"
+    )
+    down = plain_percent(deepest) if is_share else f"{_amount(deepest)}{unit}"
+    level = f"−{figure(round(plot.deepest * 100, 4))}\N{NO-BREAK SPACE}%" if is_share else f"−{figure(plot.deepest)}"
+    return Drawn(
+        plot,
+        [figure(one) for one in plot.levels],
+        ("0\N{NO-BREAK SPACE}%" if is_share else "0", level),
+        said,
+        f"Drawdown, deepest {down} under the peak" if deepest else "Drawdown: never under the peak",
+    )
+
+
+def _days(
+    points: Sequence[Point], start: float, begun: datetime | None, now: datetime | None
+) -> list[tuple[date, float, float]]:
+    days = [
+        (date.fromisoformat(one.day), one.equity, one.drawdown if one.drawdown_pct is None else one.drawdown_pct)
+        for one in points
+    ]
+    before = days[0][0] - DAY  # until the first exit it stands where it began, at the end of the day before
+    first = begun.astimezone(UTC).date() - DAY if begun else before
+    lead = [(day, start, 0.0) for day in dict.fromkeys((first, before)) if day <= before]
+    last = now.astimezone(UTC).date() if now else days[-1][0]
+    return lead + days + ([(last, *_standing(points, start))] if last > days[-1][0] else [])
+
+
+def _standing(points: Sequence[Point], start: float) -> tuple[float, float]:
+    """The end of the last day: its drawdown counts from the peak, and not at the deepest of the day."""
+    equity, peak = points[-1].equity, max(start, *(one.equity for one in points))
+    under = max(peak - equity, 0.0)
+    return equity, under if points[-1].drawdown_pct is None else under / peak
+
+
+def _amount(value: float) -> str:
+    return figure(round(value, 2 if abs(value) < 1000 else 0))
+
+
+def _short(day: date) -> str:
+    return f"{day.day} {day:%b}"
+
+
+def _long(day: date) -> str:
+    return f"{day.day} {day:%B}"
+
+
+def spark(points: Sequence[Point], start: float) -> Curve | None:
+    """The same line for a table cell."""
+    values = [start, *(one.equity for one in points)]
+    if len(values) > SPARK:
+        values = [values[round(n * (len(values) - 1) / (SPARK - 1))] for n in range(SPARK)]
+    return curve(values) if len(values) > 1 else None
+
+
+# Events
+
+
+def ahead(coming: Coming, now: datetime, zone: tzinfo) -> list[Ahead]:
+    """What is coming, each with the positions that it touches."""
+    exposed = coming.your_exposure or ()
+    found = []
+    for event in coming.events:
+        mine = [row for row in exposed if row.event_id == event.id]
+        then = parse_stamp(event.time)
+        found.append(
+            Ahead(
+                event,
+                _day_of(then.astimezone(zone).date(), now.astimezone(zone).date()),
+                _wait(then - now) if then.astimezone(zone).date() == now.astimezone(zone).date() else "",
+                [row for row in mine if row.median_abs_move_pct is not None],
+                [_too_few(row) for row in mine if row.median_abs_move_pct is None],
+            )
+        )
+    return found
+
+
+def _day_of(day: date, today: date) -> str:
+    ahead = (day - today).days
+    return ("today", "tomorrow")[ahead] if 0 <= ahead <= 1 else f"{day:%A}"
+
+
+def _wait(left: timedelta) -> str:
+    minutes = max(int(left.total_seconds() // 60), 0)
+    return f"in {minutes // 60} h {minutes % 60:02} m" if minutes >= 60 else f"in {minutes} m"
+
+
+def _too_few(row: Exposure) -> str:
+    count = row.similar_events_back
+    known = f"Only {count} like it on record" if count else "None like it on record"
+    held = f"{row.symbol} {row.position_side}, {worth(row.symbol, row.notional_usd)}"
+    return f"{held}. {known}; {ENOUGH} are needed for a figure."
+
+
+# Lessons
+
+
+def learnt(lesson: Lesson) -> Learnt:
+    replaced = lesson.earlier[-1] if lesson.earlier else None
+    one_way = lesson.wins in (0, lesson.trades)
+    now, was = _figure(lesson, one_way), None if replaced is None else _figure(replaced, one_way)
+    return Learnt(
+        lesson,
+        now,
+        "median" if one_way else "mean",
+        None if was == now else was,
+        None if one_way or "interval" in lesson.text else f"{_bare(lesson.low_pct)} to {percent(lesson.high_pct)}",
+        replaced,
+    )
+
+
+def _figure(told: Told, one_way: bool) -> str:
+    return percent(told.median_pct if one_way else told.mean_pct)
+
+
+def _bare(share: float) -> str:
+    return percent(share).removesuffix("\N{NO-BREAK SPACE}%")
+
+
+# Trades
+
+
+def returned(trade: Trade) -> float:
+    """What it earned as a share of what went in."""
+    return trade.pnl / (trade.entry_price * trade.quantity)

@@ -1,5 +1,0 @@
-"""The parts of the offline chat: what people say to a memory, what is meant, and what is done about it.
-
-`phrases` and `sentences` are words as data; `intents` reads a message; `kit` knows the tools of the chat; `matching`
-judges which memory is meant; `keeping`, `telling` and `offers` act. `keepbook.models.offline.chat` puts them together.
-"""

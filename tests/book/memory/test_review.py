@@ -1,0 +1,85 @@
+"""What waits for the person's yes or no, and how an answer is taken back."""
+
+from typing import Any
+
+import pytest
+
+from keepbook import Conflict
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals, review
+
+
+def propose(book: Any, content: str, nature: str = "proposal", op: str = "add", memory_id: str | None = None) -> Any:
+    with book.writing() as (tx, _):
+        return proposals.propose(
+            tx, stamp(tx.clock()), nature=nature, op=op, content=content, turn_ids=[], memory_id=memory_id
+        )
+
+
+def test_conflicts_come_first_then_proposals_then_what_was_read_newest_first(alice: Any) -> None:
+    said = alice.remember("Keeps six months in cash")
+    older = alice.remember("Dislikes risk", confidence="inferred")
+    newer = alice.remember("Prefers mornings", confidence="inferred")
+    proposal = propose(alice, "Has a dog")
+    conflict = propose(alice, "Keeps two months in cash", "conflict", "update", said.id)
+
+    found = review.first(alice, 10)
+
+    assert [one.id for one in found] == [conflict.id, proposal.id, newer.id, older.id]
+    assert found[0].memory.content == "Keeps six months in cash"
+    assert found[1].memory is None
+    assert review.waiting(alice) == 4
+    assert [one.id for one in review.first(alice, 2)] == [conflict.id, proposal.id]
+
+
+@pytest.mark.parametrize("answer", ["promote", "confirm", "forget", "delete"])
+def test_an_answered_reading_is_not_asked_again(alice: Any, answer: str) -> None:
+    read = alice.remember("Dislikes risk", confidence="inferred")
+    getattr(alice, answer)(read.id)
+    assert review.waiting(alice) == 0
+    assert list(review.first(alice, 3)) == []
+
+
+def test_what_was_deleted_for_good_takes_the_questions_about_it_along(alice: Any) -> None:
+    said = alice.remember("Keeps six months in cash")
+    propose(alice, "Keeps two months in cash", "conflict", "update", said.id)
+    alice.delete(said.id, forever=True)
+    assert list(review.first(alice, 3)) == []
+    assert review.waiting(alice) == 0
+
+
+def test_a_declined_proposal_waits_again_when_the_no_is_taken_back(alice: Any) -> None:
+    proposal = propose(alice, "Has a dog")
+    alice.proposals.decline(proposal.id)
+    assert review.waiting(alice) == 0
+
+    review.reopen(alice, proposal.id)
+
+    assert review.waiting(alice) == 1
+    assert alice.proposals.accept(proposal.id).content == "Has a dog"
+
+
+def test_a_reopened_proposal_is_gone_after_thirty_days(alice: Any, kb: Any, clock: Any) -> None:
+    proposal = propose(alice, "Has a dog")
+    alice.proposals.decline(proposal.id)
+    clock.forward(days=29)
+    review.reopen(alice, proposal.id)
+    clock.forward(days=29)
+    kb.sweep()
+    assert review.waiting(alice) == 1
+    clock.forward(days=2)
+    kb.sweep()
+    assert review.waiting(alice) == 0
+
+
+def test_what_still_waits_has_no_answer_to_take_back(alice: Any) -> None:
+    proposal = propose(alice, "Has a dog")
+    with pytest.raises(Conflict):
+        review.reopen(alice, proposal.id)
+
+
+def test_only_ones_own_book_is_asked_about(kb: Any, alice: Any) -> None:
+    kb.book("bob").remember("Dislikes risk", confidence="inferred")
+    propose(kb.book("bob"), "Has a dog")
+    assert review.waiting(alice) == 0
+    assert list(review.first(alice, 3)) == []

@@ -1,0 +1,547 @@
+"""The Chat page: talking, what a reply kept, and everything around a chat. In the browser, and without script."""
+
+import asyncio
+import html
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from starlette.testclient import TestClient
+
+from keepbook.book.chats import threads
+from keepbook.book.ground.when import stamp
+from keepbook.doors.http.web.frame import sidebar
+from keepbook.errors import ModelFailed
+
+FACT = "Remember that I keep four months of expenses in cash."
+LINE = "Keeps four months of expenses in cash"
+
+
+def text_of(answer: Any) -> str:
+    """What a person reads of a page: tags gone, spaces as one."""
+    bare = re.sub(r"<(script|template|title).*?</\1>|<[^>]+>", " ", answer.text, flags=re.DOTALL)
+    return " ".join(html.unescape(bare).split())
+
+
+def say(person: Page, text: str) -> None:
+    person.get_by_label("Message").fill(text)
+    person.get_by_label("Message").press("Enter")
+
+
+# Talking
+
+
+def test_a_message_is_answered_in_place_and_the_chat_gets_an_address_and_a_title(person: Page, alice: Any) -> None:
+    person.goto("/chat")
+    say(person, "I live in Graz and work as a structural engineer.")
+    expect(person.locator(".turn.me .bubble")).to_have_text("I live in Graz and work as a structural engineer.")
+    expect(person.locator(".turn .said")).to_contain_text("I hear you")
+    expect(person.locator(".turn .tools")).to_be_visible()
+    (chat,) = alice.threads.list()
+    expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
+    expect(person.locator("main h1")).to_have_text(chat.title)
+    expect(person.locator("#chats [aria-current=page]")).to_have_text(chat.title)
+    expect(person.get_by_label("Message")).to_have_value("")
+
+
+def test_a_streamed_turn_looks_as_it_does_after_a_reload(person: Page) -> None:
+    person.goto("/chat")
+    say(person, FACT)
+    expect(person.locator(".saved")).to_be_visible()
+    expect(person.locator("[aria-busy]")).to_have_count(0)
+    before = person.locator(".turn").evaluate_all("turns => turns.map(turn => turn.outerHTML)")
+    person.reload()
+    assert person.locator(".turn").evaluate_all("turns => turns.map(turn => turn.outerHTML)") == before
+
+
+def test_enter_sends_and_shift_enter_begins_a_new_line(person: Page, alice: Any) -> None:
+    person.goto("/chat")
+    field = person.get_by_label("Message")
+    field.type("one")
+    field.press("Shift+Enter")
+    field.type("two")
+    field.press("Enter")
+    expect(person.locator(".bubble")).to_have_text("one\ntwo")
+    expect(person.locator(".turn .tools")).to_be_visible()
+    (chat,) = alice.threads.list()
+    assert alice.threads.get(chat.id).messages()[0].text == "one\ntwo"
+
+
+def test_a_reply_can_be_stopped_and_asked_for_again(person: Page, kb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    reply = kb.models.chat.reply
+
+    async def slow(*given: Any) -> AsyncIterator[Any]:
+        async for event in reply(*given):
+            yield event
+            await asyncio.sleep(60)
+
+    monkeypatch.setattr(kb.models.chat, "reply", slow)
+    person.goto("/chat")
+    say(person, "Hello")
+    expect(person.locator(".turn[aria-busy=true] .said")).not_to_have_text("")
+    person.get_by_role("button", name="Stop writing").click()
+    expect(person.get_by_role("alert")).to_contain_text("no answer yet")
+    expect(person.get_by_role("button", name="Send")).to_be_visible()
+    monkeypatch.setattr(kb.models.chat, "reply", reply)
+    person.get_by_role("button", name="Ask again").click()
+    expect(person.locator(".turn .said")).to_contain_text("Hello")
+    expect(person.locator(".turn")).to_have_count(2)
+
+
+def test_a_failing_model_leaves_the_message_and_says_so(
+    person: Page, kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: Any) -> AsyncIterator[Any]:
+        raise ModelFailed("the model is not reachable")
+        yield
+
+    monkeypatch.setattr(kb.models.chat, "reply", broken)
+    person.goto("/chat")
+    say(person, "Hello")
+    expect(person.get_by_role("alert").filter(has_text="not reachable")).to_be_visible()
+    expect(person.get_by_role("button", name="Ask again")).to_be_visible()
+    expect(person.locator(".bubble")).to_have_text("Hello")
+
+
+def test_without_script_a_form_posts_and_the_page_shows_the_reply(opens: Any, alice: Any) -> None:
+    person = opens(java_script_enabled=False).new_page()
+    person.goto("/chat")
+    person.get_by_label("Message").fill(FACT)
+    person.get_by_role("button", name="Send").click()
+    expect(person.locator(".turn .said")).to_contain_text("Saved")
+    person.locator(".saved > summary").click()
+    person.get_by_role("button", name="Undo").click()
+    expect(person.locator(".saved > summary")).to_contain_text("Undone. Nothing was kept from this reply.")
+    assert alice.list().total == 0
+    person.get_by_label("Message").fill("What do you know about me?")
+    person.get_by_role("button", name="Send").click()
+    expect(person.locator(".turn")).to_have_count(4)
+
+
+def test_an_empty_message_is_no_turn(client: TestClient, alice: Any) -> None:
+    client.post("/chat", data={"text": "  \n"})
+    assert not alice.threads.list()
+
+
+# What a reply kept
+
+
+def test_a_fact_told_in_chat_shows_its_line_and_is_undone_from_there(person: Page, alice: Any) -> None:
+    person.goto("/chat")
+    say(person, FACT)
+    line = person.locator(".saved")
+    expect(line.locator("summary")).to_have_text("Memory saved · 1 change")
+    line.locator("summary").click()
+    expect(line.locator(".book")).to_have_text(LINE)
+    expect(line).to_contain_text("Counts from your next chat on. This one keeps the memory it started with.")
+    expect(line.get_by_role("link", name="Manage memory")).to_have_attribute("href", "/profile/facts")
+    line.get_by_role("button", name="Undo").click()
+    expect(line.locator("summary")).to_have_text("Undone. Nothing was kept from this reply.")
+    assert alice.list().total == 0
+    person.reload()
+    expect(line.locator("summary")).to_have_text("Undone. Nothing was kept from this reply.")
+
+
+def test_a_change_shows_the_old_word_struck_and_the_new_one(client: TestClient, talk: Any) -> None:
+    chat = talk(FACT, "Actually, I keep six months of expenses in cash.")
+    page = client.get(f"/chat/{chat.id}")
+    assert "<del>four</del> <ins>six</ins>" in page.text
+    assert "version 1 → 2" in text_of(page)
+
+
+def test_an_undo_that_something_newer_stands_on_says_what_touched_it(client: TestClient, talk: Any, alice: Any) -> None:
+    chat = talk(FACT)
+    (memory,) = alice.list().items
+    changed = alice.update(memory.id, "Keeps seven months of expenses in cash")
+    answer = client.post(f"/chat/{chat.id}/turns/2/undo", data={"event": changed.event - 1})
+    said = f"Not undone: something newer touched this memory. Entry № {changed.event} changed it today"
+    assert said in text_of(answer)
+    assert alice.get(memory.id).content == "Keeps seven months of expenses in cash"
+
+
+def test_two_tabs_agree_on_what_was_undone(opens: Any, talk: Any, alice: Any) -> None:
+    chat = talk(FACT)
+    context = opens()
+    one, other = context.new_page(), context.new_page()
+    for tab in (one, other):
+        tab.goto(f"/chat/{chat.id}")
+        tab.locator(".saved > summary").click()
+    one.get_by_role("button", name="Undo").click()
+    expect(one.locator(".saved > summary")).to_contain_text("Undone")
+    other.get_by_role("button", name="Undo").click()
+    expect(other.locator(".saved > summary")).to_contain_text("Undone")
+    assert alice.list().total == 0
+    assert [entry.action for entry in alice.ledger()] == ["undo", "remember"]
+
+
+def test_what_closing_kept_is_listed_under_the_chat_with_undo(client: TestClient, talk: Any, alice: Any) -> None:
+    chat = talk("I work as a structural engineer.", close=True)
+    assert alice.list().total == 1
+    page = client.get(f"/chat/{chat.id}")
+    assert "Also kept from this chat · 1 change" in text_of(page)
+    client.post(f"/chat/{chat.id}/turns/0/undo", data={"event": 1})
+    assert alice.list().total == 0
+
+
+def test_a_reply_is_bookmarked_into_the_journal_and_out_again(person: Page, talk: Any, alice: Any) -> None:
+    chat = talk("Hello")
+    person.goto(f"/chat/{chat.id}")
+    person.get_by_role("button", name="Bookmark into the journal").click()
+    expect(person.get_by_role("button", name="Remove bookmark")).to_have_attribute("aria-pressed", "true")
+    (note,) = alice.notes.list()
+    assert (note.thread_id, note.turn) == (chat.id, 2)
+    person.get_by_role("button", name="Remove bookmark").click()
+    expect(person.get_by_role("button", name="Bookmark into the journal")).to_be_visible()
+    assert not alice.notes.list()
+
+
+def test_a_note_one_has_written_in_is_not_dropped_with_the_bookmark(client: TestClient, talk: Any, alice: Any) -> None:
+    chat = talk("Hello")
+    note = alice.notes.bookmark(chat.id, 2)
+    alice.notes.edit(note.id, "my own words")
+    answer = client.post(f"/chat/{chat.id}/turns/2/bookmark")
+    assert answer.status_code == 409
+    assert alice.notes.get(note.id).text == "my own words"
+
+
+def test_copy_puts_the_reply_on_the_clipboard(opens: Any, talk: Any) -> None:
+    chat = talk("Hello")
+    context = opens(permissions=["clipboard-read", "clipboard-write"])
+    person = context.new_page()
+    person.goto(f"/chat/{chat.id}")
+    person.get_by_role("button", name="Copy").click()
+    expect(person.locator(".toast")).to_have_text("Copied.")
+    assert person.evaluate("navigator.clipboard.readText()") == chat.messages()[1].text
+
+
+def test_what_it_saw_is_the_block_the_chat_was_given_and_stays_so(opens: Any, talk: Any, alice: Any) -> None:
+    alice.remember("Lives in Vienna", category="profile")
+    chat = talk("Hello")
+    alice.remember("Works as an engineer", category="profile")
+    person = opens(width=820).new_page()
+    person.goto(f"/chat/{chat.id}")
+    panel = person.locator("#given")
+    expect(panel).to_be_hidden()
+    person.get_by_role("link", name="What it saw").click()
+    expect(panel).to_be_visible()
+    expect(panel.locator("li")).to_have_text(["Lives in Vienna"])
+    panel.get_by_text("as sent").click()
+    assert panel.locator(".well").text_content() == chat.inject()
+    panel.get_by_role("link", name="Close").click()
+    expect(panel).to_be_hidden()
+    person.goto("/chat")
+    person.set_viewport_size({"width": 1440, "height": 900})
+    expect(panel.locator("li")).to_have_text(["Works as an engineer", "Lives in Vienna"])
+
+
+# How a chat stands
+
+
+def test_a_banner_says_that_older_turns_are_summarised_and_with_what(client: TestClient, talk: Any, alice: Any) -> None:
+    chat = talk("Hello", "I live in Graz")
+    with alice.writing() as (tx, _):
+        threads.keep_compression(tx, chat.id, 2, "They greeted <b>each other</b>.")
+    page = client.get(f"/chat/{chat.id}")
+    assert "Older turns are summarised for the model. All 4 are kept in full" in text_of(page)
+    assert "They greeted &lt;b&gt;each other&lt;/b&gt;." in page.text
+
+
+@pytest.mark.parametrize(
+    ("failures", "words"),
+    [
+        (3, "3 of 5 tries). Nothing is lost; it will be tried again at 10:"),
+        (5, "5 of 5 tries). Nothing is lost; it rests"),
+    ],
+)
+def test_a_closing_that_failed_is_told_with_what_happens_next(
+    client: TestClient, talk: Any, alice: Any, failures: int, words: str
+) -> None:
+    chat = talk("I live in Graz")
+    for _ in range(failures):
+        with alice.writing() as (tx, _preset):
+            now = stamp(tx.clock())
+            held = threads.claim(tx, chat.id, now, lease_seconds=60)
+            assert held is not None
+            threads.give_back(tx, held, now, "the model answered badly", retry_minutes=15)
+    page = text_of(client.get(f"/chat/{chat.id}"))
+    assert f"This chat could not be read for memories (the model answered badly, {words}" in page
+    client.post(f"/chat/{chat.id}/close")
+    assert chat.thread.state == "idle"
+    assert "could not be read" not in text_of(client.get(f"/chat/{chat.id}"))
+
+
+def test_an_incognito_chat_reads_and_writes_no_memory(person: Page, alice: Any, until: Any) -> None:
+    alice.remember("Lives in Vienna", category="profile")
+    person.goto("/chat")
+    person.get_by_role("link", name="Incognito", exact=True).click()
+    expect(person.get_by_text("Nothing of this is remembered")).to_be_visible()
+    expect(person.locator("#given")).to_contain_text("An incognito chat reads no memory")
+    say(person, "Remember that my dog is called Rex.")
+    expect(person.locator(".turn .said")).to_contain_text("Memory is off in this chat")
+    (chat,) = alice.threads.list()
+    assert chat.incognito
+    person.goto("/chat")
+    until(lambda: alice.threads.get(chat.id).thread.state == "idle")
+    assert [memory.content for memory in alice.list().items] == ["Lives in Vienna"]
+
+
+# Moving on
+
+
+def test_closing_the_tab_extracts_what_was_said(opens: Any, alice: Any, until: Any) -> None:
+    context = opens()
+    context.new_page()
+    person = context.new_page()
+    person.goto("/chat")
+    say(person, "I work as a structural engineer.")
+    expect(person.locator(".turn .tools")).to_be_visible()
+    assert alice.list().total == 0
+    person.close(run_before_unload=True)
+    until(lambda: alice.list().total)
+    assert alice.list().items[0].source == "extracted"
+
+
+@pytest.mark.parametrize("way", ["new", "switch", "other page"])
+def test_moving_on_closes_the_chat(person: Page, alice: Any, talk: Any, until: Any, way: str) -> None:
+    talk("Hello", close=True)
+    person.goto("/chat")
+    say(person, "I work as a structural engineer.")
+    expect(person.locator(".turn .tools")).to_be_visible()
+    leaving = {
+        "new": person.get_by_role("complementary").get_by_role("link", name="New chat", exact=True),
+        "switch": person.locator("#chats a:not([aria-current], .dots)"),
+        "other page": person.get_by_role("link", name="Memory"),
+    }
+    leaving[way].first.click()
+    until(lambda: alice.list().total)
+
+
+def test_a_reload_asks_no_model(person: Page, alice: Any, kb: Any, until: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+    extract = kb.models.chat.extract
+
+    async def counted(reading: Any) -> Any:
+        read.append(reading)
+        return await extract(reading)
+
+    monkeypatch.setattr(type(kb.models.chat), "extract", lambda _, reading: counted(reading))
+    person.goto("/chat")
+    say(person, "I work as a structural engineer.")
+    expect(person.locator(".turn .tools")).to_be_visible()
+    person.reload()
+    expect(person.locator(".turn .tools")).to_be_visible()
+    (chat,) = alice.threads.list()
+    assert (chat.state, read) == ("active", [])
+    person.goto("/search")
+    until(lambda: len(read) == 1)
+    person.goto(f"/chat/{chat.id}")
+    person.goto("/search")
+    person.goto("/chat")
+    assert len(read) == 1
+
+
+def test_a_chat_is_only_left_with_something_new(client: TestClient, talk: Any, alice: Any) -> None:
+    chat = talk("Hello")
+    page = client.get(f"/chat/{chat.id}").text
+    assert "data-unread" in page
+    assert client.post(f"/chat/{chat.id}/leave?view=older").status_code == 204
+    assert chat.thread.state == "active"
+    view = re.search(r'data-view="(\w+)"', page)
+    assert view is not None
+    assert client.post(f"/chat/{chat.id}/leave?view={view[1]}").status_code == 204
+    assert chat.thread.state == "idle"
+    assert "data-unread" not in client.get(f"/chat/{chat.id}").text
+    spent = alice.spending.list()
+    assert client.post(f"/chat/{chat.id}/leave").status_code == 204
+    assert alice.spending.list() == spent
+
+
+# The sidebar
+
+
+def test_chats_are_listed_by_the_days_of_the_owner(client: TestClient, talk: Any, alice: Any, clock: Any) -> None:
+    for at, title in (
+        ("2026-09-01T12:00:00Z", "put away"),
+        ("2026-11-01T12:00:00Z", "long ago"),
+        ("2026-11-08T12:00:00Z", "this week"),
+        ("2026-11-10T23:30:00Z", "late last evening"),  # in Vienna it is the 11th already
+        ("2026-11-12T09:00:00Z", "just now"),
+    ):
+        clock.set(at)
+        alice.threads.rename(talk("Hello", close=True).id, title)
+    put_away = next(chat for chat in alice.threads.list() if chat.title == "put away")
+    alice.threads.archive(put_away.id)
+    alice.configure(zone="Europe/Vienna")
+    side = text_of(client.get("/chat/list"))
+    words = "Today just now Yesterday late last evening Previous 7 days this week Older long ago Archived 1 chat"
+    assert re.sub(r"\s+", " ", side).strip() == words
+    assert "put away" in text_of(client.get("/search?archived=1"))
+
+
+def test_the_sidebar_lists_the_newest_and_a_page_has_them_all(
+    client: TestClient, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sidebar, "SHOWN", 2)
+    for name in ("first", "second", "third"):
+        chat = alice.threads.start()
+        chat.add("user", "Hello")
+        alice.threads.rename(chat.id, name)
+    side = text_of(client.get("/chat/list"))
+    assert side == "Today third second All chats"
+    page = text_of(client.get("/search?all=1"))
+    assert page.index("third") < page.index("first")
+
+
+def test_a_chat_is_renamed_from_its_row_and_keeps_that_name(person: Page, talk: Any, alice: Any) -> None:
+    chat = talk("I live in Graz and work as an engineer")
+    person.goto("/chat")
+    person.locator("#chats li").hover()
+    person.get_by_role("link", name="Rename or delete").click()
+    field = person.get_by_label("Name of this chat")
+    expect(field).to_be_focused()
+    field.fill("Where I come from")
+    field.press("Enter")
+    expect(person.locator("main h1")).to_have_text("Where I come from")
+    talk("And my dog is called Rex", chat=chat)
+    assert chat.thread.title == "Where I come from"
+
+
+def test_a_chat_is_deleted_with_what_was_learned_and_all_of_it_comes_back(person: Page, talk: Any, alice: Any) -> None:
+    chat = talk(FACT, "I live in Graz.", close=True)
+    alice.remember("Something else")
+    person.goto(f"/chat/{chat.id}")
+    person.locator(".chat-head").get_by_role("link", name="Rename or delete").click()
+    person.get_by_label("Also delete the 2 memories learned from it").check()
+    person.get_by_role("button", name="Delete").click()
+    expect(person.locator(".toast")).to_contain_text("in the trash for 30 days, with 2 memories learned from it")
+    assert alice.list().total == 1
+    assert not alice.threads.list()
+    person.get_by_role("button", name="Undo").click()
+    expect(person.locator(".turn")).to_have_count(4)
+    assert alice.list().total == 3
+    assert [found.id for found in alice.threads.list()] == [chat.id]
+
+
+def test_a_deleted_chat_is_shown_as_such_and_restored_from_the_trash(client: TestClient, talk: Any) -> None:
+    chat = talk("Hello")
+    client.post(f"/chat/{chat.id}/delete")
+    assert "This chat is in the trash." in text_of(client.get(f"/chat/{chat.id}"))
+    assert 'id="say"' not in client.get(f"/chat/{chat.id}").text
+    trash = client.get("/search?trash=1")
+    assert f'action="/chat/{chat.id}/restore"' in trash.text
+    client.post(f"/chat/{chat.id}/restore")
+    assert chat.thread.deleted_at is None
+
+
+def test_without_script_the_menu_of_a_chat_is_a_page(client: TestClient, talk: Any) -> None:
+    chat = talk("Hello")
+    page = client.get(f"/chat/{chat.id}/manage")
+    assert "Rename or delete" in text_of(page)
+    client.post(f"/chat/{chat.id}/rename", data={"title": "By hand"})
+    assert chat.thread.title == "By hand"
+    client.post(f"/chat/{chat.id}/archive")
+    assert chat.thread.state == "archived"
+
+
+def test_search_marks_the_words_and_leads_to_the_turn(person: Page, talk: Any) -> None:
+    talk("Hello")
+    chat = talk("The mortgage runs until 2029")
+    person.goto("/chat")
+    person.get_by_label("Search all chats").fill("mortgage")
+    person.get_by_label("Search all chats").press("Enter")
+    expect(person.locator("mark")).to_have_text("mortgage")
+    person.locator("main .entry a").click()
+    expect(person).to_have_url(re.compile(f"/chat/{chat.id}#turn-1$"))
+    expect(person.locator("#turn-1")).to_be_in_viewport()
+
+
+def test_on_a_phone_the_sidebar_is_a_drawer(opens: Any, talk: Any) -> None:
+    chat = talk("Hello")
+    person = opens(width=390, height=844).new_page()
+    person.goto("/chat")
+    drawer = person.locator("#side")
+    expect(drawer).to_be_hidden()
+    person.get_by_role("button", name="Open menu").click()
+    expect(drawer).to_be_visible()
+    person.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    person.get_by_role("button", name="Open menu").click()
+    person.locator("#chats li > a").first.click()
+    expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
+    expect(drawer).to_be_hidden()
+
+
+# Edit in chat
+
+
+def test_edit_in_chat_waits_for_the_persons_words_and_then_makes_version_two(
+    person: Page, client: TestClient, alice: Any
+) -> None:
+    memory = alice.remember(LINE, category="finance_context")
+    other = alice.remember("Lives in Vienna", category="profile")
+    client.post(f"/memory/{memory.id}/edit-in-chat")
+    (chat,) = alice.threads.list()
+    person.goto(f"/chat/{chat.id}")
+    expect(person.locator(".turn .said")).to_have_text(f"Your book says: “{LINE}”. What should it say instead?")
+    assert alice.get(memory.id).version == 1
+    say(person, "I want to change it")
+    expect(person.locator(".turn .said").last).to_contain_text("What should it say instead?")
+    assert alice.get(memory.id).version == 1
+    say(person, "It is now six months of expenses in cash")
+    expect(person.locator(".saved")).to_be_visible()
+    assert "six months" in alice.get(memory.id).content
+    assert alice.get(memory.id).version == 2
+    assert alice.get(other.id).version == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It is now six months",
+        "change it to six months",
+        "Actually six, not four",
+        "Change it to: Keeps six months of expenses in cash",
+        "It should say: “Keeps six months of expenses in cash”",
+        "it is now: Keeps six months of expenses in cash",
+    ],
+)
+def test_edit_in_chat_understands_the_first_answer(client: TestClient, alice: Any, talk: Any, answer: str) -> None:
+    memory = alice.remember(LINE, category="finance_context")
+    client.post(f"/memory/{memory.id}/edit-in-chat")
+    (chat,) = alice.threads.list()
+    talk(answer, chat=alice.threads.get(chat.id))
+    assert alice.get(memory.id).content == "Keeps six months of expenses in cash"
+
+
+@pytest.mark.parametrize("answer", ["thanks, leave it as it is", "no", "What do you know about me?"])
+def test_edit_in_chat_changes_nothing_without_a_new_wording(
+    client: TestClient, alice: Any, talk: Any, answer: str
+) -> None:
+    memory = alice.remember(LINE, category="finance_context")
+    client.post(f"/memory/{memory.id}/edit-in-chat")
+    talk(answer, chat=alice.threads.get(alice.threads.list()[0].id))
+    assert alice.get(memory.id).version == 1
+
+
+def test_the_hidden_context_appears_nowhere(client: TestClient, alice: Any, talk: Any) -> None:
+    memory = alice.remember(LINE, category="finance_context")
+    client.post(f"/memory/{memory.id}/edit-in-chat")
+    chat = alice.threads.get(alice.threads.list()[0].id)
+    talk("leave it", chat=chat)
+    stored = chat.messages()
+    assert memory.id in stored[1].hidden
+    pages = [client.get(path).text for path in (f"/chat/{chat.id}", "/chat/list", "/search?q=person+wants+to+change")]
+    for page in pages:
+        assert "wants to change the memory" not in page
+        assert memory.id not in page
+    assert "No chat says" in pages[2]
+    assert "wants" not in (chat.thread.title or "")
+
+
+def test_a_memory_that_is_not_active_is_not_edited_in_chat(client: TestClient, alice: Any) -> None:
+    memory = alice.remember(LINE)
+    alice.forget(memory.id)
+    assert client.post(f"/memory/{memory.id}/edit-in-chat").status_code == 409
+    assert not alice.threads.list()

@@ -1,0 +1,274 @@
+"""Every page held against the visual language: names, contrast, targets, focus, widths; and against axe-core.
+
+A page is added to `PAGES` with its address and what to press before looking. `{chat}` and `{memory}` are of `lived`.
+"""
+
+import base64
+import hashlib
+import re
+import shutil
+import subprocess
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from playwright.sync_api import Page
+from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
+from tests.traded import exposed, traded
+
+from keepbook.doors.http.web.frame.assets import FOLDER
+
+AXE = "4.14.0"
+AXE_SHA512 = "9WTZxEjsZ7b13TH8JPmbV2z8CHbl80/2hm3XPEG4JgNdQLK81IBRXmSxHfMAOkSqQeRxT/0dwNDz2GOm3zzpcQ=="
+WIDTHS = (1440, 820, 390, 360)
+AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
+
+
+class Shown(NamedTuple):
+    path: str
+    press: tuple[str, ...] = ()
+    """What is pressed first, if it is there to be pressed at this width."""
+
+
+PAGES = {
+    "new chat": Shown("/chat"),
+    "incognito": Shown("/chat?incognito=1"),
+    "chat": Shown("/chat/{chat}", (".saved > summary",)),
+    "chat menu": Shown("/chat/{chat}", (".chat-head [data-manage]",)),
+    "drawer": Shown("/chat", ("[aria-label='Open menu']", "#chats [data-manage]")),
+    "what it saw": Shown("/chat/{chat}", ("a[href='#given'] >> nth=0",)),
+    "closing failed": Shown("/chat/{failed}"),
+    "chat in the trash": Shown("/chat/{trashed}"),
+    "rename": Shown("/chat/{chat}/manage"),
+    "search": Shown("/search?q=cash"),
+    "all chats": Shown("/search?all=1"),
+    "archived": Shown("/search?archived=1"),
+    "trash": Shown("/search?trash=1"),
+    "toast": Shown("/chat?undo=1"),
+    "api": Shown("/docs"),
+    "nothing": Shown("/no-such-page"),
+    "keyboard": Shown("/search?archived=1", ("body", "keys")),
+    "memory": Shown("/profile/facts"),
+    "one memory": Shown("/memory/{memory}"),
+    "time travel": Shown("/time"),
+    "notes": Shown("/journal"),
+    "settings": Shown("/settings"),
+    "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
+    "agents": Shown("/agents", (".agent .menu > summary",)),
+    "agent": Shown("/agents/{agent}"),
+    "new agent": Shown("/agents/new"),
+    "edit agent": Shown("/agents/{agent}/edit"),
+    "run": Shown("/runs/{run}", (".transcript details > summary", ".exit > summary")),
+    "failed run": Shown("/runs/{lost}"),
+    "second look": Shown("/runs/{look}"),
+    "trading": Shown("/trading"),
+    "deployment": Shown("/trading/{deployment}?reflected=22.13.new2&events=1-1", (".put-away > summary",)),
+    "skill": Shown("/trading/skills/{skill}", (".more > summary",)),
+    "closed trades": Shown("/trading/{deployment}/trades"),
+    "load trades": Shown("/trading/{deployment}/load"),
+    "new deployment": Shown("/trading/new"),
+}
+
+
+@pytest.fixture
+def lived(kb: Any, alice: Any, talk: Any, clock: Any) -> dict[str, str]:
+    """A book with something of everything, and the addresses of what is in it."""
+    from keepbook.book.chats import threads
+    from keepbook.book.ground.when import stamp
+
+    clock.set("2026-08-14T09:00:00Z")
+    alice.configure(zone="Europe/Vienna")
+    memory = alice.remember("Keeps three months of expenses in cash", category="finance_context")
+    alice.threads.archive(talk("First talk: who I am", close=True).id)
+    clock.set("2026-11-02T19:00:00Z")
+    alice.remember("Gets uneasy when a position is down more than 8 %", category="profile", confidence="inferred")
+    alice.forget(alice.remember("Is saving for a camper van", category="finance_context").id)
+    alice.delete(alice.remember("Drinks tea", category="fact").id)
+    talk("I work as a structural engineer, four days a week.", close=True)
+    failed = talk("I live in Vienna.")
+    with alice.writing() as (tx, _):
+        held = threads.claim(tx, failed.id, stamp(tx.clock()), lease_seconds=60)
+        assert held is not None
+        threads.give_back(tx, held, stamp(tx.clock()), "the model answered badly", retry_minutes=15)
+        threads.keep_compression(tx, failed.id, 1, "They said where they live.")
+    clock.set("2026-11-12T08:16:00Z")
+    chat = talk("Actually, I keep four months of expenses in cash. Remember that my dog is called Rex.", "Thanks")
+    alice.notes.bookmark(chat.id, 2)
+    trashed = talk("A word " + "averyveryverylongword" * 12)
+    alice.threads.delete(trashed.id)
+    known = {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id}
+    return known | _worked(alice) | _traded(kb, alice)
+
+
+def _worked(alice: Any) -> dict[str, str]:
+    """A desk with everything, past its twentieth run, and one open decision that was looked at again."""
+    desk = busy_desk(alice)
+    for _ in range(20):
+        ran(alice, desk, WAIT, "scheduled")
+    run = ran(alice, desk, LONG)
+    look = ran(alice, desk, SECOND_LOOK, "re-examination", parent_run=run.id)
+    alice.agents.create("Fresh", memory_enabled=True, schedule="0 9 1 * *")
+    lost = next(one for one in alice.runs.list(desk.id) if one.status == "failed")
+    return {"agent": desk.id, "run": run.id, "look": look.id, "lost": lost.id}
+
+
+def _traded(kb: Any, alice: Any) -> dict[str, str]:
+    """A deployment with everything, one lesson pinned and one put away, beside one without capital that has ended."""
+    main, now = traded(alice), datetime(2026, 11, 12, 8, 16, tzinfo=UTC)
+    traded(alice, name="First try", capital=None, ended_at="2026-11-03T00:00:00Z")
+    exposed(kb, alice, main, now)
+    alice.trading.set_field("Range breakout", "strategy", "Buy strength, but not in chop.")
+    pinned, retired = (one.lesson.id for one in alice.trading.reflect(deployment=main.id).outcomes)
+    alice.trading.reflect(skill="Range breakout")
+    alice.trading.pin(pinned)
+    alice.trading.retire(retired)
+    return {"deployment": main.id, "skill": main.skill_id}
+
+
+def show(person: Page, page: Shown, lived: dict[str, str]) -> None:
+    answer = person.goto(page.path.format_map(lived), wait_until="load")
+    assert answer is not None
+    assert answer.status in (200, 404)
+    for what in page.press:
+        if what == "keys":
+            person.keyboard.press("?")
+        elif what == "body":
+            person.evaluate("document.activeElement.blur()")
+        elif person.locator(what).first.is_visible():
+            person.locator(what).first.click()
+    if page.press:
+        person.wait_for_load_state("networkidle")
+
+
+# axe-core, from the npm registry
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig: pytest.Config) -> str:
+    """The script itself, fetched once and held against its checksum. No copy of it is in the repository."""
+    folder = Path(pytestconfig.cache.mkdir("axe-core"))  # type: ignore[union-attr]
+    packed = folder / f"axe-core-{AXE}.tgz"
+    if not packed.exists():
+        npm = shutil.which("npm")
+        assert npm, "these tests take axe-core from the npm registry: install Node.js with npm, then run them again"
+        ran = subprocess.run(
+            [npm, "pack", f"axe-core@{AXE}", "--pack-destination", str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+        )
+        assert ran.returncode == 0, f"npm could not fetch axe-core {AXE}:\n{ran.stderr}"
+    made = packed.read_bytes()
+    assert base64.b64encode(hashlib.sha512(made).digest()).decode() == AXE_SHA512, f"{packed} is not axe-core {AXE}"
+    with tarfile.open(packed) as whole:
+        script = whole.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
+
+
+RUN = """async () => {
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+    .map(one => `${one.id}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 120)).join(" | ")}`);
+}"""
+
+
+AXED = ((1440, "light"), (390, "dark"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_keeps_to_the_visual_language(name: str, opens: Any, lived: dict[str, str], axe: str) -> None:
+    """Every width, light and dark; on a desk by day and on a phone by night axe looks too."""
+    person = opens().new_page()
+    wrong = []
+    for width in WIDTHS:
+        person.set_viewport_size({"width": width, "height": 900 if width > 800 else 844})
+        show(person, PAGES[name], lived)
+        for scheme in ("light", "dark"):
+            person.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            wrong += [f"{scheme} {width}: {found}" for found in person.evaluate(AUDIT)]
+            if (width, scheme) in AXED:
+                person.evaluate(axe)
+                wrong += [f"{scheme} {width}: axe: {found}" for found in person.evaluate(RUN)]
+    assert not wrong, "\n".join(wrong[:40])
+
+
+@pytest.mark.parametrize(("width", "scheme"), AXED)
+def test_axe_finds_nothing_where_one_signs_in(width: int, scheme: str, opens: Any, kb: Any, axe: str) -> None:
+    kb.tokens.create("alice")
+    person = opens(width=width, color_scheme=scheme).new_page()
+    person.goto("/chat")
+    person.evaluate(axe)
+    assert person.evaluate(RUN) == []
+
+
+BROKEN = """() => {
+  const made = document.createElement("div");
+  made.innerHTML = `<button></button><p id="one" class="pale">pale</p><p id="one">twice</p><h5>deep</h5><input>
+    <a class="btn bare" href="#">seen</a><p class="wide">wide</p>`;
+  const main = document.querySelector("main");
+  main.append(made);
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`.pale { color: #ccc; background: #fff } .wide { width: 3000px }
+    .bare:focus-visible { outline: none }`);
+  document.adoptedStyleSheets = [sheet];
+  main.setAttribute("style", "color: red");
+}"""
+
+
+def test_the_checks_see_what_is_wrong(opens: Any, axe: str) -> None:
+    person = opens().new_page()
+    person.goto("/chat")
+    assert person.evaluate(AUDIT) == []
+    person.evaluate(BROKEN)
+    found = "\n".join(person.evaluate(AUDIT))
+    for wrong in ("wide in 1440", "contrast 1.6", "no name", "no label", "the id one twice", "style attribute",
+                  "focus not seen: a.btn.bare"):  # fmt: skip
+        assert wrong in found
+    person.evaluate(axe)
+    assert any(one.startswith("button-name") for one in person.evaluate(RUN))
+
+
+# The tokens of the stylesheet
+
+
+def _tokens() -> dict[str, tuple[str, str]]:
+    css = (FOLDER / "keepbook.css").read_text(encoding="utf-8")
+    found = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", css)
+    return {name: (light, dark) for name, light, dark in found}
+
+
+def _lightness(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_lightness(one), _lightness(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+MEANING = ("accent", "gain", "loss", "amber", "pencil")
+GROUNDS = ("paper", "leaf", "lift", "wash")
+PAIRS = [
+    *((front, back, 4.5) for front in ("ink", "ink-2", "ink-3", *MEANING) for back in GROUNDS),
+    *((front, f"{front}-wash", 4.5) for front in MEANING),
+    *((front, f"{back}-wash", 4.5) for front in ("ink", "ink-2", "ink-3") for back in MEANING),
+    *((front, back, 4.5) for front, back in (("on-accent", "accent"), ("on-accent", "loss"), ("ink", "said"))),
+    *((front, back, 3.0) for front in ("control", "accent") for back in GROUNDS[:3]),
+]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_the_tokens_can_be_read_on_each_other(scheme: int) -> None:
+    known = _tokens()
+    low = {
+        f"{front} on {back}": round(_contrast(known[front][scheme], known[back][scheme]), 2)
+        for front, back, floor in PAIRS
+        if _contrast(known[front][scheme], known[back][scheme]) < floor
+    }
+    assert low == {}

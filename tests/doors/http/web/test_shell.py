@@ -1,0 +1,276 @@
+"""What stands around every page: navigation, keyboard, theme, sign-in, refusals, files, and the API's own page."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from starlette.testclient import TestClient
+
+from keepbook.doors.http.web.frame import sidebar
+from keepbook.doors.http.web.frame.diff import word_diff
+
+TOKEN = "keepbook_token"
+
+
+# Navigation
+
+
+def test_the_first_address_leads_to_the_chat(client: TestClient) -> None:
+    assert client.get("/").url.path == "/chat"
+
+
+@pytest.mark.parametrize("place", sidebar.PLACES, ids=lambda place: place.key)
+def test_the_navigation_leads_to_each_page_and_marks_it(client: TestClient, place: sidebar.Place) -> None:
+    page = client.get(place.path)
+    assert page.status_code == 200
+    marked = re.findall(r'<a href="([^"]*)" data-go="\w" aria-current="page">', page.text)
+    assert marked == [place.path]
+
+
+def test_the_review_count_stands_beside_memory(client: TestClient, alice: Any, talk: Any) -> None:
+    assert "to review" not in client.get("/chat").text
+    alice.remember("Likes long walks", confidence="inferred")
+    alice.acting(actor="agent").remember("Seems to like tea", confidence="inferred")
+    assert re.search(r'class="count due">\d', client.get("/chat").text)
+
+
+# Keyboard
+
+
+def test_command_k_begins_a_new_chat_from_anywhere(person: Page, talk: Any) -> None:
+    chat = talk("Hello", close=True)
+    person.goto(f"/chat/{chat.id}")
+    person.get_by_label("Message").press("Control+k")
+    expect(person).to_have_url(re.compile("/chat$"))
+
+
+def test_letters_lead_around_and_the_question_mark_lists_them(person: Page) -> None:
+    person.goto("/search?archived=1")
+    person.keyboard.press("?")
+    expect(person.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    person.keyboard.press("Escape")
+    expect(person.get_by_role("dialog")).to_be_hidden()
+    person.keyboard.press("/")
+    expect(person.get_by_label("Search all chats")).to_be_focused()
+    person.keyboard.type("gc")  # in a field they are letters
+    expect(person.get_by_label("Search all chats")).to_have_value("gc")
+    person.locator("main").focus()
+    person.keyboard.press("g")
+    person.keyboard.press("c")
+    expect(person).to_have_url(re.compile("/chat$"))
+
+
+def test_letters_can_be_switched_off(opens: Any, site: str) -> None:
+    context = opens()
+    context.add_cookies([{"name": "keepbook_keys", "value": "off", "url": site}])
+    person = context.new_page()
+    person.goto("/search?archived=1")
+    person.keyboard.press("?")
+    person.keyboard.press("Control+k")
+    expect(person).to_have_url(re.compile("/chat$"))
+    expect(person.get_by_role("dialog")).to_have_count(0)
+
+
+def test_entries_are_stepped_through(person: Page, talk: Any, alice: Any) -> None:
+    for name in ("one", "two"):
+        chat = talk("Hello", close=True)
+        alice.threads.rename(chat.id, name)
+        alice.threads.archive(chat.id)
+    person.goto("/search?archived=1")
+    person.keyboard.press("j")
+    expect(person.locator(".entry").first).to_be_focused()
+    person.keyboard.press("j")
+    expect(person.locator(".entry").last).to_be_focused()
+    person.keyboard.press("k")
+    expect(person.locator(".entry").first).to_be_focused()
+
+
+def test_u_undoes_the_last_write_of_the_page(person: Page, talk: Any, alice: Any) -> None:
+    chat = talk("Remember that my dog is called Rex.")
+    person.goto(f"/chat/{chat.id}")
+    person.locator(".saved > summary").click()
+    person.keyboard.press("u")
+    expect(person.locator(".saved > summary")).to_contain_text("Undone")
+    assert alice.list().total == 0
+
+
+def test_the_keyboard_alone_reaches_the_page_past_the_sidebar(person: Page) -> None:
+    person.goto("/search")
+    person.locator("body").press("Tab")
+    person.get_by_role("searchbox", name="Words to look for").blur()
+    person.evaluate("document.activeElement.blur(); getSelection().removeAllRanges()")
+    person.locator(".skip").focus()
+    expect(person.locator(".skip")).to_be_in_viewport()
+    person.keyboard.press("Enter")
+    expect(person.locator("main")).to_be_focused()
+
+
+# Toasts
+
+
+def test_the_toast_after_a_write_takes_it_back_and_can_redo_it(client: TestClient, alice: Any) -> None:
+    memory = alice.remember("Lives in Oslo")
+    gone = alice.forget(memory.id)
+    page = client.get(f"/search?archived=1&undo={gone.event}")
+    assert "Archived. It is in no chat any more." in page.text
+    assert '<input type="hidden" name="back" value="/search?archived=1">' in page.text
+    back = client.post("/undo", data={"event": gone.event, "back": "/search?archived=1"})
+    assert back.url.path == "/search"
+    assert alice.get(memory.id).state == "active"
+    assert "Redo" in back.text
+    client.post("/undo", data={"event": gone.event + 1, "back": "/chat"})
+    assert alice.get(memory.id).state == "archived"
+
+
+@pytest.mark.parametrize("back", ["https://elsewhere.example/", "//elsewhere.example", "/\\elsewhere.example", "chat"])
+def test_a_form_never_leads_to_another_site(client: TestClient, alice: Any, back: str) -> None:
+    written = alice.remember("Lives in Oslo")
+    answer = client.post("/undo", data={"event": written.event, "back": back}, follow_redirects=False)
+    assert answer.headers["location"].startswith("/?undo=")
+
+
+# Looks
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_server_renders_the_chosen_theme(client: TestClient, theme: str) -> None:
+    assert "data-theme" not in client.get("/chat").text
+    client.cookies.set("keepbook_theme", theme)
+    assert f'<html lang="en" data-theme="{theme}">' in client.get("/chat").text
+    client.cookies.set("keepbook_theme", '"><script>')
+    assert "data-theme" not in client.get("/chat").text
+
+
+def test_times_are_the_owners_with_exact_utc_behind_them(client: TestClient, alice: Any, talk: Any) -> None:
+    alice.configure(zone="Asia/Kolkata")
+    chat = talk("Hello")
+    at = chat.messages()[1].at
+    page = client.get(f"/chat/{chat.id}").text
+    assert f'title="{at:%Y-%m-%d %H:%M:%S} UTC">14:46</time>' in page
+
+
+def test_a_file_may_be_kept_for_good_under_its_own_version_only(client: TestClient) -> None:
+    (versioned,) = re.findall(r'href="(/static/keepbook.css\?v=\w+)"', client.get("/chat").text)
+    assert "immutable" in client.get(versioned).headers["cache-control"]
+    plain = client.get("/static/keepbook.css")
+    assert plain.headers["cache-control"] == "no-cache"
+    assert client.get("/static/keepbook.css", headers={"If-None-Match": plain.headers["etag"]}).status_code == 304
+    assert client.get("/static/../pages.py").status_code == 404
+
+
+def test_a_page_weighs_less_than_200_kilobytes(person: Page, talk: Any) -> None:
+    chat = talk("Remember that my dog is called Rex.", "What do you know about me?")
+    weight: list[int] = []
+    person.on("response", lambda answer: weight.append(len(answer.body())))
+    person.goto(f"/chat/{chat.id}", wait_until="networkidle")
+    assert 50_000 < sum(weight) < 200_000
+
+
+def test_a_difference_is_told_word_by_word() -> None:
+    assert word_diff("Keeps four months", "Keeps six months") == [
+        ("same", "Keeps "),
+        ("gone", "four"),
+        ("new", "six"),
+        ("same", " months"),
+    ]
+    assert [piece.kind for piece in word_diff("a " * 3000, "b")] == ["gone", "new"]
+
+
+# Refusals
+
+
+def test_an_error_is_a_page_for_a_person_and_a_problem_for_a_program(client: TestClient) -> None:
+    page = client.get("/chat/nothing1")
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+    assert "There is nothing here" in page.text
+    assert "There is no chat" in page.text
+    partial = client.get("/chat/nothing1", headers={"X-Partial": "1"})
+    assert partial.headers["content-type"] == "application/problem+json"
+    api = client.get("/api/chat/threads/nothing1")
+    assert api.headers["content-type"] == "application/problem+json"
+    unfit = client.post("/undo", data={"event": "none"})
+    assert unfit.status_code == 422
+    assert "has something that does not fit: event" in unfit.text
+    assert client.get("/no/such/page").status_code == 404
+    assert "text/html" in client.get("/no/such/page").headers["content-type"]
+
+
+def test_a_form_that_is_refused_says_so_in_place(person: Page, talk: Any) -> None:
+    chat = talk("Hello")
+    person.goto(f"/chat/{chat.id}")
+    person.locator("form[id^=mark-]").evaluate("form => { form.action = '/chat/nothing1/turns/2/bookmark'; }")
+    person.get_by_role("button", name="Bookmark into the journal").click()
+    expect(person.get_by_role("alert")).to_contain_text("has no turn 2")
+
+
+# Sign-in
+
+
+@pytest.fixture
+def token(kb: Any) -> str:
+    return str(kb.tokens.create("alice", scopes=("read", "write", "admin")).token)
+
+
+def test_with_tokens_on_a_visitor_signs_in_and_comes_back_to_where_they_wanted(client: TestClient, token: str) -> None:
+    asked = client.get("/search")
+    assert asked.url.path == "/sign-in"
+    assert 'value="/search"' in asked.text
+    wrong = client.post("/sign-in", data={"token": "kb_wrong", "to": "/search"})
+    assert wrong.status_code == 422
+    assert "unknown, revoked or expired" in wrong.text
+    answer = client.post("/sign-in", data={"token": f" {token} ", "to": "/search"}, follow_redirects=False)
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{TOKEN}={token};")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert answer.headers["location"] == "/search"
+    assert client.get("/search").url.path == "/search"
+
+
+def test_signing_out_forgets_the_token(client: TestClient, token: str) -> None:
+    client.post("/sign-in", data={"token": token})
+    assert client.get("/chat").url.path == "/chat"
+    assert "Sign out" in client.get("/chat").text
+    client.post("/sign-out")
+    assert client.get("/chat").url.path == "/sign-in"
+
+
+def test_the_pages_are_the_persons_alone(client: TestClient, kb: Any, token: str) -> None:
+    agent = kb.tokens.create("alice", kind="agent").token
+    refused = client.post("/sign-in", data={"token": agent})
+    assert refused.status_code == 422
+    assert "need a person" in refused.text
+    page = client.get("/chat", headers={"Authorization": f"Bearer {agent}"})
+    assert page.status_code == 403
+    assert "These pages are the person&#39;s own" in page.text
+
+
+def test_a_token_that_may_only_read_changes_nothing(client: TestClient, kb: Any, alice: Any) -> None:
+    reader = kb.tokens.create("alice", scopes=("read",)).token
+    client.post("/sign-in", data={"token": reader})
+    assert client.get("/chat").status_code == 200
+    assert client.post("/chat", data={"text": "Remember that I live in Oslo"}).status_code == 403
+    assert not alice.threads.list()
+
+
+def test_a_revoked_token_leads_back_to_the_door(client: TestClient, kb: Any) -> None:
+    made = kb.tokens.create("alice")
+    client.post("/sign-in", data={"token": made.token})
+    kb.tokens.revoke(made.known.id)
+    asked = client.get("/chat")
+    assert asked.url.path == "/sign-in"
+    assert "This token is unknown, revoked or expired" in asked.text
+
+
+# The API's own page
+
+
+def test_every_operation_of_the_api_is_on_its_page(client: TestClient) -> None:
+    page = client.get("/docs").text
+    document = client.get("/openapi.json").json()
+    for path, methods in document["paths"].items():
+        assert f">{path}<" in page
+        for told in methods.values():
+            assert f'id="{told["operationId"]}"' in page

@@ -1,0 +1,221 @@
+"""`/time`: the book as it was, the block as it was, and what has changed since."""
+
+import re
+from datetime import UTC, date, datetime
+from html import unescape
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from keepbook.book.memory.block import Rendered
+from keepbook.doors.http.web.memory.then_and_now import compare
+from keepbook.doors.http.web.memory.time_travel import per_day
+
+PAST = "2026-08-20T10:00:00Z"
+
+
+@pytest.fixture
+def story(alice: Any, clock: Any) -> Any:
+    """August: three things. October: one changed, one archived, one new."""
+    alice.configure(zone="Europe/Vienna")
+    clock.set("2026-08-14T07:40:00Z")
+    cash = alice.remember("Keeps three months of expenses in cash", category="finance_context")
+    alice.remember("Lives in Vienna", category="profile")
+    van = alice.remember("Is saving for a camper van", category="fact")
+    clock.set("2026-10-03T16:02:00Z")
+    alice.update(cash.id, "Keeps six months of expenses in cash")
+    alice.forget(van.id)
+    alice.remember("Jonas is between jobs", category="profile")
+    clock.set("2026-11-12T09:00:00Z")
+    return cash
+
+
+def diff_rows(page: Page) -> list[list[str]]:
+    rows = page.locator(".diff .two:not(.head)").all()
+    return [[" ".join(side.inner_text().split()) for side in row.locator("> *").all()] for row in rows]
+
+
+# --- the page
+
+
+def test_the_title_is_the_instant_and_the_block_is_the_one_of_then(person: Page, alice: Any, story: Any) -> None:
+    person.goto(f"/time?known={PAST}")
+    expect(person.locator("h1")).to_have_text("The book on Thursday, 20 August 2026, 12:00")
+    expect(person).to_have_title("The book on Thursday, 20 August 2026, 12:00 · Keepbook")
+    expect(person.locator(".lede")).to_have_text(
+        re.compile(r"3 memories were kept then, 3\s+are now.\s+Since that moment 1 was added, 1 changed, 1 is gone.")
+    )
+    block = person.locator("#block-then").text_content()
+    assert block == alice.block(known=PAST, valid=PAST)
+    assert "three months" in block
+    assert "camper van" in block
+
+
+def test_then_and_now_stand_side_by_side_with_changed_words_marked(person: Page, alice: Any, story: Any) -> None:
+    person.goto(f"/time?known={PAST}")
+    rows = diff_rows(person)
+    assert [
+        "then: - Keeps three months of expenses in cash",
+        "now: - Keeps six months of expenses in cash",
+    ] in rows
+    assert ["", "new: - Jonas is between jobs"] in rows
+    assert ["gone: - Is saving for a camper van", ""] in rows
+    assert ["- Lives in Vienna", "- Lives in Vienna"] in rows
+    expect(person.locator(".diff del")).to_have_text("three")
+    expect(person.locator(".diff ins")).to_have_text("six")
+
+
+def test_what_happened_in_between_is_told_newest_first(person: Page, story: Any) -> None:
+    person.goto(f"/time?known={PAST}")
+    happened = person.locator("section", has=person.get_by_role("heading", name="What happened in between"))
+    expect(happened.locator(".entry")).to_have_count(3)
+    expect(happened.locator(".entry").nth(0)).to_contain_text("Jonas is between jobs")
+    expect(happened.locator(".entry").nth(1)).to_contain_text("archived")
+    expect(happened.locator(".entry").nth(2).locator("del")).to_have_text("three")
+
+
+def test_the_arrows_step_from_entry_to_entry_and_a_page_key_by_a_day(person: Page, story: Any) -> None:
+    person.goto("/time?known=2026-10-03T16:02:00Z")
+    place = person.locator(".travel")
+    before = int(re.search(r"№ (\d+)", place.inner_text()).group(1))
+    person.locator("#when").focus()
+    person.keyboard.press("ArrowLeft")
+    expect(place).to_contain_text(f"№ {before - 1} of")
+    expect(person.locator("#when")).to_be_focused()
+    person.keyboard.press("ArrowRight")
+    expect(place).to_contain_text(f"№ {before} of")
+    person.keyboard.press("PageUp")
+    expect(person.locator("h1")).to_contain_text("4 October 2026")
+    expect(person.locator("#when")).to_have_attribute("aria-valuetext", re.compile("Sunday, 4 October 2026"))
+    person.keyboard.press("PageDown")
+    expect(person.locator("h1")).to_contain_text("3 October 2026")
+    person.keyboard.press("End")
+    expect(person.locator("h1")).to_contain_text("The book now")
+
+
+def test_the_strip_can_be_dragged(person: Page, story: Any) -> None:
+    person.goto("/time")
+    expect(person.locator("h1")).to_contain_text("The book now")
+    strip = person.locator("#when").bounding_box()
+    person.mouse.click(strip["x"] + strip["width"] * 0.2, strip["y"] + strip["height"] / 2)
+    expect(person.locator("h1")).to_contain_text(re.compile("The book on .* (August|September) 2026"))
+    expect(person).to_have_url(re.compile("known="))
+    assert "three months" in person.locator("#block-then").text_content()
+
+
+def test_it_works_without_script(opens: Any, story: Any) -> None:
+    page = opens(java_script_enabled=False).new_page()
+    page.goto("/time")
+    page.get_by_label("Known at").fill("2026-08-20T12:00")
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator("h1")).to_have_text("The book on Thursday, 20 August 2026, 12:00")
+    expect(page.get_by_label("True at")).to_have_value("2026-08-20T12:00")
+    page.get_by_role("link", name="Next entry").click()
+    expect(page.locator(".travel")).to_contain_text("№ 4 of")
+    page.get_by_role("link", name="Back to now").click()
+    expect(page.locator("h1")).to_contain_text("The book now")
+
+
+# --- the two clocks
+
+
+def test_the_clocks_move_together_until_they_are_told_not_to(client: Any, story: Any) -> None:
+    def values(query: str) -> list[str]:
+        return re.findall(r'type="datetime-local" name="\w+" value="([^"]+)"', client.get(f"/time?{query}").text)
+
+    now = "2026-11-12T10:00"
+    led = f"known=2026-08-20T12:00&valid={now}&was={now}&together=1"
+    assert values(led) == ["2026-08-20T12:00", "2026-08-20T12:00"]
+    led = f"known={now}&valid=2026-08-20T12:00&was={now}&together=1"
+    assert values(led) == ["2026-08-20T12:00", "2026-08-20T12:00"]
+    assert values(f"known={now}&valid=2026-08-20T12:00&was={now}") == [now, "2026-08-20T12:00"]
+
+
+def test_what_is_known_now_about_then_differs_from_what_was_known_then(client: Any, alice: Any, clock: Any) -> None:
+    clock.set("2026-08-14T07:40:00Z")
+    memory = alice.remember("Lives in Graz")
+    clock.set("2026-10-03T16:02:00Z")
+    alice.update(memory.id, "Lives in Vienna", valid_from="2026-08-15")
+    then, now = "2026-08-20T00:00:00Z", "2026-11-12T00:00:00Z"
+
+    def block(known: str, valid: str) -> str:
+        text = client.get(f"/time?known={known}&valid={valid}").text
+        found = re.search(r'id="block-then"[^>]*>(.*?)</pre>', text, re.DOTALL)
+        return unescape(found.group(1)) if found else ""
+
+    assert "Lives in Graz" in block(then, then)
+    assert "Lives in Vienna" in block(now, then)
+
+
+def test_looking_again_does_not_step_behind_the_entry(client: Any, alice: Any, clock: Any) -> None:
+    clock.set(datetime(2026, 8, 14, 7, 40, 30, 123456, tzinfo=UTC))
+    memory = alice.remember("Lives in Graz")
+    text = client.get(f"/time?known={memory.recorded_at.isoformat().replace('+00:00', 'Z')}").text
+    known = re.search(r'name="known" value="([^"]+)"', text).group(1)
+    again = client.get(f"/time?known={known}&valid={known}&was={known}&together=1").text
+    assert "Lives in Graz" in again[again.index('id="block-then"') :]
+
+
+@pytest.mark.parametrize("query", ["known=someday", "valid=2026-13-01", "minute=-1", "minute=x", "known=%00"])
+def test_a_time_that_is_none_is_refused_with_a_sentence(client: Any, story: Any, query: str) -> None:
+    answer = client.get(f"/time?{query}")
+    assert answer.status_code == 422
+    assert 'role="alert"' in answer.text
+
+
+@pytest.mark.parametrize(
+    "query", ["known=0001-01-01T00:00Z", "known=9999-12-31T23:59Z", "valid=9999-12-31T23:59Z", "minute=999999999"]
+)
+def test_the_ends_of_the_calendar_can_be_visited(client: Any, story: Any, query: str) -> None:
+    assert client.get(f"/time?{query}").status_code == 200
+
+
+def test_a_book_without_a_past_says_so(client: Any) -> None:
+    assert "There is no past yet" in client.get("/time").text
+
+
+def test_a_purged_memory_is_nowhere_in_the_past(client: Any, alice: Any, story: Any) -> None:
+    alice.delete(story.id, forever=True)
+    text = client.get(f"/time?known={PAST}").text
+    assert "months of expenses" not in text
+    assert "A memory that is deleted for good" in text
+
+
+# --- rules
+
+
+def test_entries_are_counted_by_the_owners_days() -> None:
+    written = ["2026-08-14T21:59:59.000000Z", "2026-08-14T22:00:00.000000Z", "2026-08-15T12:00:00.000000Z"]
+    vienna = per_day(written, ZoneInfo("Europe/Vienna"))
+    assert vienna == {date(2026, 8, 14): 1, date(2026, 8, 15): 2}
+
+
+def block(*lines: str, shown: tuple[str, ...]) -> Rendered:
+    return Rendered("\n".join(lines), tuple((id, 1) for id in shown), {})
+
+
+def test_a_memory_that_only_moved_is_the_same() -> None:
+    then = block("## Head", "- one", "- two", "- three", shown=("a", "b", "c"))
+    now = block("## Head", "- three", "- one", "- two", shown=("c", "a", "b"))
+    found = compare(then, now)
+    assert [found.count(kind) for kind in ("same", "changed", "new", "gone")] == [3, 0, 0, 0]
+
+
+def test_lines_are_matched_by_memory_even_where_every_word_changed() -> None:
+    found = compare(block("## H", "- short answers", shown=("a",)), block("## H", "- numbers first", shown=("a",)))
+    assert found.count("changed") == 1
+    assert "".join(piece.text for piece in found.rows[1].then) == "- short answers"
+    assert "".join(piece.text for piece in found.rows[1].now) == "- numbers first"
+
+
+def test_an_intro_that_begins_with_a_dash_is_no_memory() -> None:
+    found = compare(block("- intro", "- one", shown=("a",)), block("- intro", "- one", shown=("a",)))
+    assert found.count("same") == 1
+
+
+def test_an_empty_block_compares_with_a_full_one() -> None:
+    found = compare(block(shown=()), block("## H", "- one", shown=("a",)))
+    assert found.count("new") == 1
+    assert compare(block(shown=()), block(shown=())).rows == []

@@ -1,0 +1,148 @@
+"""The sheet a model reads a chat from, and the check of its answer: pure, and safe against what anybody wrote."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepbook.models.closing.prompt import (
+    KNOWN_CHARS,
+    MOST_CANDIDATES,
+    SUMMARY_CHARS,
+    Unreadable,
+    clean_title,
+    lay_out,
+    read,
+)
+from keepbook.models.model import Known, Reading, Turn
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def reading(*said: str, known: tuple[Known, ...] = (), categories: tuple[str, ...] = ("fact",)) -> Reading:
+    turns = tuple(Turn(n, "assistant" if n % 2 == 0 else "user", text) for n, text in enumerate(said, 1))
+    return Reading(turns, known, categories, "UTC", NOW)
+
+
+def told(text: str, tag: str) -> list[dict[str, object]]:
+    inside = text.split(f"<{tag}>\n")[1].split(f"\n</{tag}>", maxsplit=1)[0]
+    return [json.loads(line) for line in inside.splitlines()]
+
+
+def test_parts_without_content_are_left_out() -> None:
+    text = lay_out(reading("Hi"), tokens=1_000).text
+    assert text.startswith("<chat>\n")
+    assert text.endswith("\n</chat>")
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=5), st.lists(st.text(min_size=4), max_size=5))
+def test_nothing_that_anybody_wrote_can_leave_its_line(said: list[str], stored: list[str]) -> None:
+    memories = tuple(Known(f"Id{n:06}", None, None, text, "chat") for n, text in enumerate(stored))
+    sheet = lay_out(reading(*said, known=memories), tokens=100_000)
+    if stored:
+        assert [line["content"] for line in told(sheet.text, "known")] == stored
+    if sheet.turns:
+        assert [line["text"] for line in told(sheet.text, "chat")] == [turn.text for turn in sheet.turns]
+    tags = [line for line in sheet.text.splitlines() if line.startswith("<")]
+    assert tags == ["<known>", "</known>"] * bool(stored) + ["<chat>", "</chat>"] * bool(sheet.turns)
+
+
+def test_of_very_many_memories_those_the_chat_may_speak_of_are_shown() -> None:
+    many = [
+        Known(f"Id{n:06}", "fact", None, f"Owns the book number {n} about gardens " + "x" * 40, "chat")
+        for n in range(900)
+    ]
+    tea = Known("TeaTeaTe", "fact", None, "Drinks green tea every morning", "chat")
+    sheet = lay_out(reading("I no longer drink green tea", known=(*many[:3], tea, *many[3:])), tokens=30_000)
+    assert tea in sheet.known
+    assert sum(len(memory.content) for memory in sheet.known) <= KNOWN_CHARS
+    numbered = told(sheet.text, "known")
+    assert [line["n"] for line in numbered] == list(range(1, len(sheet.known) + 1))
+    assert numbered[sheet.known.index(tea)]["content"] == tea.content
+
+
+def test_a_very_long_chat_is_cut_turn_by_turn_and_every_turn_stays() -> None:
+    said = [f"beginning {n} " + "x" * 5_000 + f" end {n}" for n in range(60)]
+    sheet = lay_out(reading(*said), tokens=8_000)
+    lines = told(sheet.text, "chat")
+    assert len(lines) == 60
+    assert len(sheet.text) <= 8_000 * 4
+    assert str(lines[58]["text"]).startswith("beginning 58 ")
+    assert str(lines[58]["text"]).endswith(" end 58")
+    assert len(str(lines[58]["text"])) > len(str(lines[59]["text"])), "the person's own words come first"
+
+
+def test_open_categories_bind_the_answer_to_none() -> None:
+    sheet = lay_out(reading("Hi", categories=()), tokens=1_000)
+    fields = sheet.schema["properties"]["candidates"]["items"]["properties"]
+    assert fields["category"] == {"type": "string"}
+    assert "a short tag" in sheet.system
+
+
+@given(st.text())
+def test_any_text_that_is_no_answer_is_unreadable(text: str) -> None:
+    with pytest.raises(Unreadable, match=r"^- "):
+        read(text, lay_out(reading("Hi"), tokens=1_000))
+
+
+any_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+keys = ("target", "category", "subject", "content", "score", "turns", "valid_from", "reason")
+ops = st.sampled_from(["add", "update", "forget", "skip"])
+
+
+@given(st.fixed_dictionaries({"op": ops}, optional=dict.fromkeys(keys, any_json)))
+def test_whatever_a_candidate_holds_it_names_only_what_was_shown(one: dict[str, object]) -> None:
+    known = (Known("Ab12Cd34", "fact", None, "Lives in Oslo", "chat"),)
+    sheet = lay_out(reading("Hi", "Hello", "Bye", known=known), tokens=1_000)
+    (candidate,) = read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates
+    assert candidate.target in (None, "Ab12Cd34")
+    assert set(candidate.turn_ids) <= {1, 2, 3}
+    assert 0 <= candidate.score <= 1
+    if candidate.op in ("update", "forget"):
+        assert candidate.target == "Ab12Cd34"
+    if candidate.op != "skip":
+        assert candidate.turn_ids
+        assert candidate.content
+
+
+def test_an_answer_without_end_is_bounded() -> None:
+    sheet = lay_out(reading("Hi"), tokens=1_000)
+    one = {"op": "skip", "content": "x"}
+    answer = read(json.dumps({"candidates": [one] * 500, "summary": "s" * 50_000}), sheet)
+    assert len(answer.candidates) == MOST_CANDIDATES
+    assert len(answer.summary) <= SUMMARY_CHARS + 10
+
+
+def test_deeply_nested_json_is_unreadable_and_breaks_nothing() -> None:
+    with pytest.raises(Unreadable):
+        read('{"candidates": ' + "[" * 100_000, lay_out(reading("Hi"), tokens=1_000))
+
+
+def test_numbers_written_as_text_are_read() -> None:
+    known = (Known("Ab12Cd34", "fact", None, "Lives in Oslo", "chat"),)
+    sheet = lay_out(reading("I moved to Bergen", known=known), tokens=1_000)
+    one = {"op": "update", "target": "1", "content": "Lives in Bergen", "turns": ["1"], "score": 0.9}
+    answer = read(json.dumps({"candidates": [one], "summary": "s"}), sheet)
+    assert answer.wrong == ()
+    assert (answer.candidates[0].target, answer.candidates[0].turn_ids) == ("Ab12Cd34", (1,))
+
+
+@pytest.mark.parametrize("said", ["last spring", "2026-13-45", "soon", 17])
+def test_a_date_that_is_none_is_left_out(said: object) -> None:
+    sheet = lay_out(reading("I moved"), tokens=1_000)
+    one = {"op": "add", "content": "Moved", "turns": [1], "score": 0.9, "valid_from": said}
+    assert read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0].valid_from is None
+
+
+@given(st.text())
+def test_a_title_is_one_short_line(text: str) -> None:
+    title = clean_title(text)
+    assert len(title.split()) <= 5
+    assert len(title) <= 80
+    assert "\n" not in title
