@@ -255,6 +255,8 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_fact
     monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
     # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "none")
+    # The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart.
+    monkeypatch.setenv("KEEPBOOK_ALLOW_BYPASS_LOGIN", "true")
 
 
 @pytest.fixture(autouse=True)

@@ -847,9 +847,9 @@ def test_automation_may_replace_and_forget_its_own(kb: Any, alice: Any) -> None:
     assert extractor(alice).forget(found, "agent_forget").state == "archived"
 
 
-def test_a_tool_acts_on_the_persons_behalf(kb: Any, alice: Any) -> None:
+def test_a_tool_at_the_persons_turn_acts_on_their_behalf(kb: Any, alice: Any) -> None:
     id = alice.remember("Votes green").id
-    agent = kb.book("alice", by="agent")
+    agent = kb.book("alice", by="agent").acting(for_person=True)
 
     changed = agent.update(id, "Votes blue")
     assert (changed.source, changed.confidence) == ("chat", "asserted")
@@ -978,7 +978,7 @@ def test_a_limit_that_is_no_number_of_lines_is_refused(alice: Any) -> None:
 
 
 def test_the_ledger_tells_who_did_what_where_newest_first(kb: Any, alice: Any) -> None:
-    agent = kb.book("alice", by="agent", door="mcp").acting(thread_id="chat-9")
+    agent = kb.book("alice", by="agent", door="mcp").acting(thread_id="chat-9", for_person=True)
     first = alice.remember("Lives in Oslo", category="profile")
     other = agent.remember("Has a cat")
     changed = agent.update(first.id, "Lives in Bergen", category="context")

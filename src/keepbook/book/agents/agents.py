@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from keepbook.book.agents import schedule
+from keepbook.book.agents import arming, schedule
 from keepbook.book.ground import due
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_line, clean_optional, clean_text
@@ -83,6 +83,8 @@ class Agent:
     created_at: datetime
     updated_at: datetime
     memory: Carried
+    armed: bool = False
+    """Whether it may run by itself, or start its program, on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,4 +418,5 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         created_at=parse_stamp(row.created_at),
         updated_at=parse_stamp(row.updated_at),
         memory=_carried(tx, row),
+        armed=arming.is_armed(tx, row.id),
     )

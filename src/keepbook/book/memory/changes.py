@@ -182,12 +182,14 @@ def update(
     row, state = change.row, to_state(change.row)
     change.refuse_dropped("updated")
     refuse_stale(row, expect_version)
+    said = clean_line(content, "content", preset.content_min, preset.content_max)
+    change.refuse_over_person(op="update", content=said)
     confidence = chosen_confidence(origin, confidence)
     source = origin.source_for(confidence)
     change.refuse_overruling(source)
     until = instant(valid_until or None, field="valid_until")
     text = Text(
-        content=clean_line(content, "content", preset.content_min, preset.content_max),
+        content=said,
         summary=clean_optional(summary, "summary", 200),
         body=row.body if body is None else clean_body(body) or None,
         source=source,
@@ -222,6 +224,7 @@ def forget(tx: Tx, origin: Origin, preset: Preset, ref: str, reason: str = "user
         raise Conflict(f"memory {change.id} is in the trash; restore it first", code="trash")
     if state.name == "archived":
         return change.unchanged()
+    change.refuse_over_person(op="forget")
     return change.to(replace(state, archived_at=change.at, archived_reason=reason))
 
 
@@ -229,7 +232,10 @@ def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
     """Into the trash, from where it can come back for 30 days."""
     change = change_of(tx, origin, preset, "delete", ref)
     state = to_state(change.row)
-    return change.unchanged() if state.name == "trash" else change.to(replace(state, trashed_at=change.at))
+    if state.name == "trash":
+        return change.unchanged()
+    change.refuse_over_person(op="forget")
+    return change.to(replace(state, trashed_at=change.at))
 
 
 def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
@@ -238,6 +244,7 @@ def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
     state = to_state(change.row)
     if state.name == "active":
         return change.unchanged()
+    change.refuse_bringing_back()
     if state.name == "trash":
         restored = replace(state, trashed_at=None)
     else:

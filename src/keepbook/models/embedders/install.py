@@ -19,7 +19,7 @@ from urllib.error import HTTPError
 
 from keepbook.errors import Invalid, KeepbookError, ModelFailed
 from keepbook.models.embedders.local import WEIGHTS_FILE, WORDS, WORDS_FILE, OnnxEmbedder, check_needed, sha256_of
-from keepbook.settings import HOME
+from keepbook.settings import HOME, private_folder
 
 HUB = "https://huggingface.co"
 LISTED = "checksums.json"
@@ -83,7 +83,7 @@ def install(wanted: str = USUAL, *, hub: str = HUB, progress: Progress | None = 
         names = ", ".join(KNOWN)
         raise Invalid(f"{wanted!r} is neither a folder nor a known model; known: {names}", field="embedder")
     target = place()
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(target.parent)
     draft = Path(tempfile.mkdtemp(prefix=".embedder.", dir=target.parent))
     try:
         if wanted in KNOWN:

@@ -59,6 +59,8 @@ def register(app: typer.Typer) -> None:
     command(agent, "enable-memory", enable_memory, writes=True)
     command(agent, "disable-memory", disable_memory, writes=True)
     command(agent, "reset", reset, writes=True)
+    command(agent, "arm", arm, writes=True)
+    command(agent, "disarm", disarm, writes=True)
     command(agent, "run", run, writes=True)
     command(agent, "decisions", decisions)
     command(agent, "calibration", calibration)
@@ -94,6 +96,16 @@ def create(
         schedule=schedule, team=specialist, use_block=block, memory_enabled=memory, review_decisions=review,
     )  # fmt: skip
     desk.answer(desk.book.agents.create(name, **given), sheets.made)
+
+
+def arm(desk: Desk, agent: Agent) -> None:
+    """Let an agent run by its schedule, and start its program, on this machine; an import never does."""
+    desk.answer(desk.book.agents.arm(agent), sheets.armed)
+
+
+def disarm(desk: Desk, agent: Agent) -> None:
+    """Let its schedule rest, and its program not be started here."""
+    desk.answer(desk.book.agents.disarm(agent), sheets.armed)
 
 
 def listing(desk: Desk) -> None:

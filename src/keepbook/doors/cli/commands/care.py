@@ -69,7 +69,7 @@ def upgrade(desk: Desk) -> None:
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import upgrade as bring_up
 
-    steps = [] if desk.file is not None else bring_up(desk.place)
+    steps = [] if desk.file is not None else bring_up(desk.settings.admin_db or desk.place)
     facts = desk.keepbook.facts()  # opening a SQLite book brings it up
     desk.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
 

@@ -76,7 +76,31 @@ def _checks(desk: Desk) -> Iterator[Check]:
     yield Check("owner", settings.owner)
     yield Check("model", settings.model if settings.model == "offline" else f"{settings.model}; try it with --model")
     yield from _presets(desk)
+    yield from _unsafe(desk)
     yield from _database(desk)
+
+
+def _unsafe(desk: Desk) -> "Iterator[Check]":
+    """Choices that open more than a person may think."""
+    settings = desk.settings
+    if settings.agent_programs:
+        named = ", ".join(settings.agent_programs)
+        yield Check("programs", f"agents may start {named}; what they do there, Keepbook does not see")
+    if settings.allow_bypass_login:
+        yield Check(
+            "login", "allow_bypass_login is set: a login that could see all owners is accepted", False,
+            "give the server a login that is only a member of keepbook_app",
+        )  # fmt: skip
+    folder = home()
+    if folder.is_dir() and folder.stat().st_mode & 0o077:
+        yield Check("folder rights", f"{folder} can be read by others", False, f"chmod 700 {folder}")
+
+
+def _keys(desk: Desk) -> "Iterator[Check]":
+    """Whether others could come in without one."""
+    if desk.settings.allowed_hosts and not desk.keepbook.tokens.asked_for():
+        names = ", ".join(desk.settings.allowed_hosts)
+        yield Check("tokens", f"none, and the server answers to {names}", False, "make one: keepbook token create")
 
 
 def _config_file() -> Check:
@@ -117,6 +141,7 @@ def _database(desk: Desk) -> Iterator[Check]:
     if file is not None:
         yield _disk(file)
     try:
+        yield from _keys(desk)
         yield from _book(desk)
     except KeepbookError as error:
         yield Check("book", error.message, False, "correct that, then run `keepbook doctor` again")

@@ -20,10 +20,18 @@ from keepbook.book.agents.runs import Line, Run
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Desk, Reading, Writing, answer
+from keepbook.doors.http.call import Desk, answer, may
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"])
+
+Reading = Annotated[Desk, may("agents.read", own=True)]
+ReadingRuns = Annotated[Desk, may("runs.read", own=True)]
+ReadingDecisions = Annotated[Desk, may("decisions.read", own=True)]
+Running = Annotated[Desk, may("agents.run", own=True)]
+Resolving = Annotated[Desk, may("decisions.resolve", own=True)]
+Arranging = Annotated[Desk, may("agents.change")]
+Chatting = Annotated[Desk, may("chats.write")]
 
 WAIT = 20.0
 AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
@@ -128,11 +136,12 @@ class CardTypes:
 @router.get("/agents", response_model=Agents)
 def list_agents(desk: Reading) -> Response:
     """In the order in which they were made, each with what it carries (`memory`)."""
-    return answer(Agents(list(desk.book.agents.list())))
+    known = desk.book.agents.list()
+    return answer(Agents([one for one in known if desk.caller.agent in (None, one.id)]))
 
 
 @router.post("/agents", status_code=201, response_model=Agent)
-def create(desk: Writing, new: NewAgent) -> Response:
+def create(desk: Arranging, new: NewAgent) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
     return desk.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
@@ -151,38 +160,50 @@ def card_types(desk: Reading) -> Response:
 
 @router.get("/agents/{id}", response_model=Agent)
 def get(desk: Reading, id: AgentId) -> Response:
-    return answer(desk.book.agents.get(id))
+    return answer(desk.book.agents.get(desk.agent(id)))
 
 
 @router.patch("/agents/{id}", response_model=Agent)
-def change(desk: Writing, id: AgentId, changed: ChangedAgent) -> Response:
+def change(desk: Arranging, id: AgentId, changed: ChangedAgent) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
     return desk.write(lambda book: book.agents.update(id, **given))
 
 
 @router.delete("/agents/{id}", response_model=Agent)
-def delete(desk: Writing, id: AgentId) -> Response:
+def delete(desk: Arranging, id: AgentId) -> Response:
     """Out of every list and never run again; its runs and decisions stay."""
     return desk.write(lambda book: book.agents.delete(id))
 
 
 @router.post("/agents/{id}/memory/reset", response_model=Agent)
-def reset(desk: Writing, id: AgentId) -> Response:
+def reset(desk: Arranging, id: AgentId) -> Response:
     """The next run starts fresh; chats and decisions stay."""
     return desk.write(lambda book: book.agents.reset(id))
 
 
+@router.post("/agents/{id}/arm", response_model=Agent)
+def arm(desk: Arranging, id: AgentId) -> Response:
+    """Let it run by its schedule, and start its program, on this machine: an import never does."""
+    return desk.write(lambda book: book.agents.arm(id))
+
+
+@router.post("/agents/{id}/disarm", response_model=Agent)
+def disarm(desk: Arranging, id: AgentId) -> Response:
+    """Let its schedule rest, and its program not be started here."""
+    return desk.write(lambda book: book.agents.disarm(id))
+
+
 @router.post("/agents/{id}/chat", response_model=Thread)
-def chat(desk: Writing, id: AgentId) -> Response:
+def chat(desk: Chatting, id: AgentId) -> Response:
     """The one chat with this agent, begun if need be; talk in it under `/api/chat/threads/{id}/messages`."""
     return desk.write(lambda book: desk.kb.chat_with(book, id).thread)
 
 
 @router.get("/agents/{id}/decisions", response_model=OwnDecisions)
-def own_decisions(desk: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
+def own_decisions(desk: ReadingDecisions, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
     """Its own last cards, as `get_my_decisions` answers them."""
-    return answer(OwnDecisions(list(desk.book.agents.decisions(id, limit))))
+    return answer(OwnDecisions(list(desk.book.agents.decisions(desk.agent(id), limit))))
 
 
 # Runs
@@ -190,7 +211,7 @@ def own_decisions(desk: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, 
 
 @router.get("/agents/{id}/runs", response_model=Runs)
 def list_runs(
-    desk: Reading,
+    desk: ReadingRuns,
     id: AgentId,
     kind: Annotated[str | None, Query(description="scheduled, manual, chat or re-examination")] = None,
     status: Annotated[str | None, Query(description="queued, running, succeeded or failed")] = None,
@@ -198,32 +219,32 @@ def list_runs(
     before: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
     """Newest first."""
-    return answer(_page(desk.book, limit, agent=id, kind=kind, status=status, before=before))
+    return answer(_page(desk.book, limit, agent=desk.agent(id), kind=kind, status=status, before=before))
 
 
 @router.get("/runs", response_model=Runs)
 def list_all_runs(
-    desk: Reading,
+    desk: ReadingRuns,
     kind: str | None = None,
     status: str | None = None,
     limit: Limit = 50,
     before: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     """Those of every agent, newest first."""
-    return answer(_page(desk.book, limit, agent=None, kind=kind, status=status, before=before))
+    return answer(_page(desk.book, limit, agent=desk.own(None), kind=kind, status=status, before=before))
 
 
 @router.post("/agents/{id}/runs", status_code=201, response_model=Run)
-async def run(desk: Writing, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
+async def run(desk: Running, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
     """Run it now, with its default prompt or this one."""
     prompt = new.prompt if new else None
-    return await _begun(desk, lambda runner: runner.queue(id, prompt), wait)
+    return await _begun(desk, lambda runner: runner.queue(desk.agent(id), prompt), wait)
 
 
 @router.get("/runs/{id}", response_model=Shown)
-def show_run(desk: Reading, id: RunId) -> Response:
+def show_run(desk: ReadingRuns, id: RunId) -> Response:
     book = desk.book
-    found = book.runs.get(id)
+    found = book.runs.get(desk.run(id))
     known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
     return answer(
         Shown(
@@ -237,22 +258,22 @@ def show_run(desk: Reading, id: RunId) -> Response:
 
 
 @router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
-async def re_examine(desk: Writing, id: RunId, wait: Wait = WAIT) -> Response:
+async def re_examine(desk: Running, id: RunId, wait: Wait = WAIT) -> Response:
     """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
-    return await _begun(desk, lambda runner: runner.queue_again(id), wait)
+    return await _begun(desk, lambda runner: runner.queue_again(desk.run(id)), wait)
 
 
 @router.get("/runs/{id}/re-examinations", response_model=list[Run])
-def re_examinations(desk: Reading, id: RunId) -> Response:
+def re_examinations(desk: ReadingRuns, id: RunId) -> Response:
     """In time order."""
-    return answer(list(desk.book.runs.re_examinations(id)))
+    return answer(list(desk.book.runs.re_examinations(desk.run(id))))
 
 
 @router.post("/runs/{id}/resolve", response_model=Decision)
-def resolve(desk: Writing, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
+def resolve(desk: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
     """The person got out of an open decision."""
     given = told or Exit()
-    return desk.write(lambda book: book.decisions.exit(id, given.price, at=given.at))
+    return desk.write(lambda book: book.decisions.exit(desk.run(id), given.price, at=given.at))
 
 
 # Decisions
@@ -260,19 +281,19 @@ def resolve(desk: Writing, id: RunId, told: Annotated[Exit | None, Body()] = Non
 
 @router.get("/decisions", response_model=Decisions)
 def decisions(
-    desk: Reading,
+    desk: ReadingDecisions,
     state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     limit: Limit = 100,
 ) -> Response:
     """Newest first."""
-    return answer(Decisions(list(desk.book.decisions.list(state=state, agent=agent, limit=limit))))
+    return answer(Decisions(list(desk.book.decisions.list(state=state, agent=desk.own(agent), limit=limit))))
 
 
 @router.get("/decisions/calibration", response_model=Calibration)
-def calibration(desk: Reading, agent: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+def calibration(desk: ReadingDecisions, agent: Annotated[str | None, Query(max_length=200)] = None) -> Response:
     """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return answer(desk.book.decisions.calibration(agent))
+    return answer(desk.book.decisions.calibration(desk.own(agent)))
 
 
 def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> Runs:

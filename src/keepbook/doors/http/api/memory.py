@@ -17,11 +17,22 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.upkeep.audit import Audit
-from keepbook.doors.http.call import Reading, Writing, answer
+from keepbook.doors.http.call import Desk, answer, may
 from keepbook.doors.http.problems import documented
-from keepbook.errors import Conflict
+from keepbook.errors import Conflict, NotFound
 
 router = APIRouter(prefix="/api/memory", tags=["memory"])
+
+Reading = Annotated[Desk, may("memories.read")]
+ReadingChats = Annotated[Desk, may("chats.read")]
+ReadingLedger = Annotated[Desk, may("ledger.read")]
+ReadingProposals = Annotated[Desk, may("proposals.read")]
+Checking = Annotated[Desk, may("book.verify")]
+Injecting = Annotated[Desk, may("memories.inject")]
+Writing = Annotated[Desk, may("memories.write")]
+Undoing = Annotated[Desk, may("undo.own")]
+Promoting = Annotated[Desk, may("memories.promote")]
+Answering = Annotated[Desk, may("proposals.answer")]
 
 Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
 Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
@@ -140,7 +151,7 @@ def list_memories(
     limit: Limit = 100,
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
-    return answer(desk.book.list(category, subject, scope, state, limit, cursor, q))
+    return answer(desk.book.list(category, subject, desk.scope(scope), state, limit, cursor, q))
 
 
 @router.get("/recall", response_model=Hits)
@@ -153,12 +164,12 @@ def recall(
     known: Moment = None,
     valid: Moment = None,
 ) -> Response:
-    hits = desk.book.recall(q, limit, category, scope, known, valid)
+    hits = desk.book.recall(q, limit, category, desk.scope(scope), known, valid)
     return answer(Hits(list(hits), getattr(hits, "notice", None)))
 
 
 @router.get("/recall-chats", response_model=ChatHits)
-def recall_chats(desk: Reading, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
+def recall_chats(desk: ReadingChats, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
     hits = desk.book.recall_chats(q, limit)
     return answer(ChatHits(list(hits), getattr(hits, "notice", None)))
 
@@ -168,19 +179,19 @@ def block(
     desk: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
     """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
-    text = desk.book.block(preset=preset, scope=scope, known=known, valid=valid)
+    text = desk.book.block(preset=preset, scope=desk.scope(scope), known=known, valid=valid)
     return answer(Block(text, desk.book.preset(preset).name))
 
 
 @router.get("/as-of", response_model=Memories)
-def as_of(desk: Reading, known: Moment = None, valid: Moment = None) -> Response:
+def as_of(desk: ReadingLedger, known: Moment = None, valid: Moment = None) -> Response:
     """What was known at one instant about another."""
     return answer(Memories(list(desk.book.as_of(known, valid))))
 
 
 @router.get("/ledger", response_model=Entries)
 def ledger(
-    desk: Reading,
+    desk: ReadingLedger,
     memory: str | None = None,
     thread: str | None = None,
     actor: str | None = None,
@@ -194,17 +205,17 @@ def ledger(
 
 
 @router.get("/verify", response_model=Verification)
-def verify(desk: Reading) -> Response:
+def verify(desk: Checking) -> Response:
     return answer(desk.book.verify())
 
 
 @router.get("/audit", response_model=Audit)
-def audit(desk: Reading) -> Response:
+def audit(desk: Checking) -> Response:
     return answer(desk.book.audit())
 
 
 @router.get("/proposals", response_model=Proposals)
-def proposals(desk: Reading, status: str = "waiting") -> Response:
+def proposals(desk: ReadingProposals, status: str = "waiting") -> Response:
     """What waits for the person's word."""
     return answer(Proposals(list(desk.book.proposals.list(status))))
 
@@ -212,6 +223,8 @@ def proposals(desk: Reading, status: str = "waiting") -> Response:
 @router.get("/{id}", response_model=Detailed)
 def get(desk: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
     memory = desk.book.get(id)
+    if desk.caller.agent is not None and memory.scope not in (None, desk.caller.agent):
+        raise NotFound(f"there is no memory {id!r} in this book", field="id")
     if if_none_match is not None and _tag(memory) in if_none_match:
         return Response(status_code=304, headers=_tagged(memory))
     return answer(memory, headers=_tagged(memory))
@@ -266,21 +279,21 @@ def confirm(desk: Writing, id: Id) -> Response:
 
 
 @router.post("/{id}/promote", response_model=Written)
-def promote(desk: Writing, id: Id) -> Response:
+def promote(desk: Promoting, id: Id) -> Response:
     return desk.write(lambda book: book.promote(id))
 
 
 @router.post("/{id}/demote", response_model=Written)
-def demote(desk: Writing, id: Id) -> Response:
+def demote(desk: Promoting, id: Id) -> Response:
     return desk.write(lambda book: book.demote(id))
 
 
 @router.post("/inject", response_model=Block)
-def inject(desk: Writing, session: Session) -> Response:
+def inject(desk: Injecting, session: Session) -> Response:
     """The block of a session: rendered at the first call, then the same bytes."""
 
     def do(book: Book) -> Block:
-        text = book.inject(session.session, preset=session.preset, scope=session.scope)
+        text = book.inject(session.session, preset=session.preset, scope=desk.scope(session.scope))
         return Block(text, book.preset(session.preset).name)
 
     return desk.write(do)
@@ -297,18 +310,18 @@ def unlink(desk: Writing, id: Id) -> Response:
 
 
 @router.post("/undo/{event}", response_model=Written | Link)
-def undo(desk: Writing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
+def undo(desk: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
     return desk.write(lambda book: book.undo(event))
 
 
 @router.post("/proposals/{id}/accept", response_model=Written)
-def accept(desk: Writing, id: Id) -> Response:
+def accept(desk: Answering, id: Id) -> Response:
     return desk.write(lambda book: book.proposals.accept(id))
 
 
 @router.post("/proposals/{id}/decline", response_model=Proposal)
-def decline(desk: Writing, id: Id) -> Response:
+def decline(desk: Answering, id: Id) -> Response:
     return desk.write(lambda book: book.proposals.decline(id))
 
 

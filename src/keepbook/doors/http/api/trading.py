@@ -27,12 +27,17 @@ from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
 from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
-from keepbook.doors.http.call import Desk, Reading, Writing, answer
+from keepbook.doors.http.call import Desk, answer, may
 from keepbook.doors.http.problems import documented
 from keepbook.errors import Conflict, NotAllowed
 from keepbook.tools.trading import report
 
 router = APIRouter(prefix="/api/trading", tags=["trading"])
+
+Reading = Annotated[Desk, may("trading.read")]
+Writing = Annotated[Desk, may("trading.write")]
+Judging = Annotated[Desk, may("lessons.change")]
+Loading = Annotated[Desk, may("trading.load")]
 
 SKILL, DEPLOYMENT = "A skill's id, or its name.", "A deployment's id, or its name."
 SkillId = Annotated[str, Path(alias="id", description=SKILL, max_length=200)]
@@ -333,24 +338,24 @@ def reflect(desk: Writing, told: Annotated[Reflected, Body()]) -> Response:
 
 
 @router.post("/lessons/{id}/pin", response_model=Lesson)
-def pin(desk: Writing, id: LessonId) -> Response:
+def pin(desk: Judging, id: LessonId) -> Response:
     """The person's own word from now on, told in every chat in the skill's scope."""
     return desk.write(lambda book: book.trading.pin(id))
 
 
 @router.post("/lessons/{id}/unpin", response_model=Lesson)
-def unpin(desk: Writing, id: LessonId) -> Response:
+def unpin(desk: Judging, id: LessonId) -> Response:
     return desk.write(lambda book: book.trading.unpin(id))
 
 
 @router.post("/lessons/{id}/retire", response_model=Lesson)
-def retire(desk: Writing, id: LessonId) -> Response:
+def retire(desk: Judging, id: LessonId) -> Response:
     """Put away; a later reflection does not bring it back."""
     return desk.write(lambda book: book.trading.retire(id))
 
 
 @router.post("/lessons/{id}/restore", response_model=Lesson)
-def restore(desk: Writing, id: LessonId) -> Response:
+def restore(desk: Judging, id: LessonId) -> Response:
     return desk.write(lambda book: book.trading.restore_lesson(id))
 
 
@@ -371,7 +376,7 @@ _FILE = {
 
 @router.post("/import", response_model=Loaded, openapi_extra=_FILE)
 async def import_file(
-    desk: Writing,
+    desk: Loading,
     request: Request,
     kind: Annotated[Kind, Query(description="What the file holds.")],
     deployment_id: Annotated[
