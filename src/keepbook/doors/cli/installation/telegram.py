@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keepbook.doors.cli.commands.chats import CHATS
-from keepbook.doors.cli.terminal.command import Desk, command
+from keepbook.doors.cli.terminal.command import CHATS, Desk, command
 from keepbook.errors import Invalid, NotAllowed
 
 if TYPE_CHECKING:
