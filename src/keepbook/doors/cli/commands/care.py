@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.terminal.command import CARE, Desk, command, group
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import AMBER, Paper, count, ink
 from keepbook.errors import Invalid, NotFound
 
@@ -23,16 +23,16 @@ def register(app: typer.Typer) -> None:
     command(database, "check", check)
 
 
-def verify(desk: Desk) -> None:
+def verify(call: Invocation) -> None:
     """Walk the whole ledger and hold the book against it."""
-    result = desk.book.verify()
-    desk.answer(result, _verified)
+    result = call.book.verify()
+    call.answer(result, _verified)
     if not result.ok:
         raise typer.Exit(1)
 
 
 def configure(
-    desk: Desk,
+    call: Invocation,
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="on|off", help="off: no chat reads or writes memory.")
     ] = None,
@@ -48,33 +48,33 @@ def configure(
     if memory not in (None, "on", "off"):
         raise Invalid(f"memory is on or off, not {memory!r}", field="memory")
     topics = [topic for topic in never if topic] if never else None
-    told = {"preset": desk.given.preset, "zone": desk.given.zone, "memory": memory, "never": topics, "tier": tier}
+    told = {"preset": call.given.preset, "zone": call.given.zone, "memory": memory, "never": topics, "tier": tier}
     answer = {name: value for name, value in told.items() if value is not None}
     if not answer:
         raise Invalid("say what to set: --preset, --zone, --memory, --never or --tier", field="preset")
-    with desk.book.transaction() as book:
-        book.configure(preset=desk.given.preset, zone=desk.given.zone)
+    with call.book.transaction() as book:
+        book.configure(preset=call.given.preset, zone=call.given.zone)
         book.choose(memory=None if memory is None else memory == "on", never=topics, tier=tier)
-    desk.answer({"owner": desk.book.owner, **answer}, _configured)
+    call.answer({"owner": call.book.owner, **answer}, _configured)
 
 
-def upgrade(desk: Desk) -> None:
+def upgrade(call: Invocation) -> None:
     """Bring the database to this version's schema; for PostgreSQL as its administrator."""
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import upgrade as bring_up
 
-    steps = [] if desk.file is not None else bring_up(desk.place)
-    facts = desk.keepbook.facts()  # opening a SQLite book brings it up
-    desk.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
+    steps = [] if call.file is not None else bring_up(call.place)
+    facts = call.keepbook.facts()  # opening a SQLite book brings it up
+    call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
 
 
-def check(desk: Desk) -> None:
+def check(call: Invocation) -> None:
     """Check that the database is reachable, prepared for this version and whole."""
-    if desk.file is not None and not desk.file.exists():
-        raise NotFound(f"there is no book at {desk.file}; the first write makes it", field="db")
-    facts = desk.keepbook.facts()
-    damage = [] if desk.file is None else _damage(desk.file, desk.settings.busy_seconds)
-    desk.answer({"ok": not damage, **facts, "damage": damage}, _checked)
+    if call.file is not None and not call.file.exists():
+        raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
+    facts = call.keepbook.facts()
+    damage = [] if call.file is None else _damage(call.file, call.settings.busy_seconds)
+    call.answer({"ok": not damage, **facts, "damage": damage}, _checked)
     if damage:
         raise typer.Exit(1)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.terminal.command import CARE, Desk, command, group
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import Paper, count, ink
 from keepbook.errors import Invalid, NotFound
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench_memory(
-    desk: Desk,
+    call: Invocation,
     owners: Annotated[int, typer.Option("--owners", min=1, help="Grow to this many owners.")] = 100_000,
     postgres: Annotated[
         str | None, typer.Option("--postgres", metavar="URL", help="Measure the growth on this server too.")
@@ -31,12 +31,12 @@ def bench_memory(
     # The bench reaches down everywhere and is loaded only when asked for.
     from keepbook.bench.memory import main as run
 
-    if not run(owners=owners, postgres=postgres, json=desk.as_json, quick=quick):
+    if not run(owners=owners, postgres=postgres, json=call.as_json, quick=quick):
         raise typer.Exit(1)
 
 
 def bench_extraction(
-    desk: Desk,
+    call: Invocation,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where the predictions go.", show_default=False)],
     data: Annotated[
         str, typer.Option("--data", metavar="FILE", help="Chats, one a line.")
@@ -51,11 +51,11 @@ def bench_extraction(
         chats = predict(data, out)
     except (KeyError, TypeError, ValueError) as error:
         raise Invalid(f"{data} is not a file of chats for this bench: {error!r}", field="data") from None
-    desk.answer({"chats": chats, "out": out}, _predicted)
+    call.answer({"chats": chats, "out": out}, _predicted)
 
 
 def bench_recall(
-    desk: Desk,
+    call: Invocation,
     data: Annotated[
         str, typer.Option("--data", metavar="FILE", help="Conversations with questions and their evidence.")
     ] = "../shared/data/locomo10.json",
@@ -67,23 +67,23 @@ def bench_recall(
 
     if not scale:
         _there(data)
-    if not run(data, desk.as_json, scale):
+    if not run(data, call.as_json, scale):
         raise typer.Exit(1)
 
 
 def bench_http(
-    desk: Desk,
+    call: Invocation,
     rounds: Annotated[int, typer.Option("--rounds", min=10, help="How often each request is sent.")] = 200,
 ) -> None:
     """Requests a second for block, list, remember, recall and each page, beside an empty route."""
     # See bench_memory.
     from keepbook.bench.http import main as run
 
-    run(desk.as_json, rounds)
+    run(call.as_json, rounds)
 
 
 def bench_trading(
-    desk: Desk,
+    call: Invocation,
     bars: Annotated[
         str, typer.Option("--bars", metavar="N,M", help="Load so many, each into a new book.")
     ] = "100000,1000000",
@@ -99,7 +99,7 @@ def bench_trading(
         sizes = []
     if not sizes or min(sizes) < 1:
         raise Invalid(f"--bars takes numbers like 100000,10000000, not {bars!r}", field="bars")
-    if not run(desk.as_json, sizes, trades):
+    if not run(call.as_json, sizes, trades):
         raise typer.Exit(1)
 
 
