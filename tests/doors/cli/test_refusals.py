@@ -376,7 +376,7 @@ def test_a_default_folder_that_cannot_be_made_is_named(
     ("config", "pieces"),
     [
         ("db = ", ["config.toml"]),
-        ('dbb = "x"', ["dbb", "config.toml"]),
+        ('dbb = "x"', ["dbb", "config.toml", "did you mean 'db'"]),
         ("busy_seconds = -1", ["busy_seconds", "config.toml"]),
     ],
 )
