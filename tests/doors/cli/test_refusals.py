@@ -312,7 +312,6 @@ def _as_nobody(home: Path, *args: object) -> Any:
     return type("Ran", (), {"code": done.returncode, "out": out, "err": done.stderr})
 
 
-@pytest.mark.usefixtures("compiled")
 def test_a_read_only_book_says_so(keepbook_command: Run, place: Path, open_folder: Path) -> None:
     book = open_folder / "book.db"
     shutil.copy(place, book)
