@@ -22,7 +22,7 @@ from keepbook.doors.http.web.chat import chat, notes, search
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.memory import listing, one, review, time_travel, undo
+from keepbook.doors.http.web.memory import listing, one, review, time_travel
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
 from keepbook.errors import KeepbookError
@@ -36,7 +36,6 @@ ROUTERS = (
     review.router,
     one.router,
     time_travel.router,
-    undo.router,
     sign_in.router,
     notes.router,
     settings.router,
