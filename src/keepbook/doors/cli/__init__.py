@@ -1,8 +1,8 @@
 """The command line: `keepbook remember … recall … verify …`.
 
-One module per kind of command; `terminal` holds what they share, `sheets` what people see. Whatever goes wrong
-ends here as one line on stderr that says what to do: exit code 1 when the book refuses, 2 when the command
-was written wrongly, never a traceback unless --verbose asks for it.
+`commands` work on one's book, `installation` on what is around it; `terminal` is what they share, `sheets` what people
+see. Whatever goes wrong ends here as one line on stderr that says what to do: exit code 1 when the book refuses, 2 when
+the command was written wrongly, never a traceback unless --verbose asks for it.
 """
 
 import json
@@ -23,20 +23,14 @@ from keepbook.doors.cli.commands import (
     care,
     chat,
     chats,
-    demo,
-    doctor,
     extract,
-    jobs,
-    mcp,
     memory_read,
     memory_write,
-    quickstart,
     reindex,
-    serve,
-    telegram,
     trading,
     transfer,
 )
+from keepbook.doors.cli.installation import bench, demo, doctor, jobs, mcp, quickstart, serve, telegram
 from keepbook.doors.cli.terminal import command
 from keepbook.doors.cli.terminal.paper import visible
 from keepbook.errors import Conflict, KeepbookError, NotFound
@@ -64,6 +58,7 @@ for part in (
     transfer,
     audit,
     care,
+    bench,
     reindex,
     jobs,
     serve,
