@@ -282,9 +282,7 @@ class Prepared:
 
 
 @pytest.fixture
-def prepared(
-    pytestconfig: pytest.Config, engine_name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> Prepared:
+def prepared(pytestconfig: pytest.Config, engine_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Prepared:
     def postgres() -> tuple[str, str]:
         return request.getfixturevalue("postgres_admin_url"), request.getfixturevalue("postgres_template")
 

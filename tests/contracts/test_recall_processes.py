@@ -27,7 +27,6 @@ from keepbook import Keepbook
 from keepbook.book.recall.vectors import BATCH
 from keepbook.storage.tables import vectors
 
-
 # --- another process -------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """The command line: `keepbook remember … recall … verify …`.
 
-One module per kind of command; `desk` holds what they share, `sheets` what people see. Whatever goes wrong
+One module per kind of command; `terminal` holds what they share, `sheets` what people see. Whatever goes wrong
 ends here as one line on stderr that says what to do: exit code 1 when the book refuses, 2 when the command
 was written wrongly, never a traceback unless --verbose asks for it.
 """

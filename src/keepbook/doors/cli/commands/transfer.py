@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from keepbook.doors.cli.terminal.command import CARRY, Desk, command
+from keepbook.doors.cli.terminal.command import CARRY, Invocation, command
 from keepbook.doors.cli.terminal.paper import Paper, count, ink, visible
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 
@@ -40,39 +40,39 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    desk: Desk,
+    call: Invocation,
     file: Annotated[str, typer.Argument(help="Where to; - is stdout.")] = "-",
     force: Force = False,
 ) -> None:
     """Write one owner's whole book as JSON Lines."""
     if file == "-":
         with working("Exporting") as told:
-            desk.book.export(_counted(_utf8(sys.stdout), told))
+            call.book.export(_counted(_utf8(sys.stdout), told))
         return
     with new_file(file, force=force) as path, working("Exporting") as told, path.open("w", encoding="utf-8") as out:
-        lines = desk.book.export(_counted(out, told))
+        lines = call.book.export(_counted(out, told))
         _to_disk(out)
-    desk.answer({"file": file, "lines": lines}, _exported)
+    call.answer({"file": file, "lines": lines}, _exported)
 
 
 def import_(
-    desk: Desk,
+    call: Invocation,
     file: Annotated[str, typer.Argument(help="An export, or another program's JSON; - is stdin.", show_default=False)],
     merge: Annotated[bool, typer.Option("--merge", help="Add its memories to a book that is not empty.")] = False,
 ) -> None:
     """Restore an export into an empty book, or take over memories from a file."""
     with reading(file) as stream, working("Importing") as told:
-        answer = desk.book.import_(_told(stream, told), merge)
-    desk.answer(answer, _imported)
+        answer = call.book.import_(_told(stream, told), merge)
+    call.answer(answer, _imported)
 
 
 def backup(
-    desk: Desk,
+    call: Invocation,
     file: Annotated[str, typer.Argument(help="Where to.", show_default=False)],
     force: Force = False,
 ) -> None:
     """Copy a SQLite book with all its owners, safely while others write to it."""
-    source = desk.file
+    source = call.file
     if source is None:
         raise KeepbookError(
             "backup copies a SQLite file; for PostgreSQL use pg_dump, or `keepbook export` for one owner",
@@ -80,26 +80,26 @@ def backup(
         )
     if not source.exists():
         raise NotFound(f"there is no book at {source} to copy", field="db")
-    desk.keepbook.facts()  # refuses what is not a book, with its own words
+    call.keepbook.facts()  # refuses what is not a book, with its own words
     with new_file(file, force=force) as path, working("Copying"):
-        _copy(source, path, desk.settings.busy_seconds)
+        _copy(source, path, call.settings.busy_seconds)
         size = path.stat().st_size
-    desk.answer({"file": file, "bytes": size}, _backed_up)
+    call.answer({"file": file, "bytes": size}, _backed_up)
 
 
 def erase(
-    desk: Desk,
+    call: Invocation,
     confirm: Annotated[
         str | None, typer.Option("--confirm", metavar="OWNER", help="The owner's name, instead of being asked.")
     ] = None,
 ) -> None:
     """Erase everything of an owner, for good."""
-    owner = desk.book.owner
+    owner = call.book.owner
     if confirm is None:
-        if desk.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise Invalid(f"this erases everything of {owner!r}; to confirm, add: --confirm {owner}", field="confirm")
         confirm = _asked(owner)
-    desk.answer(desk.book.erase(confirm), _erased)
+    call.answer(call.book.erase(confirm), _erased)
 
 
 def _asked(owner: str) -> str:
