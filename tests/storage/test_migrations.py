@@ -1,82 +1,100 @@
-"""A book made by an earlier release, with things in it, is brought up by this one and goes on."""
+"""Books of earlier releases are brought up by this one and go on; what was released never changes.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+A release pins its migration by a hash and keeps a small book of its schema, as SQL, with something in every table
+(`scripts/schema.py freeze`). Until the first release today's schema stands in for both, made anew by each test.
+"""
+
 from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, create_engine, event, select, text
+from sqlalchemy import text
+from tests.furnished import OWNER, SAID, brought_back, dumped, furnished
 
-import keepbook.storage
 from keepbook import Keepbook
 from keepbook.storage import schema
 from keepbook.storage.database import upgrade
-from keepbook.storage.sqlite import APPLICATION_ID
 from keepbook.storage.tables import metadata
 
-OLD = [revision for revision in schema.KNOWN if revision != schema.HEAD]
-KEPT = ("owners", "ledger", "memories", "versions", "links", "injections", "injected", "terms", "likeness")
+KEPT = Path(__file__).parent / "released"
+NOW = "2026-12-31T09:00:00Z"
 
 
-@contextmanager
-def raw(url: str, engine_name: str) -> Iterator[Connection]:
-    """A plain connection, as administrator where there is a server."""
-    address = f"sqlite:///{url}" if engine_name == "sqlite" else url.replace("postgresql:", "postgresql+psycopg:", 1)
-    engine = create_engine(address)
-    if engine_name == "sqlite":
-        event.listen(engine, "connect", lambda conn, _: setattr(conn, "isolation_level", None))
-        event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN"))
-    with engine.begin() as conn:
-        yield conn
-    engine.dispose()
-
-
-def bring_to(conn: Connection, revision: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(keepbook.storage.__file__).parent / "migrations"))
-    config.attributes["connection"] = conn
-    command.upgrade(config, revision)
-
-
-def rows_of(conn: Connection) -> dict[str, list[Any]]:
-    return {name: [dict(row._mapping) for row in conn.execute(select(metadata.tables[name]))] for name in KEPT}
-
-
-@pytest.mark.parametrize("revision", OLD)
-def test_an_older_book_with_data_is_brought_up_and_goes_on(
-    book_url: str, empty_url: str, engine_name: str, clock: Any, revision: str
-) -> None:
+@pytest.fixture(params=schema.REVISIONS)
+def released(request: pytest.FixtureRequest, engine_name: str, book_url: str, clock: Any) -> str:
+    """The book of one release, as SQL: as it was kept then, or of the schema that is still open."""
+    revision = str(request.param)
+    clock.set(NOW)
+    if revision in schema.PINNED:
+        return (KEPT / f"{revision}_{engine_name}.sql").read_text(encoding="utf-8")
     with Keepbook(book_url, clock=clock) as kb:
-        alice = kb.book("alice")
-        one = alice.remember("Prefers index funds", category="preference", subject="money")
-        other = alice.remember("Lives in Oslo", category="profile", body="since the spring of 2021")
-        alice.link(one.id, other.id, "because_of")
-        block = alice.inject("chat-1")
-    with raw(book_url, engine_name) as conn:
-        rows = rows_of(conn)
-    older = f"{empty_url}.older" if engine_name == "sqlite" else empty_url
-    with raw(older, engine_name) as conn:
-        bring_to(conn, revision)
-        if engine_name == "sqlite":
-            conn.execute(text(f"PRAGMA application_id = {APPLICATION_ID}"))
-        for name in KEPT:
-            for row in sorted(rows[name], key=lambda row: row.get("seq", 0)):
-                conn.execute(metadata.tables[name].insert(), row)
-        assert schema.revision(conn) == revision
-    if engine_name == "postgresql":
-        assert upgrade(older) == list(schema.KNOWN[schema.KNOWN.index(revision) + 1 :])
+        furnished(kb)
+    return dumped(book_url)
 
-    with Keepbook(older, clock=clock) as kb:
-        alice = kb.book("alice")
+
+def filled(kb: Any) -> dict[str, int]:
+    """How many rows each table has, seen with the owner in force."""
+    with kb._database.read(OWNER) as tx:
+        return {name: tx.conn.execute(text(f'SELECT count(*) FROM "{name}"')).scalar_one() for name in metadata.tables}
+
+
+def test_the_small_book_has_something_in_every_table(book_url: str, clock: Any) -> None:
+    clock.set(NOW)
+    with Keepbook(book_url, clock=clock) as kb:
+        furnished(kb)
+        assert [name for name, rows in filled(kb).items() if not rows] == []
+
+
+def test_the_book_of_a_release_is_brought_up_and_goes_on(
+    released: str, empty_url: str, engine_name: str, clock: Any, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "older.db") if engine_name == "sqlite" else empty_url
+    brought_back(released, place)
+    if engine_name == "postgresql":
+        upgrade(place)
+    with Keepbook(place, clock=clock) as kb:
+        alice = kb.book(OWNER)
         assert alice.verify().ok
-        assert alice.inject("chat-1") == block
-        assert [hit.id for hit in alice.recall("which funds?")] == [one.id]
-        changed = alice.update(other.id, "Lives in Bergen")
-        assert alice.undo(changed.event).content == "Lives in Oslo"
-        alice.thread("session-1").add("user", "I have a dog called Bo.")
-        alice.delete(one.id, forever=True)
+        assert [name for name, rows in filled(kb).items() if not rows] == []
+        tea = alice.recall("white tea")[0]
+        assert [one.content for one in alice.history(tea.id)] == ["Drinks green tea", "Drinks white tea"]
+        assert "Owns a teapot" in alice.inject("outside-1")
+        assert alice.thread("session-42").messages()[0].text == SAID
+        assert alice.trading.lessons()
+        assert alice.decisions.list()
+        changed = alice.update(tea.id, "Drinks black tea")
+        assert alice.undo(changed.event).content == "Drinks white tea"
+        assert alice.thread("session-42").add("user", "And a strap").turn == 3
+        alice.delete(tea.id, forever=True)
         assert alice.verify().ok
-        assert kb.book("alice").erase(confirm="alice").counts["memories"] == 2
+        assert alice.erase(confirm=OWNER).counts["memories"]
+
+
+def test_what_was_released_never_changes() -> None:
+    """The hash of a release is its promise; whoever changes such a file breaks every book made with it."""
+    assert {revision: schema.fingerprint(revision) for revision in schema.PINNED} == schema.PINNED
+    assert set(schema.REVISIONS) - set(schema.PINNED) <= {schema.REVISIONS[-1]}
+    for revision in schema.PINNED:
+        assert {path.name for path in KEPT.glob(f"{revision}_*")} == {
+            f"{revision}_{engine}.sql" for engine in schema.ENGINES
+        }
+
+
+def test_a_changed_migration_has_another_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash sees a single sign, on either engine: without that the pin would hold nothing."""
+    told = {engine: schema.frozen("0001", engine) for engine in schema.ENGINES}
+    seen = {schema.fingerprint.__wrapped__("0001")}
+    for engine in schema.ENGINES:
+        changed = told | {engine: told[engine].replace("guard", "Guard", 1)}
+        monkeypatch.setattr(schema, "frozen", lambda _, engine, changed=changed: changed[engine])
+        seen.add(schema.fingerprint.__wrapped__("0001"))
+    assert len(seen) == 3
+    assert schema.mark("0001") == schema.HEAD
+
+
+@pytest.mark.parametrize("engine", schema.ENGINES)
+def test_the_open_migration_is_what_the_tables_and_guards_say(engine: str) -> None:
+    """If this fails: `python scripts/schema.py write`."""
+    newest = schema.REVISIONS[-1]
+    if newest not in schema.PINNED:
+        assert schema.frozen(newest, engine) == schema.written(engine)

@@ -358,7 +358,7 @@ def test_a_refused_opening_leaves_no_connection_behind(book_url: str, engine_nam
     Keepbook(book_url).close()
     connect: Any = psycopg.connect if engine_name == "postgresql" else sqlite3.connect
     with closing(connect(book_url)) as raw:
-        raw.execute("UPDATE alembic_version SET version_num = '9999'")
+        raw.execute("UPDATE alembic_version SET version_num = '9999_0123456789ab'")
         raw.commit()
     with pytest.raises(Conflict) as refused:  # keeps what the error refers to alive
         Keepbook(book_url)

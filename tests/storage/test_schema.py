@@ -161,8 +161,9 @@ def stamped(url: str) -> str:
 def test_the_known_revisions_are_the_migration_files_in_order() -> None:
     folder = Path(schema.__file__).parent / "migrations" / "versions"
     files = sorted(path.name[:4] for path in folder.glob("[0-9]*.py"))
-    assert list(schema.KNOWN) == files
-    assert files[-1] == schema.HEAD
+    assert list(schema.REVISIONS) == files
+    assert [mark.partition("_")[0] for mark in schema.KNOWN] == files
+    assert schema.KNOWN[-1] == schema.HEAD
     for revision in files:
         assert {path.suffix for path in folder.glob(f"{revision}_*")} == {".py", ".sql"}
         assert {path.name for path in folder.glob(f"{revision}_*.sql")} == {
@@ -175,17 +176,26 @@ def test_a_new_book_bears_the_newest_revision(kb: Keepbook, book_url: str) -> No
     assert stamped(book_url) == schema.HEAD
 
 
-def test_a_newer_schema_is_refused_and_left_alone(book_url: str) -> None:
+@pytest.mark.parametrize(
+    ("bears", "code", "words"),
+    [
+        ("9999_0123456789ab", "newer_schema", "update keepbook"),
+        ("0001", "unreleased_schema", "export with the old version, import with this one"),
+        ("0006", "unreleased_schema", "export with the old version, import with this one"),
+        ("0001_0123456789ab", "unreleased_schema", "export with the old version, import with this one"),
+    ],
+)
+def test_a_schema_that_this_program_does_not_know_is_refused_and_left_alone(
+    book_url: str, bears: str, code: str, words: str
+) -> None:
     Keepbook(book_url).close()
     with raw(book_url) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(Conflict, match="update keepbook") as refused:
-        Keepbook(book_url)
-    assert refused.value.code == "newer_schema"
-    with pytest.raises(Conflict) as refused:
-        upgrade(book_url)
-    assert refused.value.code == "newer_schema"
-    assert stamped(book_url) == "9999"
+        connection.execute(f"UPDATE alembic_version SET version_num = '{bears}'")
+    for attempt in (Keepbook, upgrade):
+        with pytest.raises(Conflict, match=words) as refused:
+            attempt(book_url)
+        assert refused.value.code == code
+    assert stamped(book_url) == bears
 
 
 # --- owner first -----------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class Postgres:
         with self.unscoped(writes=False) as conn:
             found = schema.revision(conn)
             way_around = conn.execute(_WAYS_AROUND, {"tables": sorted(SCOPED)}).scalars().all()
-        schema.refuse_newer(found)
+        schema.refuse_unknown(found)
         if found != schema.HEAD:
             raise _needs_upgrade(self.address)
         if way_around:
@@ -129,7 +129,7 @@ def upgrade_server(address: str) -> list[str]:
         with engine.begin() as conn:
             conn.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _lock_number("keepbook db upgrade")})
             before = schema.revision(conn)
-            schema.refuse_newer(before)
+            schema.refuse_unknown(before)
             _make_role(conn)
             if before != schema.HEAD:
                 schema.migrate(conn)

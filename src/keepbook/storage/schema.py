@@ -1,28 +1,73 @@
-"""The schema's versions: making it new, bringing an older one up, refusing a newer one.
+"""The schema's versions: making it new, bringing an older one up, refusing what this program does not know.
 
-A new SQLite book is made from `tables.py` and `guards/` in one go; an older one walks the Alembic
-migrations, whose SQL is frozen text. A test holds the two against each other.
+A new SQLite book is made from `tables.py` and `guards/` in one go; an older one, and every PostgreSQL, walks the
+Alembic migrations, whose SQL is frozen text. A test holds the two against each other.
+
+A book bears its revision with the fingerprint of that revision's SQL (`0001_5f2e…`). The newest revision stays open
+until it is released: whoever changes it makes another fingerprint, and a book made before is refused, not misread.
 """
 
+import hashlib
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
+from keepbook.storage.tables import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0006"
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006")
-"""Every released revision, oldest first; a test holds this against the migration files."""
+ENGINES = ("sqlite", "postgresql")
+REVISIONS = ("0001",)
+"""Every revision, oldest first; a test holds this against the migration files."""
+PINNED: dict[str, str] = {}
+"""The fingerprint of each released revision, pinned at its release: from then on its SQL is never changed."""
 
 
 def guards(engine: str) -> str:
     return (resources.files("keepbook.storage") / "guards" / f"{engine}.sql").read_text(encoding="utf-8")
+
+
+def frozen(revision: str, engine: str) -> str:
+    """The SQL of one migration."""
+    place = resources.files("keepbook.storage") / "migrations" / "versions" / f"{revision}_{engine}.sql"
+    return place.read_text(encoding="utf-8")
+
+
+@cache
+def fingerprint(revision: str) -> str:
+    """Of the SQL of both engines, so that both speak of the same schema."""
+    parts = "\0".join(frozen(revision, engine) for engine in ENGINES)
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def mark(revision: str) -> str:
+    """What a book of this revision bears."""
+    return f"{revision}_{fingerprint(revision)[:12]}"
+
+
+KNOWN = tuple(mark(revision) for revision in REVISIONS)
+HEAD = KNOWN[-1]
+
+
+def written(engine: str) -> str:
+    """The whole schema of today as SQL: what the open migration says, as `scripts/schema.py` writes it."""
+    dialect = sqlite.dialect() if engine == "sqlite" else postgresql.dialect()  # type: ignore[no-untyped-call]
+    parts = []
+    for table in metadata.sorted_tables:
+        parts.append(str(CreateTable(table).compile(dialect=dialect)))
+        parts += [
+            str(CreateIndex(index).compile(dialect=dialect))
+            for index in sorted(table.indexes, key=lambda index: str(index.name))
+        ]
+    tidy = ["\n".join(line.rstrip() for line in part.strip().splitlines()) for part in parts]
+    return ";\n\n".join(tidy) + ";\n\n" + guards(engine)
 
 
 def revision(conn: Connection) -> str | None:
@@ -42,12 +87,21 @@ def stamp(conn: Connection) -> None:
     conn.execute(text("INSERT INTO alembic_version (version_num) VALUES (:head)"), {"head": HEAD})
 
 
-def refuse_newer(found: str | None) -> None:
-    if found is not None and found not in KNOWN:
+def refuse_unknown(found: str | None) -> None:
+    """A book of a later version, or of a schema that was never released, is left alone."""
+    if found is None or found in KNOWN:
+        return
+    number, _, print_ = found.partition("_")
+    if print_ and number > REVISIONS[-1]:
         raise Conflict(
             f"this book has schema {found}, which is newer than this program knows ({HEAD}); update keepbook",
             code="newer_schema",
         )
+    raise Conflict(
+        f"this book has schema {found}, which was never released, and this program has {HEAD}: "
+        "export with the old version, import with this one",
+        code="unreleased_schema",
+    )
 
 
 def migrate(conn: Connection) -> None:

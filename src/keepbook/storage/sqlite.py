@@ -143,7 +143,7 @@ class Sqlite:
         tables = conn.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
         if tables and (found is None or mark != APPLICATION_ID):
             raise _not_a_book(self.address)
-        schema.refuse_newer(found)
+        schema.refuse_unknown(found)
         return found
 
     def _make_engine(self) -> Engine:

@@ -1,18 +1,17 @@
 """Migrations as frozen SQL: `versions/NNNN_<engine>.sql` holds exactly what release NNNN changed.
 
-A migration never imports today's tables: what it did on the day of its release is what it does for ever.
+A migration never imports today's tables: what it did on the day of its release is what it does for ever. The newest
+one is open until it is released: `scripts/schema.py write` writes it from the tables and guards, `freeze` ends that.
 """
-
-from pathlib import Path
 
 from alembic import op
 
+from keepbook.storage.schema import frozen
 from keepbook.storage.statements import split
 
 
 def run_frozen(revision: str) -> None:
     conn = op.get_bind()
-    script = Path(__file__).parent / "versions" / f"{revision}_{conn.dialect.name}.sql"
-    for statement in split(script.read_text(encoding="utf-8")):
+    for statement in split(frozen(revision, conn.dialect.name)):
         # Without parameters a driver leaves the percent signs of a script alone.
         conn.exec_driver_sql(statement, execution_options={"no_parameters": True})

@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import reading, working
 from keepbook.doors.cli.sheets import agents as sheets
-from keepbook.doors.cli.terminal.command import Invocation, command, group
+from keepbook.doors.cli.terminal.command import AGENTS, Invocation, command, group
+from keepbook.doors.cli.terminal.streams import reading, working
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
     from keepbook.models.agents.runner import Runner
-
-AGENTS = "Agents"
-"""The section of `keepbook --help`."""
 
 Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Its name, or its id.", show_default=False)]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, as `run list` shows it.", show_default=False)]

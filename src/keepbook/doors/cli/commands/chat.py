@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from keepbook.doors.cli.commands.chats import CHATS
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets.chat_screen import Face, Screen, Tape
-from keepbook.doors.cli.terminal.command import Invocation, command
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, visible
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
 if TYPE_CHECKING:

@@ -8,14 +8,11 @@ from typing import Annotated
 import typer
 
 from keepbook.doors.cli.commands.reindex import asking
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import chats as sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
-from keepbook.doors.cli.terminal.command import Invocation, command, group
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command, group
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Invalid
-
-CHATS = "Chats"
-"""The section of `keepbook --help`."""
 
 STATES = ("active", "idle", "archived")
 DECISIONS = ("waiting", "accepted", "declined", "expired")

@@ -17,11 +17,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from keepbook.book.ground.when import instant
-from keepbook.doors.cli.commands.chats import CHATS
-from keepbook.doors.cli.commands.transfer import reading, working
 from keepbook.doors.cli.sheets import chats as sheets
-from keepbook.doors.cli.terminal.command import Invocation, command
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.doors.cli.terminal.paper import AMBER, GONE, HEAD, ID, META, PENCIL, Paper, dotted, grid, ink, share
+from keepbook.doors.cli.terminal.streams import reading, working
 from keepbook.errors import Invalid, ModelFailed
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import META, Paper, count, grid, ink
+from keepbook.doors.cli.terminal.streams import working
 
 _TEXTS = ("memory or turn", "memories and turns")
 

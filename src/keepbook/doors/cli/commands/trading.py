@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import trading as sheets
-from keepbook.doors.cli.terminal.command import Invocation, command, group
+from keepbook.doors.cli.terminal.command import TRADING, Invocation, command, group
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
     from keepbook.book.trading.files import Loaded, Progress, Source
 
-TRADING = "Trading"
-"""The section of `keepbook --help`."""
 DETAILS = ("summary", "trades", "lessons", "full")
 
 File = Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet; - is stdin.", show_default=False)]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from rich.cells import cell_len
 from rich.text import Text
 
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import chats
 from keepbook.doors.cli.terminal.command import Invocation
 from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, dotted, ink, visible
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:

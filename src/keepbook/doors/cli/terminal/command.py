@@ -35,6 +35,7 @@ Work = Callable[..., None]
 
 # The sections of `keepbook --help`.
 BEGIN, WRITE, READ, LOOK_BACK = "Begin", "Write", "Read", "Look back"
+CHATS, AGENTS, TRADING = "Chats", "Agents", "Trading"
 CARRY, CARE = "Carry away", "Take care"
 _ANYWHERE = "Before or after any command"
 

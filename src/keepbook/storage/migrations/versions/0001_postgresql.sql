@@ -1,9 +1,106 @@
-CREATE TABLE owners (
+CREATE TABLE agents (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	instructions TEXT COLLATE "C" NOT NULL,
+	default_prompt TEXT COLLATE "C" NOT NULL,
+	model TEXT COLLATE "C",
+	adapter TEXT COLLATE "C" NOT NULL,
+	card_type TEXT COLLATE "C" NOT NULL,
+	schedule TEXT COLLATE "C",
+	team TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
+	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
+	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
+	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
+	thread_id TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
-	preset TEXT COLLATE "C",
-	zone TEXT COLLATE "C" DEFAULT 'UTC' NOT NULL,
-	PRIMARY KEY (owner)
+	updated_at TEXT COLLATE "C" NOT NULL,
+	deleted_at TEXT COLLATE "C",
+	session TEXT COLLATE "C",
+	session_at TEXT COLLATE "C",
+	fresh_at TEXT COLLATE "C",
+	epoch INTEGER NOT NULL,
+	step INTEGER NOT NULL,
+	compressed TEXT COLLATE "C",
+	compressed_through INTEGER NOT NULL,
+	turn_until TEXT COLLATE "C",
+	turn_by TEXT COLLATE "C",
+	PRIMARY KEY (owner, id)
+);
+
+CREATE TABLE answers (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	key TEXT COLLATE "C" NOT NULL,
+	request TEXT COLLATE "C" NOT NULL,
+	status INTEGER NOT NULL,
+	body TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, key)
+);
+
+CREATE TABLE bars (
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT COLLATE "C" NOT NULL,
+	time TEXT COLLATE "C" NOT NULL,
+	open DOUBLE PRECISION NOT NULL,
+	high DOUBLE PRECISION NOT NULL,
+	low DOUBLE PRECISION NOT NULL,
+	close DOUBLE PRECISION NOT NULL,
+	volume DOUBLE PRECISION,
+	PRIMARY KEY (symbol, timeframe, time),
+	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
+);
+
+CREATE TABLE choices (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	name TEXT COLLATE "C" NOT NULL,
+	value TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, name)
+);
+
+CREATE TABLE due (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	work TEXT COLLATE "C" NOT NULL,
+	id TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, work, id)
+);
+
+CREATE INDEX due_by_time ON due (at, owner);
+
+CREATE TABLE erasures (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	memory_id TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id)
+);
+
+CREATE TABLE event_symbols (
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	kind TEXT COLLATE "C" NOT NULL,
+	time TEXT COLLATE "C" NOT NULL,
+	event_id TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (symbol, kind, time, event_id)
+);
+
+CREATE TABLE injections (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	space TEXT COLLATE "C" NOT NULL CHECK (space IN ('chat', 'outside')),
+	session TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	preset TEXT COLLATE "C" NOT NULL,
+	scope TEXT COLLATE "C",
+	seq INTEGER NOT NULL,
+	block TEXT COLLATE "C",
+	PRIMARY KEY (owner, space, session)
+);
+
+CREATE TABLE leases (
+	name TEXT COLLATE "C" NOT NULL,
+	holder TEXT COLLATE "C" NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (name)
 );
 
 CREATE TABLE ledger (
@@ -28,6 +125,26 @@ CREATE TABLE ledger (
 );
 
 CREATE INDEX ledger_by_memory ON ledger (owner, memory_id, seq);
+
+CREATE TABLE likeness (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	key TEXT COLLATE "C" NOT NULL,
+	memory_id TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, key, memory_id)
+);
+
+CREATE TABLE market_events (
+	id TEXT COLLATE "C" NOT NULL CHECK (id <> ''),
+	kind TEXT COLLATE "C" NOT NULL CHECK (kind <> ''),
+	time TEXT COLLATE "C" NOT NULL,
+	importance DOUBLE PRECISION NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT COLLATE "C" NOT NULL,
+	symbols TEXT COLLATE "C" NOT NULL,
+	known_at TEXT COLLATE "C",
+	PRIMARY KEY (id)
+);
+
+CREATE INDEX market_events_by_time ON market_events (time);
 
 CREATE TABLE memories (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -56,24 +173,67 @@ CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
 CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
 
-CREATE TABLE injections (
+CREATE TABLE meter (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	space TEXT COLLATE "C" NOT NULL CHECK (space IN ('chat', 'outside')),
-	session TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	preset TEXT COLLATE "C" NOT NULL,
-	scope TEXT COLLATE "C",
-	seq INTEGER NOT NULL,
-	block TEXT COLLATE "C",
-	PRIMARY KEY (owner, space, session)
+	month TEXT COLLATE "C" NOT NULL,
+	operation TEXT COLLATE "C" NOT NULL,
+	model TEXT COLLATE "C" NOT NULL,
+	calls INTEGER NOT NULL,
+	tokens_in INTEGER NOT NULL,
+	tokens_out INTEGER NOT NULL,
+	PRIMARY KEY (owner, month, operation, model)
 );
 
-CREATE TABLE erasures (
+CREATE TABLE notes (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	memory_id TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id)
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	text TEXT COLLATE "C" NOT NULL,
+	thread_id TEXT COLLATE "C",
+	turn INTEGER,
+	created_at TEXT COLLATE "C" NOT NULL,
+	updated_at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, id)
+);
+
+CREATE TABLE owners (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	created_at TEXT COLLATE "C" NOT NULL,
+	preset TEXT COLLATE "C",
+	zone TEXT COLLATE "C" DEFAULT 'UTC' NOT NULL,
+	PRIMARY KEY (owner)
+);
+
+CREATE TABLE proposals (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('proposal', 'conflict')),
+	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
+	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'forget')),
+	memory_id TEXT COLLATE "C",
+	category TEXT COLLATE "C",
+	subject TEXT COLLATE "C",
+	content TEXT COLLATE "C" NOT NULL,
+	score DOUBLE PRECISION,
+	made_by TEXT COLLATE "C",
+	thread_id TEXT COLLATE "C",
+	turn_ids TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
+	valid_from TEXT COLLATE "C",
+	reason TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	decided_at TEXT COLLATE "C",
+	PRIMARY KEY (owner, id)
+);
+
+CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
+
+CREATE TABLE skills (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	description TEXT COLLATE "C" NOT NULL,
+	created_at TEXT COLLATE "C" NOT NULL,
+	ended_at TEXT COLLATE "C",
+	PRIMARY KEY (owner, id)
 );
 
 CREATE TABLE terms (
@@ -84,11 +244,212 @@ CREATE TABLE terms (
 	PRIMARY KEY (owner, term, memory_id)
 );
 
-CREATE TABLE likeness (
+CREATE TABLE threads (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	key TEXT COLLATE "C" NOT NULL,
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	session TEXT COLLATE "C",
+	agent TEXT COLLATE "C",
+	preset TEXT COLLATE "C" NOT NULL,
+	title TEXT COLLATE "C",
+	titled_by TEXT COLLATE "C" CHECK (titled_by IN ('person', 'model', 'rules')),
+	state TEXT COLLATE "C" NOT NULL CHECK (state IN ('active', 'idle', 'archived')),
+	incognito INTEGER NOT NULL CHECK (incognito IN (0, 1)),
+	tier TEXT COLLATE "C",
+	mode TEXT COLLATE "C",
+	focus TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	touched_at TEXT COLLATE "C" NOT NULL,
+	deleted_at TEXT COLLATE "C",
+	turns INTEGER NOT NULL,
+	summary TEXT COLLATE "C",
+	extracted_through INTEGER NOT NULL,
+	closing_until TEXT COLLATE "C",
+	closing_by TEXT COLLATE "C",
+	failures INTEGER NOT NULL,
+	failure TEXT COLLATE "C",
+	compressed_through INTEGER NOT NULL,
+	compressed TEXT COLLATE "C",
+	PRIMARY KEY (owner, id),
+	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
+);
+
+CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session IS NOT NULL;
+
+CREATE INDEX threads_by_touch ON threads (owner, touched_at, id);
+
+CREATE TABLE tokens (
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	owner TEXT COLLATE "C" CHECK (owner <> ''),
+	hash TEXT COLLATE "C" NOT NULL,
+	kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('person', 'agent', 'service')),
+	scopes TEXT COLLATE "C" NOT NULL,
+	name TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	expires_at TEXT COLLATE "C",
+	revoked_at TEXT COLLATE "C",
+	last_used_at TEXT COLLATE "C",
+	agent TEXT COLLATE "C",
+	PRIMARY KEY (id),
+	CONSTRAINT opens_one_book CHECK (owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL),
+	UNIQUE (hash)
+);
+
+CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
+
+CREATE TABLE turn_terms (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	term TEXT COLLATE "C" NOT NULL,
+	thread_id TEXT COLLATE "C" NOT NULL,
+	turn INTEGER NOT NULL,
+	weight DOUBLE PRECISION NOT NULL,
+	PRIMARY KEY (owner, term, thread_id, turn)
+);
+
+CREATE TABLE vector_spaces (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	space TEXT COLLATE "C" NOT NULL,
+	added INTEGER NOT NULL,
+	removed INTEGER NOT NULL,
+	through INTEGER NOT NULL,
+	PRIMARY KEY (owner, space)
+);
+
+CREATE TABLE vectors (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	space TEXT COLLATE "C" NOT NULL,
+	kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('memory', 'turn')),
+	item TEXT COLLATE "C" NOT NULL,
+	part INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
+	vector BYTEA NOT NULL,
+	PRIMARY KEY (owner, space, kind, item, part)
+);
+
+CREATE INDEX vectors_by_number ON vectors (owner, space, kind, nth);
+
+CREATE TABLE deployments (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	skill_id TEXT COLLATE "C" NOT NULL,
+	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	account TEXT COLLATE "C",
+	capital DOUBLE PRECISION CHECK (capital > 0),
+	currency TEXT COLLATE "C" DEFAULT 'USDT' NOT NULL,
+	started_at TEXT COLLATE "C",
+	ended_at TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
+	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
+);
+
+CREATE TABLE injected (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	memory_id TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, key, memory_id)
+	nth INTEGER NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	known TEXT COLLATE "C" NOT NULL,
+	version INTEGER NOT NULL,
+	space TEXT COLLATE "C" NOT NULL,
+	session TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, memory_id, nth),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+);
+
+CREATE INDEX injected_by_session ON injected (owner, space, session);
+
+CREATE TABLE links (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	from_id TEXT COLLATE "C" NOT NULL,
+	to_id TEXT COLLATE "C" NOT NULL,
+	relation TEXT COLLATE "C" NOT NULL CHECK (length(relation) BETWEEN 1 AND 40),
+	created_at TEXT COLLATE "C" NOT NULL,
+	removed_at TEXT COLLATE "C",
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, from_id) REFERENCES memories (owner, id),
+	FOREIGN KEY(owner, to_id) REFERENCES memories (owner, id),
+	CONSTRAINT joins_two CHECK (from_id <> to_id)
+);
+
+CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
+
+CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE TABLE messages (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	thread_id TEXT COLLATE "C" NOT NULL,
+	turn INTEGER NOT NULL CHECK (turn >= 1),
+	role TEXT COLLATE "C" NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
+	speaker TEXT COLLATE "C",
+	text TEXT COLLATE "C" NOT NULL,
+	hidden TEXT COLLATE "C",
+	parts TEXT COLLATE "C",
+	at TEXT COLLATE "C" NOT NULL,
+	tokens INTEGER NOT NULL,
+	PRIMARY KEY (owner, thread_id, turn),
+	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
+);
+
+CREATE TABLE runs (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	agent_id TEXT COLLATE "C" NOT NULL,
+	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('scheduled', 'manual', 'chat', 're-examination')),
+	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
+	prompt TEXT COLLATE "C" NOT NULL,
+	adapter TEXT COLLATE "C",
+	model TEXT COLLATE "C",
+	card_type TEXT COLLATE "C",
+	card TEXT COLLATE "C",
+	error TEXT COLLATE "C",
+	parent_run TEXT COLLATE "C",
+	lead_run TEXT COLLATE "C",
+	specialist TEXT COLLATE "C",
+	thread_id TEXT COLLATE "C",
+	session_before TEXT COLLATE "C",
+	session_after TEXT COLLATE "C",
+	epoch INTEGER,
+	step INTEGER,
+	tokens_in INTEGER NOT NULL,
+	tokens_out INTEGER NOT NULL,
+	created_at TEXT COLLATE "C" NOT NULL,
+	started_at TEXT COLLATE "C",
+	finished_at TEXT COLLATE "C",
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
+	FOREIGN KEY(owner, parent_run) REFERENCES runs (owner, id),
+	FOREIGN KEY(owner, lead_run) REFERENCES runs (owner, id),
+	CONSTRAINT looks_again_at_one_run CHECK ((parent_run IS NOT NULL) = (nature = 're-examination' AND lead_run IS NULL)),
+	CONSTRAINT a_specialist_has_a_lead CHECK ((specialist IS NOT NULL) = (lead_run IS NOT NULL)),
+	CONSTRAINT ended_when_done CHECK ((finished_at IS NOT NULL) = (status IN ('succeeded', 'failed'))),
+	CONSTRAINT a_card_is_a_result CHECK (card IS NULL OR (card_type IS NOT NULL AND status = 'succeeded')),
+	CONSTRAINT a_failure_says_why CHECK ((error IS NOT NULL) = (status = 'failed')),
+	CONSTRAINT success_moves CHECK (session_after IS NULL OR (step IS NOT NULL AND status = 'succeeded'))
+);
+
+CREATE INDEX runs_by_agent ON runs (owner, agent_id, created_at, id);
+
+CREATE INDEX runs_by_creation ON runs (owner, created_at, id);
+
+CREATE INDEX runs_by_lead ON runs (owner, lead_run) WHERE lead_run IS NOT NULL;
+
+CREATE INDEX runs_by_parent ON runs (owner, parent_run) WHERE parent_run IS NOT NULL;
+
+CREATE UNIQUE INDEX runs_by_step ON runs (owner, agent_id, step) WHERE step IS NOT NULL;
+
+CREATE TABLE skill_fields (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	skill_id TEXT COLLATE "C" NOT NULL,
+	field TEXT COLLATE "C" NOT NULL CHECK (field IN ('strategy', 'schedule', 'chat')),
+	version INTEGER NOT NULL CHECK (version >= 1),
+	value TEXT COLLATE "C" NOT NULL,
+	recorded_at TEXT COLLATE "C" NOT NULL,
+	actor TEXT COLLATE "C" NOT NULL CHECK (actor IN ('person', 'agent', 'extractor', 'job')),
+	thread_id TEXT COLLATE "C",
+	PRIMARY KEY (owner, skill_id, field, version),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id)
 );
 
 CREATE TABLE versions (
@@ -117,39 +478,121 @@ CREATE TABLE versions (
 	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from)
 );
 
-CREATE TABLE links (
+CREATE TABLE decisions (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
-	from_id TEXT COLLATE "C" NOT NULL,
-	to_id TEXT COLLATE "C" NOT NULL,
-	relation TEXT COLLATE "C" NOT NULL CHECK (length(relation) BETWEEN 1 AND 40),
-	created_at TEXT COLLATE "C" NOT NULL,
-	removed_at TEXT COLLATE "C",
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, id),
-	FOREIGN KEY(owner, from_id) REFERENCES memories (owner, id),
-	FOREIGN KEY(owner, to_id) REFERENCES memories (owner, id),
-	CONSTRAINT joins_two CHECK (from_id <> to_id)
+	run_id TEXT COLLATE "C" NOT NULL,
+	agent_id TEXT COLLATE "C" NOT NULL,
+	card_type TEXT COLLATE "C" NOT NULL,
+	decided_at TEXT COLLATE "C" NOT NULL,
+	action TEXT COLLATE "C",
+	symbol TEXT COLLATE "C",
+	entry DOUBLE PRECISION,
+	stop DOUBLE PRECISION,
+	target DOUBLE PRECISION,
+	conviction DOUBLE PRECISION,
+	expires TEXT COLLATE "C",
+	regime TEXT COLLATE "C",
+	state TEXT COLLATE "C" NOT NULL CHECK (state IN ('open', 'resolved', 'expired')),
+	filled_at TEXT COLLATE "C",
+	fill_price DOUBLE PRECISION,
+	through TEXT COLLATE "C",
+	last_close DOUBLE PRECISION,
+	closed_at TEXT COLLATE "C",
+	closed_by TEXT COLLATE "C" CHECK (closed_by IN ('bars', 'person')),
+	outcome TEXT COLLATE "C" CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired')),
+	exit_price DOUBLE PRECISION,
+	result_r DOUBLE PRECISION,
+	result_pct DOUBLE PRECISION,
+	note TEXT COLLATE "C",
+	PRIMARY KEY (owner, run_id),
+	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id),
+	CONSTRAINT closed_when_not_open CHECK ((state = 'open') = (closed_at IS NULL)),
+	CONSTRAINT closed_by_somebody CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
+	CONSTRAINT closed_with_an_outcome CHECK ((closed_at IS NULL) = (outcome IS NULL)),
+	CONSTRAINT expired_is_an_outcome CHECK (outcome IS NULL OR (outcome = 'expired') = (state = 'expired'))
 );
 
-CREATE INDEX links_to ON links (owner, to_id);
+CREATE INDEX decisions_by_agent ON decisions (owner, agent_id, decided_at);
 
-CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
+CREATE INDEX decisions_by_state ON decisions (owner, state, decided_at);
 
-CREATE TABLE injected (
+CREATE TABLE lessons (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	memory_id TEXT COLLATE "C" NOT NULL,
-	nth INTEGER NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	known TEXT COLLATE "C" NOT NULL,
 	version INTEGER NOT NULL,
-	space TEXT COLLATE "C" NOT NULL,
-	session TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, memory_id, nth),
-	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+	finding TEXT COLLATE "C" NOT NULL,
+	skill_id TEXT COLLATE "C" NOT NULL,
+	deployment_id TEXT COLLATE "C",
+	known_at TEXT COLLATE "C" NOT NULL,
+	window_from TEXT COLLATE "C",
+	window_until TEXT COLLATE "C",
+	trades INTEGER NOT NULL,
+	wins INTEGER NOT NULL,
+	mean DOUBLE PRECISION NOT NULL,
+	median DOUBLE PRECISION NOT NULL,
+	low DOUBLE PRECISION NOT NULL,
+	high DOUBLE PRECISION NOT NULL,
+	p DOUBLE PRECISION NOT NULL,
+	tried INTEGER NOT NULL,
+	withdrawn_at TEXT COLLATE "C",
+	PRIMARY KEY (owner, memory_id, version),
+	FOREIGN KEY(owner, memory_id, version) REFERENCES versions (owner, memory_id, version),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 );
 
-CREATE INDEX injected_by_session ON injected (owner, space, session);
+CREATE INDEX lessons_by_skill ON lessons (owner, skill_id, finding);
+
+CREATE TABLE positions (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('long', 'short')),
+	entry_time TEXT COLLATE "C" NOT NULL,
+	known_at TEXT COLLATE "C" NOT NULL,
+	entry_price DOUBLE PRECISION NOT NULL,
+	quantity DOUBLE PRECISION NOT NULL CHECK (quantity > 0),
+	closed_at TEXT COLLATE "C",
+	PRIMARY KEY (owner, deployment_id, symbol, side, entry_time, known_at),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+);
+
+CREATE TABLE trades (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	exit_time TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL CHECK (key <> ''),
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('long', 'short')),
+	quantity DOUBLE PRECISION NOT NULL CHECK (quantity > 0),
+	entry_time TEXT COLLATE "C" NOT NULL,
+	entry_price DOUBLE PRECISION NOT NULL CHECK (entry_price > 0),
+	exit_price DOUBLE PRECISION NOT NULL,
+	fees DOUBLE PRECISION NOT NULL,
+	pnl DOUBLE PRECISION NOT NULL,
+	mfe DOUBLE PRECISION,
+	mae DOUBLE PRECISION,
+	entry_regime_tag TEXT COLLATE "C",
+	entry_reason TEXT COLLATE "C",
+	exit_reason TEXT COLLATE "C",
+	known_at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, deployment_id, exit_time, key),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
+	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
+);
+
+CREATE TABLE transcripts (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	run_id TEXT COLLATE "C" NOT NULL,
+	turn INTEGER NOT NULL CHECK (turn >= 1),
+	role TEXT COLLATE "C" NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
+	text TEXT COLLATE "C" NOT NULL,
+	parts TEXT COLLATE "C",
+	at TEXT COLLATE "C" NOT NULL,
+	tokens INTEGER NOT NULL,
+	PRIMARY KEY (owner, run_id, turn),
+	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
+);
 
 -- The guards of the book, as triggers, and who may do what. The SQLite file beside this one says the same.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.
@@ -400,12 +843,48 @@ BEGIN
     UPDATE injections SET block = NULL
       WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
         SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
+    UPDATE threads SET summary = NULL, compressed = NULL
+      WHERE owner = NEW.owner AND (summary IS NOT NULL OR compressed IS NOT NULL) AND (
+        id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
+        OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
+        OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
+    UPDATE agents SET compressed = NULL
+      WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
+        SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
+        WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
+    DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+    DELETE FROM answers WHERE owner = NEW.owner;
+    DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
     DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+    UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
+      SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
+    DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
     UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
       WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
   ELSE
+    DELETE FROM answers WHERE owner = NEW.owner;
+    DELETE FROM lessons WHERE owner = NEW.owner;
+    DELETE FROM trades WHERE owner = NEW.owner;
+    DELETE FROM positions WHERE owner = NEW.owner;
+    DELETE FROM deployments WHERE owner = NEW.owner;
+    DELETE FROM skill_fields WHERE owner = NEW.owner;
+    DELETE FROM skills WHERE owner = NEW.owner;
+    DELETE FROM decisions WHERE owner = NEW.owner;
+    DELETE FROM transcripts WHERE owner = NEW.owner;
+    DELETE FROM runs WHERE owner = NEW.owner;
+    DELETE FROM agents WHERE owner = NEW.owner;
+    DELETE FROM vectors WHERE owner = NEW.owner;
+    DELETE FROM vector_spaces WHERE owner = NEW.owner;
+    DELETE FROM turn_terms WHERE owner = NEW.owner;
+    DELETE FROM messages WHERE owner = NEW.owner;
+    DELETE FROM threads WHERE owner = NEW.owner;
+    DELETE FROM notes WHERE owner = NEW.owner;
+    DELETE FROM proposals WHERE owner = NEW.owner;
+    DELETE FROM choices WHERE owner = NEW.owner;
+    DELETE FROM meter WHERE owner = NEW.owner;
+    DELETE FROM due WHERE owner = NEW.owner;
     DELETE FROM terms WHERE owner = NEW.owner;
     DELETE FROM likeness WHERE owner = NEW.owner;
     DELETE FROM injected WHERE owner = NEW.owner;
@@ -421,11 +900,145 @@ BEGIN
 END $$;
 CREATE TRIGGER erasures_take AFTER INSERT ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_erase();
 
+-- Chats: what was said is kept as it was said, until the whole chat goes.
+CREATE FUNCTION keepbook_messages_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what was said in a chat is never rewritten'); END IF;
+  IF NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0) THEN
+    PERFORM keepbook_refuse('the turns of a chat are numbered without gaps');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER messages_append BEFORE INSERT OR UPDATE ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_messages_append();
+
+-- Agents: a run begins without a result and ends once; what came of it is never rewritten, by nobody's second look.
+CREATE FUNCTION keepbook_runs_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.status NOT IN ('queued', 'running') OR NEW.step IS NOT NULL OR NEW.epoch IS NOT NULL
+    OR (NEW.parent_run IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.parent_run AND agent_id = NEW.agent_id
+        AND card IS NOT NULL AND nature <> 're-examination'))
+    OR (NEW.lead_run IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.lead_run AND agent_id = NEW.agent_id AND lead_run IS NULL))
+  THEN PERFORM keepbook_refuse('a run begins without a result, and a second look at a run that has one'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER runs_begin BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_runs_begin();
+
+CREATE FUNCTION keepbook_runs_end_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
+    AND (NEW.owner, NEW.id, NEW.agent_id, NEW.nature, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
+         NEW.specialist, NEW.thread_id, NEW.created_at)
+      IS NOT DISTINCT FROM
+        (OLD.owner, OLD.id, OLD.agent_id, OLD.nature, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
+         OLD.specialist, OLD.thread_id, OLD.created_at)
+  ) THEN PERFORM keepbook_refuse('the result of a run is never changed'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_runs_end_once();
+
+CREATE FUNCTION keepbook_transcripts_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what was said in a run is never rewritten'); END IF;
+  IF NEW.turn <> 1 + coalesce((SELECT max(turn) FROM transcripts WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+    OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND status IN ('queued', 'running'))
+  THEN PERFORM keepbook_refuse('a transcript grows turn by turn, while its run lasts'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER transcripts_append BEFORE INSERT OR UPDATE ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_transcripts_append();
+
+CREATE FUNCTION keepbook_decisions_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.state <> 'open' OR NOT EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND agent_id = NEW.agent_id
+      AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
+  THEN PERFORM keepbook_refuse('a decision begins open, with the card of a run'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_begin();
+
+-- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+CREATE FUNCTION keepbook_decisions_close_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    (NEW.owner, NEW.run_id, NEW.agent_id, NEW.card_type, NEW.decided_at, NEW.action, NEW.symbol, NEW.entry, NEW.stop,
+     NEW.target, NEW.conviction, NEW.expires, NEW.regime)
+      IS NOT DISTINCT FROM
+        (OLD.owner, OLD.run_id, OLD.agent_id, OLD.card_type, OLD.decided_at, OLD.action, OLD.symbol, OLD.entry, OLD.stop,
+         OLD.target, OLD.conviction, OLD.expires, OLD.regime)
+    AND (
+      OLD.state = 'open'
+      OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS NOT DISTINCT FROM 'bars'
+          AND coalesce(NEW.through, '') > coalesce(OLD.through, '')))
+  ) THEN PERFORM keepbook_refuse('a decision keeps what it said, and is closed once'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_close_once();
+
+CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER agents_never_truncated BEFORE TRUNCATE ON agents EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER runs_never_truncated BEFORE TRUNCATE ON runs EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER transcripts_never_truncated BEFORE TRUNCATE ON transcripts EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER decisions_never_truncated BEFORE TRUNCATE ON decisions EXECUTE FUNCTION keepbook_never_truncated();
+
+-- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
+CREATE FUNCTION keepbook_skill_fields_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what a skill said is never rewritten'); END IF;
+  IF NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE owner = NEW.owner AND skill_id = NEW.skill_id
+                                    AND field = NEW.field), 0) THEN
+    PERFORM keepbook_refuse('the versions of a field are numbered without gaps');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER skill_fields_append BEFORE INSERT OR UPDATE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_skill_fields_append();
+
+CREATE FUNCTION keepbook_lessons_keep_their_figures() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.owner, NEW.memory_id, NEW.version, NEW.finding, NEW.skill_id, NEW.deployment_id, NEW.known_at, NEW.window_from,
+      NEW.window_until, NEW.trades, NEW.wins, NEW.mean, NEW.median, NEW.low, NEW.high, NEW.p, NEW.tried)
+    IS DISTINCT FROM
+      (OLD.owner, OLD.memory_id, OLD.version, OLD.finding, OLD.skill_id, OLD.deployment_id, OLD.known_at, OLD.window_from,
+       OLD.window_until, OLD.trades, OLD.wins, OLD.mean, OLD.median, OLD.low, OLD.high, OLD.p, OLD.tried)
+  THEN PERFORM keepbook_refuse('the figures of a lesson are never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER lessons_keep_their_figures BEFORE UPDATE ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_lessons_keep_their_figures();
+
+CREATE FUNCTION keepbook_lessons_never_vanish() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*', OLD.memory_id) THEN
+    PERFORM keepbook_refuse('the figures of a lesson go only with it');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_lessons_never_vanish();
+
+CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER skills_never_truncated BEFORE TRUNCATE ON skills EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER skill_fields_never_truncated BEFORE TRUNCATE ON skill_fields EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER deployments_never_truncated BEFORE TRUNCATE ON deployments EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER positions_never_truncated BEFORE TRUNCATE ON positions EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER trades_never_truncated BEFORE TRUNCATE ON trades EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTION keepbook_never_truncated();
+
 -- Row-level security: a transaction that has not said whom it serves sees and writes nothing.
 DO $$
 DECLARE a_table text;
 BEGIN
-  FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness'] LOOP
+  FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
+    'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
+    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
+    'skills', 'skill_fields', 'deployments', 'positions', 'trades', 'lessons'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -441,6 +1054,20 @@ GRANT SELECT, INSERT ON injections TO keepbook_app;
 GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON agents, bars TO keepbook_app;
+GRANT SELECT, INSERT ON runs, transcripts, decisions TO keepbook_app;
+GRANT UPDATE (status, adapter, model, card, error, session_before, session_after, epoch, step, tokens_in, tokens_out,
+  started_at, finished_at) ON runs TO keepbook_app;
+GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, closed_by, outcome, exit_price, result_r,
+  result_pct, note) ON decisions TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;
+GRANT SELECT, INSERT ON skill_fields, lessons TO keepbook_app;
+GRANT UPDATE (withdrawn_at) ON lessons TO keepbook_app;
 
 -- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
 -- and a guard would look at that one.

@@ -1,9 +1,122 @@
-CREATE TABLE owners (
+CREATE TABLE agents (
 	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	instructions TEXT NOT NULL,
+	default_prompt TEXT NOT NULL,
+	model TEXT,
+	adapter TEXT NOT NULL,
+	card_type TEXT NOT NULL,
+	schedule TEXT,
+	team TEXT DEFAULT '[]' NOT NULL,
+	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
+	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
+	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
+	thread_id TEXT,
 	created_at TEXT NOT NULL,
-	preset TEXT,
-	zone TEXT DEFAULT 'UTC' NOT NULL,
-	PRIMARY KEY (owner)
+	updated_at TEXT NOT NULL,
+	deleted_at TEXT,
+	session TEXT,
+	session_at TEXT,
+	fresh_at TEXT,
+	epoch INTEGER NOT NULL,
+	step INTEGER NOT NULL,
+	compressed TEXT,
+	compressed_through INTEGER NOT NULL,
+	turn_until TEXT,
+	turn_by TEXT,
+	PRIMARY KEY (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE answers (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	"key" TEXT NOT NULL,
+	request TEXT NOT NULL,
+	status INTEGER NOT NULL,
+	body TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (owner, "key")
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE bars (
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT NOT NULL,
+	time TEXT NOT NULL,
+	open REAL NOT NULL,
+	high REAL NOT NULL,
+	low REAL NOT NULL,
+	close REAL NOT NULL,
+	volume REAL,
+	PRIMARY KEY (symbol, timeframe, time),
+	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE choices (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	name TEXT NOT NULL,
+	value TEXT NOT NULL,
+	PRIMARY KEY (owner, name)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE due (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	work TEXT NOT NULL,
+	id TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (owner, work, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX due_by_time ON due (at, owner);
+
+CREATE TABLE erasures (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	memory_id TEXT NOT NULL,
+	at TEXT NOT NULL,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE event_symbols (
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	kind TEXT NOT NULL,
+	time TEXT NOT NULL,
+	event_id TEXT NOT NULL,
+	PRIMARY KEY (symbol, kind, time, event_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE injections (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	space TEXT NOT NULL CHECK (space IN ('chat', 'outside')),
+	session TEXT NOT NULL,
+	at TEXT NOT NULL,
+	preset TEXT NOT NULL,
+	scope TEXT,
+	seq INTEGER NOT NULL,
+	block TEXT,
+	PRIMARY KEY (owner, space, session)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE leases (
+	name TEXT NOT NULL,
+	holder TEXT NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (name)
 )
  WITHOUT ROWID,
  STRICT;
@@ -32,6 +145,30 @@ CREATE TABLE ledger (
  STRICT;
 
 CREATE INDEX ledger_by_memory ON ledger (owner, memory_id, seq);
+
+CREATE TABLE likeness (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	"key" TEXT NOT NULL,
+	memory_id TEXT NOT NULL,
+	PRIMARY KEY (owner, "key", memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE market_events (
+	id TEXT NOT NULL CHECK (id <> ''),
+	kind TEXT NOT NULL CHECK (kind <> ''),
+	time TEXT NOT NULL,
+	importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT NOT NULL,
+	symbols TEXT NOT NULL,
+	known_at TEXT,
+	PRIMARY KEY (id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX market_events_by_time ON market_events (time);
 
 CREATE TABLE memories (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -62,26 +199,75 @@ CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
 CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
 
-CREATE TABLE injections (
+CREATE TABLE meter (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	space TEXT NOT NULL CHECK (space IN ('chat', 'outside')),
-	session TEXT NOT NULL,
-	at TEXT NOT NULL,
-	preset TEXT NOT NULL,
-	scope TEXT,
-	seq INTEGER NOT NULL,
-	block TEXT,
-	PRIMARY KEY (owner, space, session)
+	month TEXT NOT NULL,
+	operation TEXT NOT NULL,
+	model TEXT NOT NULL,
+	calls INTEGER NOT NULL,
+	tokens_in INTEGER NOT NULL,
+	tokens_out INTEGER NOT NULL,
+	PRIMARY KEY (owner, month, operation, model)
 )
  WITHOUT ROWID,
  STRICT;
 
-CREATE TABLE erasures (
+CREATE TABLE notes (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	memory_id TEXT NOT NULL,
-	at TEXT NOT NULL,
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id)
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	text TEXT NOT NULL,
+	thread_id TEXT,
+	turn INTEGER,
+	created_at TEXT NOT NULL,
+	updated_at TEXT NOT NULL,
+	PRIMARY KEY (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE owners (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	created_at TEXT NOT NULL,
+	preset TEXT,
+	zone TEXT DEFAULT 'UTC' NOT NULL,
+	PRIMARY KEY (owner)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE proposals (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	nature TEXT NOT NULL CHECK (nature IN ('proposal', 'conflict')),
+	status TEXT NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
+	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'forget')),
+	memory_id TEXT,
+	category TEXT,
+	subject TEXT,
+	content TEXT NOT NULL,
+	score REAL,
+	made_by TEXT,
+	thread_id TEXT,
+	turn_ids TEXT DEFAULT '[]' NOT NULL,
+	valid_from TEXT,
+	reason TEXT,
+	created_at TEXT NOT NULL,
+	decided_at TEXT,
+	PRIMARY KEY (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
+
+CREATE TABLE skills (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	description TEXT NOT NULL,
+	created_at TEXT NOT NULL,
+	ended_at TEXT,
+	PRIMARY KEY (owner, id)
 )
  WITHOUT ROWID,
  STRICT;
@@ -96,11 +282,232 @@ CREATE TABLE terms (
  WITHOUT ROWID,
  STRICT;
 
-CREATE TABLE likeness (
+CREATE TABLE threads (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	"key" TEXT NOT NULL,
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	session TEXT,
+	agent TEXT,
+	preset TEXT NOT NULL,
+	title TEXT,
+	titled_by TEXT CHECK (titled_by IN ('person', 'model', 'rules')),
+	state TEXT NOT NULL CHECK (state IN ('active', 'idle', 'archived')),
+	incognito INTEGER NOT NULL CHECK (incognito IN (0, 1)),
+	tier TEXT,
+	mode TEXT,
+	focus TEXT,
+	created_at TEXT NOT NULL,
+	touched_at TEXT NOT NULL,
+	deleted_at TEXT,
+	turns INTEGER NOT NULL,
+	summary TEXT,
+	extracted_through INTEGER NOT NULL,
+	closing_until TEXT,
+	closing_by TEXT,
+	failures INTEGER NOT NULL,
+	failure TEXT,
+	compressed_through INTEGER NOT NULL,
+	compressed TEXT,
+	PRIMARY KEY (owner, id),
+	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session IS NOT NULL;
+
+CREATE INDEX threads_by_touch ON threads (owner, touched_at, id);
+
+CREATE TABLE tokens (
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	owner TEXT CHECK (owner <> ''),
+	hash TEXT NOT NULL,
+	kind TEXT NOT NULL CHECK (kind IN ('person', 'agent', 'service')),
+	scopes TEXT NOT NULL,
+	name TEXT,
+	created_at TEXT NOT NULL,
+	expires_at TEXT,
+	revoked_at TEXT,
+	last_used_at TEXT,
+	agent TEXT,
+	PRIMARY KEY (id),
+	CONSTRAINT opens_one_book CHECK (owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL),
+	UNIQUE (hash)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
+
+CREATE TABLE turn_terms (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	term TEXT NOT NULL,
+	thread_id TEXT NOT NULL,
+	turn INTEGER NOT NULL,
+	weight REAL NOT NULL,
+	PRIMARY KEY (owner, term, thread_id, turn)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE vector_spaces (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	space TEXT NOT NULL,
+	added INTEGER NOT NULL,
+	removed INTEGER NOT NULL,
+	through INTEGER NOT NULL,
+	PRIMARY KEY (owner, space)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE vectors (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	space TEXT NOT NULL,
+	kind TEXT NOT NULL CHECK (kind IN ('memory', 'turn')),
+	item TEXT NOT NULL,
+	part INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
+	vector BLOB NOT NULL,
+	PRIMARY KEY (owner, space, kind, item, part)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX vectors_by_number ON vectors (owner, space, kind, nth);
+
+CREATE TABLE deployments (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	skill_id TEXT NOT NULL,
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	account TEXT,
+	capital REAL CHECK (capital > 0),
+	currency TEXT DEFAULT 'USDT' NOT NULL,
+	started_at TEXT,
+	ended_at TEXT,
+	created_at TEXT NOT NULL,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
+	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE injected (
+	owner TEXT NOT NULL CHECK (owner <> ''),
 	memory_id TEXT NOT NULL,
-	PRIMARY KEY (owner, "key", memory_id)
+	nth INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	known TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	space TEXT NOT NULL,
+	session TEXT NOT NULL,
+	PRIMARY KEY (owner, memory_id, nth),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX injected_by_session ON injected (owner, space, session);
+
+CREATE TABLE links (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	from_id TEXT NOT NULL,
+	to_id TEXT NOT NULL,
+	relation TEXT NOT NULL CHECK (length(relation) BETWEEN 1 AND 40),
+	created_at TEXT NOT NULL,
+	removed_at TEXT,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, from_id) REFERENCES memories (owner, id),
+	FOREIGN KEY(owner, to_id) REFERENCES memories (owner, id),
+	CONSTRAINT joins_two CHECK (from_id <> to_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
+
+CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE TABLE messages (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	thread_id TEXT NOT NULL,
+	turn INTEGER NOT NULL CHECK (turn >= 1),
+	role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
+	speaker TEXT,
+	text TEXT NOT NULL,
+	hidden TEXT,
+	parts TEXT,
+	at TEXT NOT NULL,
+	tokens INTEGER NOT NULL,
+	PRIMARY KEY (owner, thread_id, turn),
+	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE runs (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	agent_id TEXT NOT NULL,
+	nature TEXT NOT NULL CHECK (nature IN ('scheduled', 'manual', 'chat', 're-examination')),
+	status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
+	prompt TEXT NOT NULL,
+	adapter TEXT,
+	model TEXT,
+	card_type TEXT,
+	card TEXT,
+	error TEXT,
+	parent_run TEXT,
+	lead_run TEXT,
+	specialist TEXT,
+	thread_id TEXT,
+	session_before TEXT,
+	session_after TEXT,
+	epoch INTEGER,
+	step INTEGER,
+	tokens_in INTEGER NOT NULL,
+	tokens_out INTEGER NOT NULL,
+	created_at TEXT NOT NULL,
+	started_at TEXT,
+	finished_at TEXT,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
+	FOREIGN KEY(owner, parent_run) REFERENCES runs (owner, id),
+	FOREIGN KEY(owner, lead_run) REFERENCES runs (owner, id),
+	CONSTRAINT looks_again_at_one_run CHECK ((parent_run IS NOT NULL) = (nature = 're-examination' AND lead_run IS NULL)),
+	CONSTRAINT a_specialist_has_a_lead CHECK ((specialist IS NOT NULL) = (lead_run IS NOT NULL)),
+	CONSTRAINT ended_when_done CHECK ((finished_at IS NOT NULL) = (status IN ('succeeded', 'failed'))),
+	CONSTRAINT a_card_is_a_result CHECK (card IS NULL OR (card_type IS NOT NULL AND status = 'succeeded')),
+	CONSTRAINT a_failure_says_why CHECK ((error IS NOT NULL) = (status = 'failed')),
+	CONSTRAINT success_moves CHECK (session_after IS NULL OR (step IS NOT NULL AND status = 'succeeded'))
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX runs_by_agent ON runs (owner, agent_id, created_at, id);
+
+CREATE INDEX runs_by_creation ON runs (owner, created_at, id);
+
+CREATE INDEX runs_by_lead ON runs (owner, lead_run) WHERE lead_run IS NOT NULL;
+
+CREATE INDEX runs_by_parent ON runs (owner, parent_run) WHERE parent_run IS NOT NULL;
+
+CREATE UNIQUE INDEX runs_by_step ON runs (owner, agent_id, step) WHERE step IS NOT NULL;
+
+CREATE TABLE skill_fields (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	skill_id TEXT NOT NULL,
+	field TEXT NOT NULL CHECK (field IN ('strategy', 'schedule', 'chat')),
+	version INTEGER NOT NULL CHECK (version >= 1),
+	value TEXT NOT NULL,
+	recorded_at TEXT NOT NULL,
+	actor TEXT NOT NULL CHECK (actor IN ('person', 'agent', 'extractor', 'job')),
+	thread_id TEXT,
+	PRIMARY KEY (owner, skill_id, field, version),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id)
 )
  WITHOUT ROWID,
  STRICT;
@@ -133,43 +540,131 @@ CREATE TABLE versions (
  WITHOUT ROWID,
  STRICT;
 
-CREATE TABLE links (
+CREATE TABLE decisions (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	id TEXT NOT NULL CHECK (length(id) = 8),
-	from_id TEXT NOT NULL,
-	to_id TEXT NOT NULL,
-	relation TEXT NOT NULL CHECK (length(relation) BETWEEN 1 AND 40),
-	created_at TEXT NOT NULL,
-	removed_at TEXT,
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, id),
-	FOREIGN KEY(owner, from_id) REFERENCES memories (owner, id),
-	FOREIGN KEY(owner, to_id) REFERENCES memories (owner, id),
-	CONSTRAINT joins_two CHECK (from_id <> to_id)
+	run_id TEXT NOT NULL,
+	agent_id TEXT NOT NULL,
+	card_type TEXT NOT NULL,
+	decided_at TEXT NOT NULL,
+	action TEXT,
+	symbol TEXT,
+	entry REAL,
+	stop REAL,
+	target REAL,
+	conviction REAL,
+	expires TEXT,
+	regime TEXT,
+	state TEXT NOT NULL CHECK (state IN ('open', 'resolved', 'expired')),
+	filled_at TEXT,
+	fill_price REAL,
+	through TEXT,
+	last_close REAL,
+	closed_at TEXT,
+	closed_by TEXT CHECK (closed_by IN ('bars', 'person')),
+	outcome TEXT CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired')),
+	exit_price REAL,
+	result_r REAL,
+	result_pct REAL,
+	note TEXT,
+	PRIMARY KEY (owner, run_id),
+	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id),
+	CONSTRAINT closed_when_not_open CHECK ((state = 'open') = (closed_at IS NULL)),
+	CONSTRAINT closed_by_somebody CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
+	CONSTRAINT closed_with_an_outcome CHECK ((closed_at IS NULL) = (outcome IS NULL)),
+	CONSTRAINT expired_is_an_outcome CHECK (outcome IS NULL OR (outcome = 'expired') = (state = 'expired'))
 )
  WITHOUT ROWID,
  STRICT;
 
-CREATE INDEX links_to ON links (owner, to_id);
+CREATE INDEX decisions_by_agent ON decisions (owner, agent_id, decided_at);
 
-CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
+CREATE INDEX decisions_by_state ON decisions (owner, state, decided_at);
 
-CREATE TABLE injected (
+CREATE TABLE lessons (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	memory_id TEXT NOT NULL,
-	nth INTEGER NOT NULL,
-	at TEXT NOT NULL,
-	known TEXT NOT NULL,
 	version INTEGER NOT NULL,
-	space TEXT NOT NULL,
-	session TEXT NOT NULL,
-	PRIMARY KEY (owner, memory_id, nth),
-	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+	finding TEXT NOT NULL,
+	skill_id TEXT NOT NULL,
+	deployment_id TEXT,
+	known_at TEXT NOT NULL,
+	window_from TEXT,
+	window_until TEXT,
+	trades INTEGER NOT NULL,
+	wins INTEGER NOT NULL,
+	mean REAL NOT NULL,
+	median REAL NOT NULL,
+	low REAL NOT NULL,
+	high REAL NOT NULL,
+	p REAL NOT NULL,
+	tried INTEGER NOT NULL,
+	withdrawn_at TEXT,
+	PRIMARY KEY (owner, memory_id, version),
+	FOREIGN KEY(owner, memory_id, version) REFERENCES versions (owner, memory_id, version),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 )
  WITHOUT ROWID,
  STRICT;
 
-CREATE INDEX injected_by_session ON injected (owner, space, session);
+CREATE INDEX lessons_by_skill ON lessons (owner, skill_id, finding);
+
+CREATE TABLE positions (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT NOT NULL,
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	side TEXT NOT NULL CHECK (side IN ('long', 'short')),
+	entry_time TEXT NOT NULL,
+	known_at TEXT NOT NULL,
+	entry_price REAL NOT NULL,
+	quantity REAL NOT NULL CHECK (quantity > 0),
+	closed_at TEXT,
+	PRIMARY KEY (owner, deployment_id, symbol, side, entry_time, known_at),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE trades (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT NOT NULL,
+	exit_time TEXT NOT NULL,
+	"key" TEXT NOT NULL CHECK (key <> ''),
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	side TEXT NOT NULL CHECK (side IN ('long', 'short')),
+	quantity REAL NOT NULL CHECK (quantity > 0),
+	entry_time TEXT NOT NULL,
+	entry_price REAL NOT NULL CHECK (entry_price > 0),
+	exit_price REAL NOT NULL,
+	fees REAL NOT NULL,
+	pnl REAL NOT NULL,
+	mfe REAL,
+	mae REAL,
+	entry_regime_tag TEXT,
+	entry_reason TEXT,
+	exit_reason TEXT,
+	known_at TEXT NOT NULL,
+	PRIMARY KEY (owner, deployment_id, exit_time, "key"),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
+	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE transcripts (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	run_id TEXT NOT NULL,
+	turn INTEGER NOT NULL CHECK (turn >= 1),
+	role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
+	text TEXT NOT NULL,
+	parts TEXT,
+	at TEXT NOT NULL,
+	tokens INTEGER NOT NULL,
+	PRIMARY KEY (owner, run_id, turn),
+	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
 
 -- The guards of the book, as triggers. What raw SQL must not do either, the database refuses here.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.
@@ -398,9 +893,24 @@ BEGIN
   UPDATE injections SET block = NULL
     WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
       SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
+  UPDATE threads SET summary = NULL, compressed = NULL
+    WHERE owner = NEW.owner AND (summary IS NOT NULL OR compressed IS NOT NULL) AND (
+      id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
+      OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
+      OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
+  UPDATE agents SET compressed = NULL
+    WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
+      SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
+      WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
+  DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  DELETE FROM answers WHERE owner = NEW.owner;
+  DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
   DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
+    SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
+  DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
   UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
     WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
 END;
@@ -408,6 +918,27 @@ END;
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
+  DELETE FROM answers WHERE owner = NEW.owner;
+  DELETE FROM lessons WHERE owner = NEW.owner;
+  DELETE FROM trades WHERE owner = NEW.owner;
+  DELETE FROM positions WHERE owner = NEW.owner;
+  DELETE FROM deployments WHERE owner = NEW.owner;
+  DELETE FROM skill_fields WHERE owner = NEW.owner;
+  DELETE FROM skills WHERE owner = NEW.owner;
+  DELETE FROM decisions WHERE owner = NEW.owner;
+  DELETE FROM transcripts WHERE owner = NEW.owner;
+  DELETE FROM runs WHERE owner = NEW.owner;
+  DELETE FROM agents WHERE owner = NEW.owner;
+  DELETE FROM vectors WHERE owner = NEW.owner;
+  DELETE FROM vector_spaces WHERE owner = NEW.owner;
+  DELETE FROM turn_terms WHERE owner = NEW.owner;
+  DELETE FROM messages WHERE owner = NEW.owner;
+  DELETE FROM threads WHERE owner = NEW.owner;
+  DELETE FROM notes WHERE owner = NEW.owner;
+  DELETE FROM proposals WHERE owner = NEW.owner;
+  DELETE FROM choices WHERE owner = NEW.owner;
+  DELETE FROM meter WHERE owner = NEW.owner;
+  DELETE FROM due WHERE owner = NEW.owner;
   DELETE FROM terms WHERE owner = NEW.owner;
   DELETE FROM likeness WHERE owner = NEW.owner;
   DELETE FROM injected WHERE owner = NEW.owner;
@@ -420,3 +951,141 @@ BEGIN
   DELETE FROM erasures WHERE owner = NEW.owner;
 END;
 
+-- Chats: what was said is kept as it was said, until the whole chat goes.
+CREATE TRIGGER messages_never_change BEFORE UPDATE ON messages
+BEGIN SELECT RAISE(ABORT, 'guard: what was said in a chat is never rewritten'); END;
+
+CREATE TRIGGER messages_follow_each_other BEFORE INSERT ON messages
+WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0)
+BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'); END;
+
+-- Agents: a run begins without a result and ends once; what came of it is never rewritten, by nobody's second look.
+CREATE TRIGGER runs_begin BEFORE INSERT ON runs
+WHEN EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.id)
+  OR NEW.status NOT IN ('queued', 'running') OR NEW.step IS NOT NULL OR NEW.epoch IS NOT NULL
+  OR NOT EXISTS (SELECT 1 FROM agents WHERE owner = NEW.owner AND id = NEW.agent_id)
+  OR (NEW.parent_run IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.parent_run AND agent_id = NEW.agent_id
+      AND card IS NOT NULL AND nature <> 're-examination'))
+  OR (NEW.lead_run IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.lead_run AND agent_id = NEW.agent_id AND lead_run IS NULL))
+BEGIN SELECT RAISE(ABORT, 'guard: a run begins without a result, and a second look at a run that has one'); END;
+
+CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs
+WHEN NOT (
+  OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
+  AND NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.agent_id = OLD.agent_id AND NEW.nature = OLD.nature
+  AND NEW.prompt = OLD.prompt AND NEW.card_type IS OLD.card_type AND NEW.parent_run IS OLD.parent_run
+  AND NEW.lead_run IS OLD.lead_run AND NEW.specialist IS OLD.specialist AND NEW.thread_id IS OLD.thread_id
+  AND NEW.created_at = OLD.created_at
+  AND NOT (NEW.step IS NOT NULL AND EXISTS (
+    SELECT 1 FROM runs WHERE owner = NEW.owner AND agent_id = NEW.agent_id AND step = NEW.step AND id <> NEW.id))
+)
+BEGIN SELECT RAISE(ABORT, 'guard: the result of a run is never changed'); END;
+
+CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from runs but by an erasure'); END;
+
+CREATE TRIGGER agents_are_not_replaced BEFORE INSERT ON agents
+WHEN EXISTS (SELECT 1 FROM agents WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: an agent is changed, never replaced'); END;
+
+CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from agents but by an erasure'); END;
+
+CREATE TRIGGER transcripts_append BEFORE INSERT ON transcripts
+WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM transcripts WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+  OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND status IN ('queued', 'running'))
+BEGIN SELECT RAISE(ABORT, 'guard: a transcript grows turn by turn, while its run lasts'); END;
+
+CREATE TRIGGER transcripts_never_change BEFORE UPDATE ON transcripts
+BEGIN SELECT RAISE(ABORT, 'guard: what was said in a run is never rewritten'); END;
+
+CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from transcripts but by an erasure'); END;
+
+CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions
+WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.run_id)
+  OR NEW.state <> 'open'
+  OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND agent_id = NEW.agent_id
+                   AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
+BEGIN SELECT RAISE(ABORT, 'guard: a decision begins open, with the card of a run'); END;
+
+-- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.run_id = OLD.run_id AND NEW.agent_id = OLD.agent_id AND NEW.card_type = OLD.card_type
+  AND NEW.decided_at = OLD.decided_at AND NEW.action IS OLD.action AND NEW.symbol IS OLD.symbol
+  AND NEW.entry IS OLD.entry AND NEW.stop IS OLD.stop AND NEW.target IS OLD.target
+  AND NEW.conviction IS OLD.conviction AND NEW.expires IS OLD.expires AND NEW.regime IS OLD.regime
+  AND (
+    OLD.state = 'open'
+    OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS 'bars'
+        AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+  )
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed once'); END;
+
+CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from decisions but by an erasure'); END;
+
+-- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
+CREATE TRIGGER skill_fields_follow_each_other BEFORE INSERT ON skill_fields
+WHEN NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE owner = NEW.owner AND skill_id = NEW.skill_id
+                                    AND field = NEW.field), 0)
+  OR NOT EXISTS (SELECT 1 FROM skills WHERE owner = NEW.owner AND id = NEW.skill_id)
+BEGIN SELECT RAISE(ABORT, 'guard: the versions of a field are numbered without gaps'); END;
+
+CREATE TRIGGER skill_fields_never_change BEFORE UPDATE ON skill_fields
+BEGIN SELECT RAISE(ABORT, 'guard: what a skill said is never rewritten'); END;
+
+CREATE TRIGGER lessons_are_not_replaced BEFORE INSERT ON lessons
+WHEN EXISTS (SELECT 1 FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
+  OR NOT EXISTS (SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
+BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
+
+CREATE TRIGGER lessons_keep_their_figures BEFORE UPDATE ON lessons
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.memory_id = OLD.memory_id AND NEW.version = OLD.version AND NEW.finding = OLD.finding
+  AND NEW.skill_id = OLD.skill_id AND NEW.deployment_id IS OLD.deployment_id AND NEW.known_at = OLD.known_at
+  AND NEW.window_from IS OLD.window_from AND NEW.window_until IS OLD.window_until AND NEW.trades = OLD.trades
+  AND NEW.wins = OLD.wins AND NEW.mean = OLD.mean AND NEW.median = OLD.median AND NEW.low = OLD.low
+  AND NEW.high = OLD.high AND NEW.p = OLD.p AND NEW.tried = OLD.tried
+)
+BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
+
+CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id IN ('*', OLD.memory_id))
+BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson go only with it'); END;
+
+CREATE TRIGGER skills_are_not_replaced BEFORE INSERT ON skills
+WHEN EXISTS (SELECT 1 FROM skills WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: a skill is changed, never replaced'); END;
+
+CREATE TRIGGER deployments_are_not_replaced BEFORE INSERT ON deployments
+WHEN EXISTS (SELECT 1 FROM deployments WHERE owner = NEW.owner AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'guard: a deployment is changed, never replaced'); END;
+
+CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skills but by an erasure'); END;
+
+CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skill_fields but by an erasure'); END;
+
+CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from deployments but by an erasure'); END;
+
+CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
+
+CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from trades but by an erasure'); END;

@@ -2,8 +2,8 @@
 
 import typer
 
-from keepbook.doors.cli.commands import serve
-from keepbook.doors.cli.commands.serve import Host, NoOpen, Port
+from keepbook.doors.cli.installation import serve
+from keepbook.doors.cli.installation.serve import Host, NoOpen, Port
 from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keepbook.doors.cli.commands.chats import CHATS
-from keepbook.doors.cli.terminal.command import Invocation, command
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.errors import Invalid, NotAllowed
 
 if TYPE_CHECKING:

