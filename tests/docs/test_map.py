@@ -53,6 +53,11 @@ def test_every_room_is_on_the_map(floor: str) -> None:
     assert rooms - told - whole == set()
 
 
+def test_what_stands_in_the_hall_is_on_the_map() -> None:
+    told = set(inline_code(MAP))
+    assert [path.name for path in SOURCE.glob("*.py") if not path.name.startswith("_") and path.name not in told] == []
+
+
 def test_the_picture_shows_rooms_that_are_there_and_every_room_of_the_book() -> None:
     shown = set(re.findall(r'class="mono"[^>]*>([^<]+)<', text_of(PICTURE)))
     assert [place for place in shown if not (SOURCE / place).exists()] == []

@@ -246,7 +246,7 @@ def render(entries: Sequence[Entry], preset: Preset, now: str) -> Rendered:
 
 def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, Entry, str]]:
     """What stays of `order`, as (group, entry, line), still in that order. `count` includes what faded."""
-    budgets, total = preset.selection.budgets, preset.selection.total
+    budgets, total = {_OTHER: preset.selection.other, **preset.selection.budgets}, preset.selection.total
     sizes: dict[str, int] = {}  # characters of each group that stands, its title and newlines included
     full: set[str] = set()
     kept = []
@@ -258,7 +258,7 @@ def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, 
         line = _line(entry, preset)
         before = sizes.get(group, 0)
         size = (before or len(_title(group, preset))) + 1 + len(line)
-        budget = budgets.get(group or "fact")
+        budget = budgets.get(group)
         if budget is not None and size > budget * CHARACTERS_PER_TOKEN:
             full.add(group)
             continue
@@ -272,7 +272,7 @@ def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, 
     # The heading and the last line must fit as well; that may cost a few lines more.
     while kept:
         whole = len(_head(preset)) + sum(sizes.values()) + len(_more(count - len(kept), preset))
-        tokens = sum(budgets.get(group or "fact", 0) for group in sizes) if total is None else total
+        tokens = sum(budgets.get(group) or 0 for group in sizes) if total is None else total
         if not tokens or whole <= tokens * CHARACTERS_PER_TOKEN:
             break
         group, _, line = kept.pop()

@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from io import TextIOWrapper
 from typing import Any
 
@@ -100,9 +101,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+@cache
+def _commands() -> Any:
+    """The tree of a hundred commands: typer reads every signature for it, so a process that runs many lines grows one.
+
+    What `app(...)` does besides is to mend how tracebacks look, and no traceback leaves this door.
+    """
+    return typer.main.get_command(app)
+
+
 def _run(args: list[str], report: "_Report") -> int:
     try:
-        code = app(args, prog_name="keepbook", standalone_mode=False)
+        code = _commands()(args, prog_name="keepbook", standalone_mode=False)
     except typer.Abort:
         return report.say(1, "stopped", "stopped")
     except _Misuse as error:
