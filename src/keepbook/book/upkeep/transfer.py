@@ -30,11 +30,13 @@ from keepbook.storage.tables import (
     deployments,
     due,
     erasures,
+    fills,
     injected,
     injections,
     ledger,
     lessons,
     links,
+    mappings,
     memories,
     messages,
     meter,
@@ -59,7 +61,7 @@ KINDS: dict[str, Table] = {
     "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
     "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
     "line": transcripts, "decision": decisions, "skill": skills, "field": skill_fields, "deployment": deployments,
-    "position": positions, "trade": trades, "lesson": lessons,
+    "position": positions, "trade": trades, "fill": fills, "mapping": mappings, "lesson": lessons,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 

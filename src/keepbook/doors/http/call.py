@@ -41,9 +41,12 @@ class Call:
         return self.caller.book(self.kb, "http")
 
     def write(
-        self, do: Callable[[Book], Any], status: int = 200, headers: Callable[[Any], Mapping[str, str]] | None = None
+        self,
+        do: Callable[[Book], Any],
+        status: int | Callable[[Any], int] = 200,
+        headers: Callable[[Any], Mapping[str, str]] | None = None,
     ) -> Response:
-        """Do it and answer; with a key, once."""
+        """Do it and answer; with a key, once. What was done may decide with which status."""
         book = self.book
         if self._key is None:
             return self._answered(do(book), status, headers)
@@ -58,8 +61,10 @@ class Call:
             return made
 
     @staticmethod
-    def _answered(value: Any, status: int, headers: Callable[[Any], Mapping[str, str]] | None) -> Response:
-        return answer(value, status, headers(value) if headers else None)
+    def _answered(
+        value: Any, status: int | Callable[[Any], int], headers: Callable[[Any], Mapping[str, str]] | None
+    ) -> Response:
+        return answer(value, status if isinstance(status, int) else status(value), headers(value) if headers else None)
 
 
 Named = Annotated[str | None, Header(alias=OWNER_HEADER, description="Whose book, with a service token.")]

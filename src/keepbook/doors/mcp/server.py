@@ -123,7 +123,9 @@ class _Handlers:
     def _tools(self, caller: Caller) -> catalogue.ToolSet:
         book = self._book(caller)
         if caller.agent is not None:
-            return toolbox(book, book.agents.get(caller.agent), blind=caller.blind)
+            agent = book.agents.get(caller.agent)
+            # A program that we start for a run answers with its card; it has nothing to record beside it.
+            return toolbox(book, agent, blind=caller.blind, records=agent.adapter != "claude-cli")
         extra = agent_tools(book)
         return catalogue.build(caller.preset, book, outside=True, extra=extra, mode=caller.mode)
 

@@ -29,7 +29,9 @@ from keepbook.strict_toml import (
 
 RE_EXAMINATION = "re-examination"
 TYPES = ("text", "number", "choice", "list", "time", "boolean")
-RE_EXAMINABLE = ("true", "false", "until_resolved")
+RE_EXAMINABLE = ("true", "false", "opt_in", "until_resolved")
+TESTS = ("close_above", "close_below", "reaches_above", "reaches_below")
+"""What a rule asks of the bars: where the last one closed by the date, or whether one touched the level until then."""
 TRADE = "trade"
 TRADE_SLOTS = ("action", "symbol", "entry", "stop", "target", "conviction", "expires")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -87,6 +89,32 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class BarRule:
+    """Answers a forecast by itself: `test` of the bars of a symbol against a level, both named by their slots."""
+
+    __pydantic_config__ = SHAPE
+
+    symbol: str
+    test: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Which slots say how likely it is (`probability`, 0 to 1) and by when it is decided (`due`).
+
+    Without a `claim` the answer is yes or no; with one it is a choice, and what that slot says is held to be so.
+    """
+
+    __pydantic_config__ = SHAPE
+
+    probability: str
+    due: str
+    claim: str | None = None
+    rule: BarRule | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CardFile:
     """The keys of a file."""
 
@@ -100,12 +128,14 @@ class CardFile:
     re_examine_actions: _Words = ()
     follow: str | None = None
     plain: str | None = None
+    forecast: Forecast | None = None
     rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CardType:
-    """`follow = "trade"`: followed on bars. `plain`: the slot that an answer without JSON fills."""
+    """`follow = "trade"`: followed on bars. `forecast`: answered by somebody or by a rule, and scored. `plain`: the
+    slot that an answer without JSON fills. `re_examinable = "opt_in"`: where its agent says so."""
 
     name: str
     title: str
@@ -116,6 +146,7 @@ class CardType:
     follow: str | None = None
     plain: str | None = None
     rules: tuple[Rule, ...] = ()
+    forecast: Forecast | None = None
 
     @property
     def is_decision(self) -> bool:
@@ -159,6 +190,10 @@ class CardTypes:
     def re_examination_of(self, parent: CardType) -> CardType:
         """The re-examination card, with the parent's own actions as its vocabulary where it names any."""
         card = self.get(RE_EXAMINATION)
+        if parent.forecast is not None:
+            stated = next(slot for slot in parent.slots if slot.name == parent.forecast.probability)
+            anew = replace(stated, name="probability", required=False, about="how likely it is now, from 0 to 1")
+            card = replace(card, slots=(*card.slots, anew))
         if not parent.re_examine_actions:
             return card
 
@@ -252,7 +287,8 @@ def _card_type(data: dict[str, Any], stem: str) -> CardType:
     card = CardType(
         name=stem, title=file.title, line=file.line, slots=tuple(slots.values()),
         re_examinable=str(allows).lower() if isinstance(allows, bool) else allows,
-        re_examine_actions=file.re_examine_actions, follow=file.follow, plain=file.plain, rules=file.rules,
+        re_examine_actions=file.re_examine_actions, follow=file.follow, plain=file.plain, forecast=file.forecast,
+        rules=file.rules,
     )  # fmt: skip
     for ok, key, reason in _checks(card, slots):
         if not ok:
@@ -276,6 +312,31 @@ def _slot(name: str, table: SlotTable) -> Slot:
     return Slot(name=name, **{each.name: getattr(table, each.name) for each in fields(SlotTable)})
 
 
+def _forecast_checks(
+    card: CardType, told: Forecast, slots: Mapping[str, Slot]
+) -> list[tuple[bool, tuple[str, ...], str]]:
+    def is_a(name: str, kind: str) -> bool:
+        return name in slots and slots[name].type == kind
+
+    share = is_a(told.probability, "number") and (slots[told.probability].min, slots[told.probability].max) == (0, 1)
+    checks = [
+        (card.is_decision, ("re_examinable",), "a forecast ends: until_resolved"),
+        (card.follow is None, ("follow",), "a forecast is answered, not followed as a trade"),
+        (share, ("forecast", "probability"), "expected a number slot from 0 to 1"),
+        (is_a(told.due, "time"), ("forecast", "due"), "expected a time slot"),
+        (told.claim is None or is_a(told.claim, "choice"), ("forecast", "claim"), "expected a choice slot"),
+    ]
+    if told.rule is not None:
+        at = ("forecast", "rule")
+        checks += [
+            (told.rule.test in TESTS, (*at, "test"), f"expected one of {', '.join(TESTS)}"),
+            (told.claim is None, (*at, "test"), "a rule answers yes or no, so there is no claim beside it"),
+            (is_a(told.rule.symbol, "text"), (*at, "symbol"), "expected a text slot"),
+            (is_a(told.rule.level, "number"), (*at, "level"), "expected a number slot"),
+        ]
+    return checks
+
+
 def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple[str, ...], str]]:
     """What one slot cannot say of itself: (holds, key, what is expected)."""
     shown = _fields(card.line)
@@ -295,6 +356,7 @@ def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple
         ),
         (card.plain is None or card.plain in slots, ("plain",), "expected the name of a slot"),
     ]
+    checks += [] if card.forecast is None else _forecast_checks(card, card.forecast, slots)
     for name, slot in slots.items():
         fits = slot.empty_when is None or _known(slot.empty_when, slots)
         checks.append((fits, ("slots", name, "empty_when"), "expected choices of a slot of this card"))

@@ -5,6 +5,7 @@ or `keepbook jobs`. A run that failed ends the command with 1.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +32,7 @@ Instructions = Annotated[
 ]
 DefaultPrompt = Annotated[str | None, typer.Option("--prompt", metavar="TEXT", help="What a run is asked.")]
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Another than the chat model.")]
-Adapter = Annotated[str | None, typer.Option("--adapter", help="native or claude-cli.")]
+Adapter = Annotated[str | None, typer.Option("--adapter", help="native, claude-cli or external.")]
 CardType = Annotated[str | None, typer.Option("--card", metavar="TYPE", help="trade-decision, note, … or yours.")]
 Schedule = Annotated[
     str | None, typer.Option("--schedule", metavar="CRON", help="'30 7 * * 1-5'; an empty text takes it away.")
@@ -43,6 +44,9 @@ Team = Annotated[
 UseBlock = Annotated[bool | None, typer.Option("--block/--no-block", help="Tell it what is known of you.")]
 Review = Annotated[bool | None, typer.Option("--review/--no-review", help="It looks at its last decisions first.")]
 Memory = Annotated[bool | None, typer.Option("--memory/--no-memory", help="Active Memory, from the start.")]
+Looks = Annotated[
+    bool | None, typer.Option("--second-looks/--no-second-looks", help="Its notes, too, may be looked at again.")
+]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is called.", show_default=False)]
 NewName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Call it so from now on.")]
 
@@ -57,6 +61,7 @@ def register(app: typer.Typer) -> None:
     command(agent, "disable-memory", disable_memory, writes=True)
     command(agent, "reset", reset, writes=True)
     command(agent, "run", run, writes=True)
+    command(agent, "record", record, writes=True)
     command(agent, "decisions", decisions)
     command(agent, "calibration", calibration)
     command(agent, "cards", cards)
@@ -84,11 +89,13 @@ def create(
     block: UseBlock = None,
     memory: Memory = None,
     review: Review = None,
+    looks: Looks = None,
 ) -> None:
     """Make an agent; a name is enough."""
     given = _given(
         instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
         schedule=schedule, team=specialist, use_block=block, memory_enabled=memory, review_decisions=review,
+        second_looks=looks,
     )  # fmt: skip
     call.answer(call.book.agents.create(name, **given), sheets.made)
 
@@ -121,11 +128,12 @@ def update(
     specialist: Team = None,
     block: UseBlock = None,
     review: Review = None,
+    looks: Looks = None,
 ) -> None:
     """Change an agent: only what is given."""
     given = _given(
         name=name, instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
-        schedule=schedule, team=specialist, use_block=block, review_decisions=review,
+        schedule=schedule, team=specialist, use_block=block, review_decisions=review, second_looks=looks,
     )  # fmt: skip
     if not given:
         raise Invalid("say what should change; see: keepbook agent update --help", field="agent")
@@ -160,6 +168,25 @@ def run(call: Invocation, agent: Agent, prompt: Prompt = None) -> None:
     _carried_out(call, lambda runner: runner.run(agent, text))
 
 
+def record(
+    call: Invocation,
+    agent: Agent,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The card as JSON; - is stdin.", show_default=False)],
+    made_at: Annotated[str | None, typer.Option("--made-at", metavar="WHEN", help="When it was made; now.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Recorded once, however often it is sent.")] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="URL", help="Where more of it stands.")] = None,
+) -> None:
+    """Record a decision that the agent made elsewhere."""
+    with reading(file) as lines:
+        text = "".join(lines)
+    try:
+        card = json.loads(text)
+    except ValueError:
+        raise Invalid("the card is no JSON object", field="card", code="invalid_card") from None
+    when = call.moment(made_at, "made_at")
+    call.answer(call.book.decisions.record(agent, card, made_at=when, key=key, link=link), sheets.recorded)
+
+
 def decisions(call: Invocation, agent: Agent, limit: Most = 5) -> None:
     """List an agent's last decisions, as it sees them itself."""
     call.answer(call.book.agents.decisions(agent, limit), sheets.past)
@@ -168,9 +195,10 @@ def decisions(call: Invocation, agent: Agent, limit: Most = 5) -> None:
 def calibration(
     call: Invocation,
     agent: Annotated[str | None, typer.Argument(metavar="[AGENT]", help="One alone; all, if none is named.")] = None,
+    forecasts: Annotated[bool, typer.Option("--forecasts", help="Of forecasts instead of trades.")] = False,
 ) -> None:
     """Tell whether stated conviction has meant anything."""
-    call.answer(call.book.decisions.calibration(agent), sheets.calibration)
+    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts), sheets.calibration)
 
 
 def cards(call: Invocation) -> None:
@@ -189,7 +217,9 @@ def cards(call: Invocation) -> None:
 def list_runs(
     call: Invocation,
     agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Of this one alone.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="scheduled, manual, chat or re-examination.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="scheduled, manual, chat, recorded or re-examination.")
+    ] = None,
     status: Annotated[str | None, typer.Option("--status", help="queued, running, succeeded or failed.")] = None,
     limit: Most = 50,
 ) -> None:
@@ -231,10 +261,17 @@ def resolve(
     run: RunId,
     price: Annotated[float | None, typer.Option("--price", min=0, help="Where you got out.")] = None,
     when: Annotated[str | None, typer.Option("--when", metavar="WHEN", help="When; now, if nothing is said.")] = None,
+    outcome: Annotated[
+        str | None, typer.Option("--outcome", help="Of a forecast: yes, no, what it was, or void: it cannot be told.")
+    ] = None,
 ) -> None:
-    """Say that you got out of an open decision."""
-    answer = call.book.decisions.exit(run, price, at=call.moment(when, "when"))
-    call.answer(answer, sheets.resolved)
+    """Say that you got out of a trade, or how a forecast came out."""
+    at = call.moment(when, "when")
+    if outcome is None:
+        call.answer(call.book.decisions.exit(run, price, at=at), sheets.resolved)
+        return
+    said = {"yes": True, "true": True, "no": False, "false": False}.get(outcome.strip().lower(), outcome.strip())
+    call.answer(call.book.decisions.answer(run, said, at=at), sheets.resolved)
 
 
 # Shared

@@ -16,11 +16,14 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.book.agents.agents import ADAPTERS, Agent
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.decisions import Decision, Past
+from keepbook.book.agents.recorded import Recorded
 from keepbook.book.agents.runs import Line, Run
+from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.call import Call, Reading, Writing, answer
+from keepbook.doors.http.problems import documented
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"])
@@ -52,6 +55,7 @@ class NewAgent(Sent):
     use_block: bool = Field(False, description="Whether it is told what is known of the person.")
     memory_enabled: bool = Field(False, description="Active Memory: chat and runs share one session.")
     review_decisions: bool = Field(False, description="Whether it looks at its last decisions first.")
+    second_looks: bool = Field(False, description="Whether its notes, too, may be looked at again.")
 
 
 class ChangedAgent(Sent):
@@ -66,6 +70,24 @@ class ChangedAgent(Sent):
     use_block: bool | None = None
     memory_enabled: bool | None = Field(None, description="true starts fresh.")
     review_decisions: bool | None = None
+    second_looks: bool | None = None
+
+
+class Turn(Sent):
+    """One turn of what was said elsewhere."""
+
+    role: str = Field(description="user, assistant, tool or system")
+    text: str
+
+
+class NewDecision(Sent):
+    """A card made elsewhere."""
+
+    card: dict[str, Any] = Field(description="The slots of the agent's card type; of a second look those it was asked.")
+    made_at: str | None = Field(None, description="When it was made; now, if nothing is said.")
+    key: str | None = Field(None, max_length=200, description="Sent again under the same key it is recorded once.")
+    transcript: str | list[Turn] | None = None
+    link: str | None = Field(None, description="Where more of it stands.")
 
 
 class NewRun(Sent):
@@ -75,6 +97,10 @@ class NewRun(Sent):
 class Exit(Sent):
     price: float | None = Field(None, gt=0, description="Where the person got out; the fill, if nothing is said.")
     at: str | None = Field(None, description="When; now, if nothing is said.")
+    outcome: bool | str | None = Field(
+        None, description='Of a forecast: true, false, of a choice what it was; "void" where it cannot be told.'
+    )
+    note: str | None = Field(None, max_length=500, description="Of a forecast: where that was seen.")
 
 
 @dataclass(frozen=True)
@@ -185,6 +211,14 @@ def own_decisions(call: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, 
     return answer(OwnDecisions(list(call.book.agents.decisions(id, limit))))
 
 
+@router.post("/agents/{id}/decisions", status_code=201, response_model=Recorded, responses=documented(409))
+def record(call: Writing, id: AgentId, new: NewDecision) -> Response:
+    """Record a card of this agent's type that was made elsewhere. 200 where it was recorded under this key before, 409
+    where another card was."""
+    given = new.model_dump()
+    return call.write(lambda book: book.decisions.record(id, given.pop("card"), **given), _recorded)
+
+
 # Runs
 
 
@@ -192,7 +226,7 @@ def own_decisions(call: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, 
 def list_runs(
     call: Reading,
     id: AgentId,
-    kind: Annotated[str | None, Query(description="scheduled, manual, chat or re-examination")] = None,
+    kind: Annotated[str | None, Query(description="scheduled, manual, chat, recorded or re-examination")] = None,
     status: Annotated[str | None, Query(description="queued, running, succeeded or failed")] = None,
     limit: Limit = 50,
     before: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
@@ -242,6 +276,20 @@ async def re_examine(call: Writing, id: RunId, wait: Wait = WAIT) -> Response:
     return await _begun(call, lambda runner: runner.queue_again(id), wait)
 
 
+@router.get("/runs/{id}/re-examine", response_model=SecondLook)
+def second_look(call: Reading, id: RunId) -> Response:
+    """What to ask an agent that runs elsewhere for a second look: the whole prompt, made here. 409 where there is none
+    any more."""
+    return answer(call.book.decisions.second_look(id))
+
+
+@router.post("/runs/{id}/re-examinations", status_code=201, response_model=Recorded, responses=documented(409))
+def record_second_look(call: Writing, id: RunId, new: NewDecision) -> Response:
+    """Record a second look that was made elsewhere, with the card it was asked for."""
+    given = new.model_dump()
+    return call.write(lambda book: book.decisions.record_second_look(id, given.pop("card"), **given), _recorded)
+
+
 @router.get("/runs/{id}/re-examinations", response_model=list[Run])
 def re_examinations(call: Reading, id: RunId) -> Response:
     """In time order."""
@@ -250,8 +298,10 @@ def re_examinations(call: Reading, id: RunId) -> Response:
 
 @router.post("/runs/{id}/resolve", response_model=Decision)
 def resolve(call: Writing, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
-    """The person got out of an open decision."""
+    """The person got out of an open trade; or somebody says how a forecast came out (`outcome`)."""
     given = told or Exit()
+    if "outcome" in given.model_fields_set:
+        return call.write(lambda book: book.decisions.answer(id, given.outcome, at=given.at, note=given.note))
     return call.write(lambda book: book.decisions.exit(id, given.price, at=given.at))
 
 
@@ -264,15 +314,26 @@ def decisions(
     state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     limit: Limit = 100,
+    offset: Annotated[int, Query(ge=0, le=10_000_000, description="So many of the newest are left out.")] = 0,
+    forecasts: Annotated[bool | None, Query(description="Only those, or none of them.")] = None,
 ) -> Response:
     """Newest first."""
-    return answer(Decisions(list(call.book.decisions.list(state=state, agent=agent, limit=limit))))
+    found = call.book.decisions.list(state=state, agent=agent, limit=limit, offset=offset, forecasts=forecasts)
+    return answer(Decisions(list(found)))
 
 
 @router.get("/decisions/calibration", response_model=Calibration)
-def calibration(call: Reading, agent: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+def calibration(
+    call: Reading,
+    agent: Annotated[str | None, Query(max_length=200)] = None,
+    forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
+) -> Response:
     """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return answer(call.book.decisions.calibration(agent))
+    return answer(call.book.decisions.calibration(agent, forecasts=forecasts))
+
+
+def _recorded(made: Recorded) -> int:
+    return 200 if made.replayed else 201
 
 
 def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> Runs:

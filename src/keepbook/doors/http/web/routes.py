@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
 from keepbook.doors.http.web.account import api_docs, settings, sign_in
-from keepbook.doors.http.web.agents import agents, results, runs
+from keepbook.doors.http.web.agents import agents, forecasts, results, runs
 from keepbook.doors.http.web.agents import form as agent_form
 from keepbook.doors.http.web.chat import chat, notes, search
 from keepbook.doors.http.web.frame import sidebar
@@ -44,6 +44,7 @@ ROUTERS = (
     agents.router,
     runs.router,
     results.router,
+    forecasts.router,
     trading_forms.router,  # before the pages: /trading/load is no deployment
     trading.router,
 )

@@ -19,7 +19,13 @@ from keepbook.doors.http.web.frame.charts import Curve, curve
 
 SHORT = 120
 """Up to so many characters a text is a heading, or stands in a column."""
-KINDS = {"manual": "run by hand", "scheduled": "scheduled run", "chat": "chat turn", RE_EXAMINATION: "re-examination"}
+KINDS = {
+    "manual": "run by hand",
+    "scheduled": "scheduled run",
+    "chat": "chat turn",
+    "recorded": "recorded from outside",
+    RE_EXAMINATION: "re-examination",
+}
 STATES = {"queued": "Queued", "running": "Running", "succeeded": "Done", "failed": "Failed, transcript kept"}
 
 
