@@ -7,12 +7,12 @@ key that comes nearest. In which words that reaches a person is for the module t
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from types import MappingProxyType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, ConfigDict, Strict, TypeAdapter, ValidationError, WrapValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -65,8 +65,9 @@ def parse(text: str) -> dict[str, Any]:
 
 def read(shape: type[Value], data: Mapping[str, Any]) -> Value:
     """The data in this shape; `Wrong` for what fits least: an unknown key before a missing one before a value."""
+    adapter: TypeAdapter[Value] = _adapter(cast(Hashable, shape))
     try:
-        return _adapter(shape).validate_python(data)  # type: ignore[no-any-return]
+        return adapter.validate_python(data)
     except ValidationError as error:
         # A misspelt key is also a missing one; the word with the hint comes first.
         found = (_wrong(shape, one) for one in error.errors())

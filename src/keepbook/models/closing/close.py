@@ -23,6 +23,7 @@ from keepbook.book.ground.limits import clean_line, clean_optional
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes, listing, proposals
+from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import is_protected, to_state
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
@@ -306,11 +307,10 @@ def _keep_one(
     if candidate.op == "forget" and candidate.target is not None:
         written = changes.forget(tx, origin, preset, candidate.target, "agent_forget")
     elif candidate.op == "update" and candidate.target is not None:
-        written = changes.update(tx, origin, preset, candidate.target, candidate.content, **told)
+        written = changes.update(tx, origin, preset, candidate.target, Statement(candidate.content, **told))
     else:
-        written = changes.remember(
-            tx, origin, preset, candidate.content, category=category, subject=subject, force=True, **told
-        )
+        said = Statement(candidate.content, category=category, subject=subject, force=True, **told)
+        written = changes.remember(tx, origin, preset, said)
     if written.event is None:
         kept.skipped.append(Skipped(candidate.op, candidate.content, "it is known already"))
     else:
