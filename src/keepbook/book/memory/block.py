@@ -69,6 +69,11 @@ def effective_score(score: float, since: str, now: str, half_life_days: float) -
     return score * math.pow(0.5, max(age.total_seconds() / 86_400, 0.0) / half_life_days)
 
 
+def days_above_floor(score: float, preset: Preset) -> float:
+    """How long after it was affirmed `effective_score` stays on or above the floor; without a floor, for ever."""
+    return preset.half_life_days * math.log2(score / preset.floor) if preset.floor else math.inf
+
+
 def _affirmed_at(entry: Entry) -> str:
     confirmed, recorded = entry.last_confirmed_at, entry.recorded_at
     return confirmed if confirmed is not None and confirmed > recorded else recorded
@@ -94,9 +99,8 @@ def _fades_before(score: float, preset: Preset, now: str) -> str:
     if score < preset.floor:
         return "~"  # after every stamp
     try:
-        days = preset.half_life_days * math.log2(score / preset.floor)
-        instant = datetime.fromisoformat(now) - timedelta(days=days)
-    except (ZeroDivisionError, OverflowError):  # no floor, or a half-life of ages
+        instant = datetime.fromisoformat(now) - timedelta(days=days_above_floor(score, preset))
+    except OverflowError:  # no floor, or a half-life of ages
         return ""
     return instant.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
