@@ -172,46 +172,49 @@ def _refusal(path: str, key: str, expected: str, hint: str = "") -> Invalid:
     return Invalid(f"{path}: `{key}`: expected {expected}.{hint}", field=key)
 
 
-def _rules(preset: Preset, stem: str) -> list[tuple[bool, str, str]]:
-    """What the types cannot say: (holds, key, what is expected)."""
-    selection, categories = preset.selection, set(preset.categories)
+Rules = list[tuple[bool, str, str]]
+"""What the types cannot say: (holds, key, what is expected)."""
+
+
+def _rules(preset: Preset, stem: str) -> Rules:
     tools = [tool.name for tool in preset.tools]
     one_line = {"heading": preset.heading, "intro": preset.intro}
     one_line |= {f"titles.{name}": title for name, title in preset.titles.items()}
-    amounts = {"selection.limit": selection.limit, "selection.total": selection.total}
-    amounts |= {"selection.other": selection.other, "most_tools": preset.most_tools}
-    amounts |= {f"selection.budgets.{name}": tokens for name, tokens in selection.budgets.items()}
+    bounds = "1 ≤ content_min ≤ content_max ≤ 500"
     rules = [
         (preset.name == stem, "name", f'"{stem}", like the file'),
-        (
-            len(categories - {""}) == len(preset.categories),
-            "categories",
-            "each category once, and none empty",
-        ),
-        (
-            1 <= preset.content_min <= preset.content_max <= 500,
-            "content_min",
-            "1 ≤ content_min ≤ content_max ≤ 500",
-        ),
+        (1 <= preset.content_min <= preset.content_max <= 500, "content_min", bounds),
         (preset.half_life_days > 0, "half_life_days", "more than 0"),
         (0 <= preset.floor <= 1, "floor", "0 to 1"),
+        (len(set(tools)) == len(tools), "tools", "each tool name once"),
+        (preset.most_tools is None or preset.most_tools > 0, "most_tools", "1 or more"),
+        (preset.recall_tool in (None, *tools), "recall_tool", f"one of {', '.join(tools)}"),
+    ]
+    rules += [(bool(text) and text.isprintable(), key, "one line of text") for key, text in one_line.items()]
+    return rules + _rules_of_categories(preset) + _rules_of_selection(preset.selection, set(preset.titles))
+
+
+def _rules_of_categories(preset: Preset) -> Rules:
+    kind, categories = preset.selection.kind, set(preset.categories)
+    default = f"one of {', '.join(preset.categories)}"
+    return [
+        (len(categories - {""}) == len(preset.categories), "categories", "each category once, and none empty"),
+        (not categories or preset.default_category in categories, "default_category", default),
+        (bool(categories) or kind == "recent", "categories", f"a list, since {kind} makes groups"),
         (
-            not categories or preset.default_category in categories,
-            "default_category",
-            f"one of {', '.join(preset.categories)}",
-        ),
-        (
-            bool(categories) or selection.kind == "recent",
-            "categories",
-            f"a list, since {selection.kind} makes groups",
-        ),
-        (
-            set(preset.titles) == (set() if selection.kind == "recent" else categories),
+            set(preset.titles) == (set() if kind == "recent" else categories),
             "titles",
             "one title for every category, or none at all if the selection is recent",
         ),
+    ]
+
+
+def _rules_of_selection(selection: Selection, titled: set[str]) -> Rules:
+    amounts = {"limit": selection.limit, "total": selection.total, "other": selection.other}
+    amounts |= {f"budgets.{name}": tokens for name, tokens in selection.budgets.items()}
+    rules = [
         (
-            set(selection.budgets) in (set(), set(preset.titles)),
+            set(selection.budgets) in (set(), titled),
             "selection.budgets",
             "one for every category that has a title, or none at all",
         ),
@@ -220,21 +223,9 @@ def _rules(preset: Preset, stem: str) -> list[tuple[bool, str, str]]:
             "selection.other",
             "the tokens for categories of other presets, or a `total` beside the budgets",
         ),
-        (
-            selection.other is None or bool(selection.budgets),
-            "selection.other",
-            "`budgets` beside it",
-        ),
-        (len(set(tools)) == len(tools), "tools", "each tool name once"),
-        (
-            preset.recall_tool is None or preset.recall_tool in tools,
-            "recall_tool",
-            f"one of {', '.join(tools)}",
-        ),
+        (selection.other is None or bool(selection.budgets), "selection.other", "`budgets` beside it"),
     ]
-    rules += [(bool(text) and text.isprintable(), key, "one line of text") for key, text in one_line.items()]
-    rules += [(amount is None or amount > 0, key, "1 or more") for key, amount in amounts.items()]
-    return rules
+    return rules + [(given is None or given > 0, f"selection.{key}", "1 or more") for key, given in amounts.items()]
 
 
 def _meant(name: str | None) -> str:
