@@ -353,7 +353,7 @@ ODD_VALUES = st.one_of(
 
 
 @settings(
-    max_examples=60,
+    max_examples=30,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example is one value: nothing to shrink
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
