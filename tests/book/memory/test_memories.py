@@ -1,5 +1,6 @@
 """Memories, one write at a time: what it stores, what it answers, what it refuses, and how it is read again."""
 
+import inspect
 import json
 import math
 import re
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from keepbook import Ambiguous, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
+from keepbook import Ambiguous, Book, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.presets import load_preset
@@ -48,6 +49,17 @@ def contents(memories: Any) -> list[str]:
 
 
 # --- the shape
+
+
+def test_a_statement_holds_the_keywords_of_remember_and_update() -> None:
+    said = inspect.signature(changes.Statement).parameters
+    asked = inspect.signature(Book.remember).parameters
+    anew = inspect.signature(Book.update).parameters
+    assert list(said) == [*list(asked)[1:], "score", "made_by"]
+    for method in (asked, anew):
+        shared = [name for name in method if name in said]
+        assert {name: method[name].default for name in shared} == {name: said[name].default for name in shared}
+    assert set(anew) - set(said) == {"self", "ref", "correction", "expect_version"}
 
 
 def test_a_memory_has_one_shape_in_python_and_in_json(alice: Any) -> None:
