@@ -8,12 +8,14 @@ after its test. Nothing is ever skipped: where PostgreSQL cannot start, its test
 
 import asyncio
 import fcntl
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -31,17 +33,77 @@ from psycopg import sql
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# A container that writes no bytecode would compile the whole house anew in each process that a test starts.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# The same on every machine: its zone, language, width, colours, proxies and keys of models stay outside.
+for _name in list(os.environ):
+    if _name.startswith(("ANTHROPIC_", "LC_", "OLLAMA_", "OPENAI_")) or _name in (
+        "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LANGUAGE", "LINES", "NO_COLOR",
+    ):  # fmt: skip
+        del os.environ[_name]
+os.environ |= {"LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "TZ": "UTC"}
+time.tzset()
+
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
 
 # No test judges time, so hypothesis does not either. CI draws the same examples on every run.
 hypothesis.settings.register_profile(
-    "here", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "here", deadline=None, max_examples=25, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile(
     "ci", hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
 )
+DEEPER = int(os.environ.get("KEEPBOOK_TESTS_DEEPER", "1"))
+"""How many times as many examples are drawn as usual, also where a test names its own number: `make test-deep`."""
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+# --- fewer, or more --------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-processes",
+        action="store_true",
+        help="leave out the tests marked `process`; any other that starts a process, but for PostgreSQL, fails",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if DEEPER > 1:
+        for test in {getattr(item, "obj", None) for item in items if hasattr(getattr(item, "obj", None), "hypothesis")}:
+            usual = getattr(test, "_hypothesis_internal_use_settings", None) or hypothesis.settings()
+            deeper = hypothesis.settings(usual, max_examples=usual.max_examples * DEEPER)
+            test._hypothesis_internal_use_settings = deeper  # type: ignore[union-attr]
+    if config.getoption("no_processes"):
+        left_out = [item for item in items if item.get_closest_marker("process")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+class _NoProcesses:
+    """Refuses to start a process while a test runs."""
+
+    def __init__(self) -> None:
+        self.running = False
+        sys.addaudithook(self.refuse)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Any:
+        self.running = True
+        try:
+            return (yield)
+        finally:
+            self.running = False
+
+    def refuse(self, event: str, given: tuple[Any, ...]) -> None:
+        if not self.running or event not in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec", "os.system"):
+            return
+        if event != "subprocess.Popen" or str(SERVER) not in map(str, given[1]):
+            raise RuntimeError(f"this test starts a process ({event}): mark it `process`")
 
 
 # --- the server ------------------------------------------------------------------------------------------
@@ -51,6 +113,8 @@ _keeper = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("no_processes"):
+        config.pluginmanager.register(_NoProcesses())
     if hasattr(config, "workerinput"):  # an xdist worker: the folder is its parent's
         config.stash[_folder] = Path(config.workerinput["postgres_folder"])
         return
@@ -210,12 +274,78 @@ def _fresh_url(engine_name: str, template: str, request: pytest.FixtureRequest, 
         yield url
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(pytestconfig: pytest.Config) -> str:
+    """The path of an empty book to copy: copying a file is quicker than making sixty tables with their guards."""
+    folder = pytestconfig.stash[_folder]
+
+    def make() -> str:
+        from keepbook import Keepbook  # as in `kb`
+
+        Keepbook(folder / "template.db").close()
+        return str(folder / "template.db")
+
+    return _once(folder, "sqlite-template", make)
+
+
 @pytest.fixture
-def kb(book_url: str, clock: Clock) -> Iterator[Any]:
+def kb(book_url: str, clock: Clock, engine_name: str, sqlite_template: str) -> Iterator[Any]:
     from keepbook import Keepbook  # here: tests of the lower floors run also while the top one does not
 
+    if engine_name == "sqlite":
+        shutil.copyfile(sqlite_template, book_url)
     with closing(Keepbook(book_url, clock=clock)) as keepbook:
         yield keepbook
+
+
+class Prepared:
+    """Books that begin full: what takes long to write is written once a run and engine, and copied for each test."""
+
+    def __init__(self, folder: Path, engine: str, at: Path, postgres: Callable[[], tuple[str, str]]) -> None:
+        self._folder, self._engine, self._at, self._postgres = folder, engine, at, postgres
+
+    @contextmanager
+    def __call__(self, name: str, fill: Callable[[Any, Clock], Any], clock: Clock) -> Iterator[tuple[str, Any]]:
+        """Where a copy of the book lies that `fill` has written, and what `fill` told; the clock goes on from there."""
+        with self._sqlite(name, fill) if self._engine == "sqlite" else self._postgresql(name, fill) as (url, said):
+            clock.set(said["now"])
+            yield url, said["told"]
+
+    @contextmanager
+    def _sqlite(self, name: str, fill: Callable[[Any, Clock], Any]) -> Iterator[tuple[str, Any]]:
+        path = self._folder / f"{name}.db"
+        said = _once(self._folder, f"sqlite-{name}", lambda: self._filled(str(path), fill))
+        yield shutil.copyfile(path, str(self._at / "book.db")), json.loads(said)
+
+    @contextmanager
+    def _postgresql(self, name: str, fill: Callable[[Any, Clock], Any]) -> Iterator[tuple[str, Any]]:
+        admin, template = self._postgres()
+
+        def make() -> str:
+            _admin(admin, "DROP DATABASE IF EXISTS {}", name)
+            _admin(admin, "CREATE DATABASE {} TEMPLATE {}", name, template)
+            return self._filled(_url_of(admin, name), fill)
+
+        said = _once(self._folder, f"postgresql-{name}", make)
+        with _database(admin, name) as url:
+            yield url, json.loads(said)
+
+    @staticmethod
+    def _filled(url: str, fill: Callable[[Any, Clock], Any]) -> str:
+        from keepbook import Keepbook  # as in `kb`
+
+        clock = Clock()
+        with closing(Keepbook(url, clock=clock)) as keepbook:
+            told = fill(keepbook, clock)
+        return json.dumps({"told": told, "now": clock.now.isoformat()})
+
+
+@pytest.fixture
+def prepared(pytestconfig: pytest.Config, engine_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Prepared:
+    def postgres() -> tuple[str, str]:
+        return request.getfixturevalue("postgres_admin_url"), request.getfixturevalue("postgres_template")
+
+    return Prepared(pytestconfig.stash[_folder], engine_name, tmp_path, postgres)
 
 
 @pytest.fixture

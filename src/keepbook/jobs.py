@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from keepbook.book.agents import agents, arming, decisions, runs
+from keepbook.book.agents import agents, arming, decisions, forecasts, runs
 from keepbook.book.agents.runs import Run
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
@@ -76,6 +76,7 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
         due.EXPIRE: _expire,
         due.RUN_LOST: _give_up,
         due.RESOLVE: _follow,
+        due.ANSWER: _answer,
     }
     for kind, do in work.items():
         for item in _waiting(database, now, kind):
@@ -146,6 +147,11 @@ def _give_up(book: Book, item: Due) -> bool:
 def _follow(book: Book, item: Due) -> bool:
     with book.writing() as (tx, _):
         return decisions.follow(tx, item.id)
+
+
+def _answer(book: Book, item: Due) -> bool:
+    with book.writing() as (tx, _):
+        return forecasts.settle(tx, book.agents.cards, item.id)
 
 
 def _embed(database: Database, open_book: Callable[[str], Book], swept: Swept) -> None:

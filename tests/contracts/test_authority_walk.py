@@ -39,6 +39,7 @@ BODIES: dict[str, Any] = {
     "PUT /api/journal/{id}": {"text": "Another note"},
     "POST /api/agents": {"name": "Another"},
     "PATCH /api/agents/{id}": {"instructions": "Do as I say", "use_block": True},
+    "POST /api/agents/{id}/decisions": {"card": {"text": "Wait"}, "key": "walk"},
     "POST /api/trading/skills": {"name": "Another"},
     "POST /api/trading/deployments": {"name": "Another", "skill_id": "Swing"},
     "PATCH /api/me": {"never": ["money"]},
@@ -307,9 +308,9 @@ def test_every_command_has_a_line_and_acts_as_it_is_written() -> None:
 def test_the_command_line_is_the_person_and_mcp_an_agent(
     kb: Keepbook, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from keepbook.doors.cli.terminal.command import Desk, Given  # here: it loads the command line
+    from keepbook.doors.cli.terminal.command import Given, Invocation  # here: it loads the command line
 
-    desk = Desk(Given(db=str(tmp_path / "line.db"), owner="alice"))
+    desk = Invocation(Given(db=str(tmp_path / "line.db"), owner="alice"))
     try:
         assert desk.book.hand.kind == "person"
         assert desk.book.hand.scopes == frozenset(ALL)

@@ -482,6 +482,7 @@ agents = _table(
     Column("use_block", Integer, CheckConstraint("use_block IN (0, 1)"), nullable=False),
     Column("memory_enabled", Integer, CheckConstraint("memory_enabled IN (0, 1)"), nullable=False),
     Column("review_decisions", Integer, CheckConstraint("review_decisions IN (0, 1)"), nullable=False),
+    Column("second_looks", Integer, CheckConstraint("second_looks IN (0, 1)"), nullable=False, server_default="0"),
     Column("thread_id", Word),
     Column("created_at", Word, nullable=False),
     Column("updated_at", Word, nullable=False),
@@ -498,14 +499,18 @@ agents = _table(
     PrimaryKeyConstraint("owner", "id"),
 )
 
-# One execution of an agent. Once it has succeeded or failed its row never changes: not by its own agent, not by a
-# re-examination (`parent_run` names the run it looks at again), not by a specialist (`lead_run` names its lead's run).
+# One execution of an agent, here or, where it was only recorded, elsewhere: `made_at` says when it was made, `key` is
+# the name under which it was sent, `link` where more of it stands. Once it has succeeded or failed its row never
+# changes: not by its own agent, not by a re-examination (`parent_run` names the run it looks at again), not by a
+# specialist (`lead_run` names its lead's run).
 runs = _table(
     "runs",
     _owner(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("agent_id", Word, nullable=False),
-    Column("nature", Word, _one_of("nature", "scheduled", "manual", "chat", "re-examination"), nullable=False),
+    Column(
+        "nature", Word, _one_of("nature", "scheduled", "manual", "chat", "recorded", "re-examination"), nullable=False
+    ),
     Column("status", Word, _one_of("status", "queued", "running", "succeeded", "failed"), nullable=False),
     Column("prompt", Word, nullable=False),
     Column("adapter", Word),
@@ -526,6 +531,9 @@ runs = _table(
     Column("created_at", Word, nullable=False),
     Column("started_at", Word),
     Column("finished_at", Word),
+    Column("made_at", Word),
+    Column("key", Word, CheckConstraint("length(key) BETWEEN 1 AND 200")),
+    Column("link", Word),
     PrimaryKeyConstraint("owner", "id"),
     ForeignKeyConstraint(["owner", "agent_id"], ["agents.owner", "agents.id"]),
     ForeignKeyConstraint(["owner", "parent_run"], ["runs.owner", "runs.id"]),
@@ -556,6 +564,11 @@ Index(
     postgresql_where=_moved,
 )
 
+_keyed = runs.c.key.isnot(None)
+Index(
+    "runs_by_key", runs.c.owner, runs.c.agent_id, runs.c.key, unique=True, sqlite_where=_keyed, postgresql_where=_keyed
+)
+
 # What was said in a run, as it was said. The memory block is not in it: that stands in `injections`, where a purge
 # reaches it.
 transcripts = _table(
@@ -572,8 +585,9 @@ transcripts = _table(
     ForeignKeyConstraint(["owner", "run_id"], ["runs.owner", "runs.id"]),
 )
 
-# How a run's card turned out. The first half is what the card said and never changes; the second follows the bars, or
-# the person's word, and comes to rest when the decision is closed.
+# How a run's card turned out. The first half is what the card said and never changes (`claim` is what it took to be so,
+# with this `probability`, where it is a forecast; `recorded_at`: when it came in from outside); the second follows the
+# bars, or the person's word, and comes to rest when the decision is closed.
 decisions = _table(
     "decisions",
     _owner(),
@@ -589,14 +603,17 @@ decisions = _table(
     Column("conviction", Number),
     Column("expires", Word),
     Column("regime", Word),
+    Column("probability", Number, CheckConstraint("probability BETWEEN 0 AND 1")),
+    Column("claim", Word),
+    Column("recorded_at", Word),
     Column("state", Word, _one_of("state", "open", "resolved", "expired"), nullable=False),
     Column("filled_at", Word),
     Column("fill_price", Number),
     Column("through", Word),
     Column("last_close", Number),
     Column("closed_at", Word),
-    Column("closed_by", Word, _one_of("closed_by", "bars", "person")),
-    Column("outcome", Word, _one_of("outcome", "target", "stop", "time", "exited", "expired")),
+    Column("closed_by", Word, _one_of("closed_by", "bars", "person", "agent")),
+    Column("outcome", Word, _one_of("outcome", "target", "stop", "time", "exited", "expired", "true", "false", "void")),
     Column("exit_price", Number),
     Column("result_r", Number),
     Column("result_pct", Number),
@@ -606,7 +623,9 @@ decisions = _table(
     CheckConstraint("(state = 'open') = (closed_at IS NULL)", name="closed_when_not_open"),
     CheckConstraint("(closed_at IS NULL) = (closed_by IS NULL)", name="closed_by_somebody"),
     CheckConstraint("(closed_at IS NULL) = (outcome IS NULL)", name="closed_with_an_outcome"),
-    CheckConstraint("outcome IS NULL OR (outcome = 'expired') = (state = 'expired')", name="expired_is_an_outcome"),
+    CheckConstraint(
+        "outcome IS NULL OR (outcome IN ('expired', 'void')) = (state = 'expired')", name="expired_is_an_outcome"
+    ),
 )
 Index("decisions_by_state", decisions.c.owner, decisions.c.state, decisions.c.decided_at)
 Index("decisions_by_agent", decisions.c.owner, decisions.c.agent_id, decisions.c.decided_at)
@@ -737,6 +756,35 @@ trades = _table(
     CheckConstraint("entry_time <= exit_time AND exit_time <= known_at", name="entered_left_and_known"),
 )
 
+# What brokers' files told, execution by execution: `remaining` is what of it is open, written exactly, with the `fee`
+# that belongs to it; funding has a side of its own and nothing that remains.
+fills = _table(
+    "fills",
+    _owner(),
+    Column("deployment_id", Word, nullable=False),
+    Column("key", Word, CheckConstraint("key <> ''"), nullable=False),
+    Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
+    Column("side", Word, _one_of("side", "buy", "sell", "funding"), nullable=False),
+    Column("time", Word, nullable=False),
+    Column("quantity", Number, nullable=False),
+    Column("price", Number, nullable=False),
+    Column("fee", Number, nullable=False),
+    Column("multiplier", Number, nullable=False),
+    Column("remaining", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "deployment_id", "key"),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+)
+Index("fills_by_time", fills.c.owner, fills.c.deployment_id, fills.c.symbol, fills.c.time)
+
+# Which columns of a file are which of ours, by a name of the owner's.
+mappings = _table(
+    "mappings",
+    _owner(),
+    Column("name", Word, CheckConstraint("name <> ''"), nullable=False),
+    Column("columns", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "name"),
+)
+
 # The figures behind one version of a lesson, which is a memory: only whether they still hold may change.
 lessons = _table(
     "lessons",
@@ -771,6 +819,8 @@ Index("lessons_by_skill", lessons.c.owner, lessons.c.skill_id, lessons.c.finding
 OWNED = (
     answers,
     lessons,
+    mappings,
+    fills,
     trades,
     positions,
     deployments,

@@ -7,7 +7,7 @@ memories.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -20,7 +20,7 @@ from keepbook.book.trading import bars
 from keepbook.book.trading.bars import Bar
 from keepbook.errors import Invalid
 from keepbook.tools.catalogue import SYSTEM, ToolSet, build
-from keepbook.tools.definition import READS, Answer, Tool, define
+from keepbook.tools.definition import READS, Annotations, Answer, Tool, define
 
 MY_DECISIONS = "get_my_decisions"
 CHAT_TOOLS = ("recall_chats", "record_turns")
@@ -29,6 +29,11 @@ MOST_BARS = 300
 
 Limit = Annotated[int, Field(ge=1, le=50), "How many, newest first."]
 Which = Annotated[str | None, "The agent, by its id or name."]
+CardSlots = Annotated[dict[str, Any], "The slots of your card type, as an object."]
+MadeAt = Annotated[str | None, "When you decided, ISO 8601 with its zone; now, if nothing is said."]
+RecordKey = Annotated[str | None, "A name of yours for this decision: sent again under it, it is recorded once."]
+Looks = Annotated[str | None, "For a second look: the id of the run whose card you looked at again."]
+WRITES = Annotations()
 
 
 # The tools
@@ -47,8 +52,11 @@ def get_my_decisions(book: Book, agent: str | None, /, limit: Limit = 5) -> Answ
 def get_calibration(book: Book, agent: str | None, /) -> Answer:
     """Whether stated conviction has meant anything: of the decisions that were resolved, how many came right at each
     level of conviction, hit rate, expectancy in R, and the Brier score. Use it before you state a conviction."""
-    found = book.decisions.calibration(agent)
-    return Answer("\n".join(_calibrated(found)), to_json(found))
+    found, foretold = book.decisions.calibration(agent), book.decisions.calibration(agent, forecasts=True)
+    if not foretold.resolved:
+        return Answer("\n".join(_calibrated(found)), to_json(found))
+    lines = [*(_calibrated(found) if found.resolved else ()), *_calibrated(foretold)]
+    return Answer("\n".join(lines), {**to_json(found), "forecasts": to_json(foretold)})
 
 
 def get_bars(
@@ -69,6 +77,30 @@ def get_bars(
     return Answer("\n".join(_told(found)), data)
 
 
+def record_decision(
+    book: Book,
+    agent: str,
+    /,
+    card: CardSlots,
+    made_at: MadeAt = None,
+    key: RecordKey = None,
+    re_examines: Looks = None,
+) -> Answer:
+    """Write down a decision of yours that you made outside of Keepbook, so that it is followed and your conviction can
+    be held against what came of it. The card is checked; it never changes afterwards. With `re_examines` the card is a
+    second look at an earlier run: conviction_score, notes, suggested_action."""
+    told = {"made_at": made_at, "key": key}
+    if re_examines is None:
+        made = book.decisions.record(agent, card, **told)
+    else:
+        if book.runs.get(re_examines).agent_id != book.agents.get(agent).id:
+            raise Invalid(f"run {re_examines} is another agent's", field="re_examines")
+        made = book.decisions.record_second_look(re_examines, card, **told)
+    said = "It was recorded already" if made.replayed else "Recorded"
+    late = " It comes late: how it ends could be known already, so it counts for no calibration." if made.late else ""
+    return Answer(f"{said}, run {made.run_id}.{late}", to_json(made))
+
+
 # Tool sets
 
 
@@ -80,12 +112,15 @@ def toolbox(
     blind: bool = False,
     thread_id: str | None = None,
     turn_ids: Sequence[str] = (),
+    records: bool = False,
 ) -> ToolSet:
-    """All that an agent is given in a run or, with `chat`, in a chat with it."""
+    """All that an agent is given in a run or, with `chat`, in a chat with it; with `records` also what one needs that
+    runs elsewhere."""
     bars = _bound(get_bars, book)
     if blind:
         return ToolSet([bars])
     own = [_bound(get_my_decisions, book, agent.id), _bound(get_calibration, book, agent.id), bars]
+    own += [_writes(record_decision, book, agent.id)] if records else []
     if not agent.use_block or not book.choices.memory:
         return ToolSet(own)
     # In a run nobody is there to say anything: what it writes is its own reading.
@@ -97,8 +132,16 @@ def toolbox(
 def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
     """For agents outside: bound to one of the book's agents, or naming it with each call."""
     if agent is not None:
-        return [_bound(get_my_decisions, book, agent), _bound(get_calibration, book, agent)]
-    return [_bound(_any_decisions, book, name=MY_DECISIONS), _bound(_any_calibration, book, name="get_calibration")]
+        return [
+            _bound(get_my_decisions, book, agent),
+            _bound(get_calibration, book, agent),
+            _writes(record_decision, book, agent),
+        ]
+    return [
+        _bound(_any_decisions, book, name=MY_DECISIONS),
+        _bound(_any_calibration, book, name="get_calibration"),
+        _writes(_any_record, book, name="record_decision"),
+    ]
 
 
 def _any_decisions(book: Book, /, agent: Annotated[str, "The agent, by its id or name."], limit: Limit = 5) -> Answer:
@@ -111,6 +154,24 @@ def _any_calibration(book: Book, /, agent: Which = None) -> Answer:
     """Whether stated conviction has meant anything, for one agent or all: how many resolved decisions came right at
     each level of conviction, hit rate, expectancy in R, and the Brier score."""
     return get_calibration(book, agent)
+
+
+def _any_record(
+    book: Book,
+    /,
+    agent: Annotated[str, "The agent, by its id or name."],
+    card: CardSlots,
+    made_at: MadeAt = None,
+    key: RecordKey = None,
+    re_examines: Looks = None,
+) -> Answer:
+    """Write down a decision that an agent made outside of Keepbook, so that it is followed and its conviction can be
+    held against what came of it. The card has the slots of that agent's card type and never changes afterwards."""
+    return record_decision(book, agent, card, made_at, key, re_examines)
+
+
+def _writes(function: Callable[..., Answer], *given: object, name: str | None = None) -> Tool:
+    return define(partial(function, *given), name=name, tags=("agents", SYSTEM), annotations=WRITES)
 
 
 def _bound(function: Callable[..., Answer], *given: object, name: str | None = None) -> Tool:
@@ -142,11 +203,12 @@ def _line(one: Past) -> str:
 def _calibrated(found: Calibration) -> list[str]:
     lines = [found.words]
     for band in found.bands:
+        told = f"stated {band.low}–{band.high - 1}: {band.right} of {band.count} came right"
+        if band.share is None or band.interval is None:
+            lines.append(f"{told} (too few to say more)")
+            continue
         low, high = (round(100 * edge) for edge in band.interval)
-        lines.append(
-            f"stated {band.low}–{band.high - 1}: {band.right} of {band.count} came right "
-            f"({band.share:.0%}, 95 % interval {low}–{high} %)"
-        )
+        lines.append(f"{told} ({band.share:.0%}, 95 % interval {low}–{high} %)")
     if found.enough and found.brier is not None and found.base_brier is not None:
         lines.append(f"Brier score {found.brier:.3f}; always stating the hit rate would score {found.base_brier:.3f}.")
     if found.enough and found.expectancy is not None:

@@ -39,17 +39,21 @@ def test_figures_equal_the_example_worked_by_hand() -> None:
         (80, 90, 4, 80, 3),
         (90, 100, 1, 100, 0),
     ]
-    assert [band.share for band in found.bands] == pytest.approx([0.5, 2 / 3, 0.75, 0])
+    assert [(band.share, band.interval) for band in found.bands] == [(None, None)] * 4, "under six nothing is said"
     assert [(group.name, group.count, group.right) for group in found.by_agent] == [("Brief", 5, 3), ("Desk", 5, 3)]
-    assert [group.expectancy for group in found.by_agent] == pytest.approx([0.6, 0.4])
+    assert [(group.hit_rate, group.expectancy) for group in found.by_agent] == [(None, None)] * 2
     assert [(group.name, group.count, group.hit_rate) for group in found.by_symbol] == [
         ("ETH", 6, pytest.approx(4 / 6)),
-        ("BTC", 4, 0.5),
+        ("BTC", 4, None),
     ]
     assert [(group.name, group.count, group.right, group.expectancy) for group in found.by_regime] == [
         ("trend_up", 6, 5, 1.0),
-        ("chop", 4, 1, -0.25),
+        ("chop", 4, 1, None),
     ]
+    more = weigh(BY_HAND * 6)
+    assert [band.share for band in more.bands] == pytest.approx([0.5, 2 / 3, 0.75, 0])
+    assert [group.expectancy for group in more.by_agent] == pytest.approx([0.6, 0.4])
+    assert more.by_regime[1].expectancy == pytest.approx(-0.25)
     assert (found.looks, found.looks_right) == (5, 3)
 
 

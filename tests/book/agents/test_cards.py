@@ -53,11 +53,12 @@ def types_with(folder: Path, **files: str) -> Any:
 # --- shipped ----------------------------------------------------------------------------------------------
 
 
-def test_four_types_are_shipped_and_none_is_broken() -> None:
-    assert sorted(TYPES.types) == ["note", RE_EXAMINATION, "research-thesis", "trade-decision"]
+def test_five_types_are_shipped_and_none_is_broken() -> None:
+    assert sorted(TYPES.types) == ["forecast", "note", RE_EXAMINATION, "research-thesis", "trade-decision"]
     assert TYPES.broken == ()
     assert {name: card.re_examinable for name, card in TYPES.types.items()} == {
-        "note": "false", RE_EXAMINATION: "false", "research-thesis": "true", "trade-decision": "until_resolved",
+        "note": "opt_in", RE_EXAMINATION: "false", "research-thesis": "true", "trade-decision": "until_resolved",
+        "forecast": "until_resolved",
     }  # fmt: skip
     assert TRADE.re_examine_actions == ("HOLD", "CLOSE", "SCALE")
 

@@ -1,5 +1,6 @@
 """Memories, one write at a time: what it stores, what it answers, what it refuses, and how it is read again."""
 
+import inspect
 import json
 import math
 import re
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from keepbook import Ambiguous, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
+from keepbook import Ambiguous, Book, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.presets import load_preset
@@ -34,7 +35,9 @@ def extract(kb: Any, owner: str, content: str, score: float = 0.8, **given: Any)
     """Keep what the close of a chat found."""
     origin = Origin("extractor", "chat", "thread-1", source="extracted")
     with kb._database.write(owner) as tx:
-        return changes.remember(tx, origin, load_preset("general"), content, score=score, made_by="rules", **given)
+        return changes.remember(
+            tx, origin, load_preset("general"), changes.Statement(content, score=score, made_by="rules", **given)
+        )
 
 
 def extractor(book: Any) -> Any:
@@ -46,6 +49,17 @@ def contents(memories: Any) -> list[str]:
 
 
 # --- the shape
+
+
+def test_a_statement_holds_the_keywords_of_remember_and_update() -> None:
+    said = inspect.signature(changes.Statement).parameters
+    asked = inspect.signature(Book.remember).parameters
+    anew = inspect.signature(Book.update).parameters
+    assert list(said) == [*list(asked)[1:], "score", "made_by"]
+    for method in (asked, anew):
+        shared = [name for name in method if name in said]
+        assert {name: method[name].default for name in shared} == {name: said[name].default for name in shared}
+    assert set(anew) - set(said) == {"self", "ref", "correction", "expect_version"}
 
 
 def test_a_memory_has_one_shape_in_python_and_in_json(alice: Any) -> None:
@@ -810,9 +824,8 @@ def test_automation_never_overrules_a_person(kb: Any, alice: Any) -> None:
 
     def overwrite(id: str) -> None:
         with kb._database.write("alice") as tx:
-            changes.update(
-                tx, automatic.origin, load_preset("general"), id, "Said by software", score=1.0, made_by="rules"
-            )
+            said = changes.Statement("Said by software", score=1.0, made_by="rules")
+            changes.update(tx, automatic.origin, load_preset("general"), id, said)
 
     attempts = [
         overwrite,
@@ -839,9 +852,8 @@ def test_automation_may_replace_and_forget_its_own(kb: Any, alice: Any) -> None:
     read = kb.book("alice", by="agent").remember("Seems to like opera", confidence="inferred").id
 
     with kb._database.write("alice") as tx:
-        again = changes.update(
-            tx, extractor(alice).origin, load_preset("general"), read, "Seems to love opera", score=0.9, made_by="m"
-        )
+        said = changes.Statement("Seems to love opera", score=0.9, made_by="m")
+        again = changes.update(tx, extractor(alice).origin, load_preset("general"), read, said)
     assert (again.source, again.score, again.version) == ("extracted", 0.9, 2)
     assert kb.book("alice", by="agent").update(found, "Likes jazz", confidence="inferred").source == "inferred"
     assert extractor(alice).forget(found, "agent_forget").state == "archived"

@@ -18,8 +18,6 @@ from tests.doors.mcp.calls import PRESETS, begin, drive, text_of
 from keepbook import Book, Keepbook
 from keepbook.presets import load_preset, preset_names
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 PROGRAM = [sys.executable, "-m", "keepbook", "mcp"]
 HANDSHAKE = [
     {
@@ -342,3 +340,26 @@ def test_what_cannot_be_served_is_told_before_a_client_waits(file: Path, args: t
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("keepbook: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_foreign_agent_records_its_forecasts_and_looks_again(beside: Book) -> None:
+    beside.agents.create("Oracle", adapter="external", card_type="forecast")
+    card = {"question": "Rain?", "probability": 0.7, "resolves_by": "2031-01-01T00:00:00Z"}
+    look = {"conviction_score": 40, "notes": "Less.", "suggested_action": "LOWER", "probability": 0.5}
+
+    async def work(client: Client) -> None:
+        assert "record_decision" in {tool.name for tool in (await client.list_tools()).tools}
+        for nth in range(20):
+            made = await client.call_tool("record_decision", {"card": card, "key": f"f-{nth}"})
+            assert not made.is_error, text_of(made)
+        again = await client.call_tool("record_decision", {"card": card, "key": "f-0"})
+        assert "already" in text_of(again)
+        run = again.structured_content["run_id"]
+        seen = await client.call_tool("record_decision", {"card": look, "re_examines": run})
+        assert not seen.is_error, text_of(seen)
+        wrong = await client.call_tool("record_decision", {"card": card | {"probability": 7}})
+        assert wrong.is_error
+
+    use(work, "--agent", "Oracle")
+    assert len(beside.runs.list("Oracle", kind="recorded", limit=100)) == 20
+    assert len(beside.runs.list("Oracle", kind="re-examination")) == 1

@@ -26,7 +26,9 @@ from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import agents, runs
 
-ADAPTERS = ("native", "claude-cli")
+EXTERNAL = "external"
+"""Of an agent that somebody runs elsewhere: it is never run here, its cards are recorded."""
+ADAPTERS = ("native", "claude-cli", EXTERNAL)
 CARD_TYPE = "note"
 TEXT_LIMIT = 64_000
 NAME_LIMIT = 80
@@ -79,6 +81,7 @@ class Agent:
     use_block: bool
     memory_enabled: bool
     review_decisions: bool
+    second_looks: bool
     thread_id: str | None
     created_at: datetime
     updated_at: datetime
@@ -104,7 +107,7 @@ class Turn:
 
 FIELDS = (
     "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block",
-    "memory_enabled", "review_decisions",
+    "memory_enabled", "review_decisions", "second_looks",
 )  # fmt: skip
 """What a person sets."""
 
@@ -191,10 +194,11 @@ def create(tx: Tx, now: str, card_types: Sequence[str], name: str, **given: Any)
     begun = {"memory_enabled": 0} | cleaned
     row = {
         "owner": tx.owner, "id": new_id(), "instructions": "", "default_prompt": "", "adapter": ADAPTERS[0],
-        "card_type": CARD_TYPE, "team": "[]", "use_block": 0, "review_decisions": 0, "created_at": now,
-        "updated_at": now, "fresh_at": now if begun["memory_enabled"] else None, "epoch": 0, "step": 0,
-        "compressed_through": 0,
+        "card_type": CARD_TYPE, "team": "[]", "use_block": 0, "review_decisions": 0, "second_looks": 0,
+        "created_at": now, "updated_at": now, "fresh_at": now if begun["memory_enabled"] else None, "epoch": 0,
+        "step": 0, "compressed_through": 0,
     } | begun  # fmt: skip
+    _refuse_idle(row)
     tx.conn.execute(insert(agents), row)
     _remind(tx, row)
     return get(tx, str(row["id"]))
@@ -211,6 +215,7 @@ def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -
         cleaned |= _fresh(row, now) if cleaned["memory_enabled"] else {}
     if cleaned.get("adapter", row.adapter) != row.adapter:  # another program does not know that session
         cleaned |= _fresh(row, now)
+    _refuse_idle({**row._mapping, **cleaned})
     if cleaned:
         _set(tx, id, updated_at=now, **cleaned)
     if "schedule" in cleaned:
@@ -320,6 +325,14 @@ def _remind(tx: Tx, row: Mapping[str, Any]) -> str | None:
     return at
 
 
+def _refuse_idle(row: Mapping[str, Any]) -> None:
+    """What is run elsewhere has nothing that a run here would need."""
+    if row["adapter"] == EXTERNAL and (row.get("schedule") or row["memory_enabled"] or row["team"] != "[]"):
+        raise Invalid(
+            "an external agent runs elsewhere: it has no schedule, no team and no Active Memory here", field="adapter"
+        )
+
+
 def _free_name(tx: Tx, name: str) -> None:
     if any(fold(row.name) == fold(name) for row in _there(tx)):
         raise Conflict(f"there is an agent {name!r} already; choose another name", code="name_taken")
@@ -360,6 +373,11 @@ def listed(tx: Tx) -> Sequence[Agent]:
 def name_of(tx: Tx, id: str) -> str:
     """Also of one that was removed: its runs still tell whose they are."""
     return str(_row(tx, id, deleted=True).name)
+
+
+def looks_again(tx: Tx, id: str) -> bool:
+    """Whether it has opted in to second looks at cards of types that leave that open; also of one that was removed."""
+    return bool(_row(tx, id, deleted=True).second_looks)
 
 
 def is_mine(tx: Tx, held: Turn) -> bool:
@@ -414,6 +432,7 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         use_block=bool(row.use_block),
         memory_enabled=bool(row.memory_enabled),
         review_decisions=bool(row.review_decisions),
+        second_looks=bool(row.second_looks),
         team=tuple(Specialist(**one) for one in json.loads(row.team)),
         created_at=parse_stamp(row.created_at),
         updated_at=parse_stamp(row.updated_at),

@@ -1,7 +1,9 @@
 """Does conviction mean anything? What was stated against what came of it.
 
-Only decisions that were resolved count: one that was never filled had no outcome. It came right when it made money.
-Figures of a handful are noise and look like knowledge, so under ten there are none.
+Only decisions that were resolved count: one that was never filled had no outcome. A trade came right when it made
+money, a forecast when what it said came true. One that was recorded when its end could be known counts for nothing.
+Figures of a handful are noise and look like knowledge: under ten decisions there are none, and a band or a group of
+fewer than six says how many it has and no share.
 """
 
 import json
@@ -11,14 +13,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from keepbook.book.agents import agents
+from keepbook.book.agents.decisions import is_late
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions, runs
 
 ENOUGH = 10
+SAMPLE = 6
+"""From so many on something is said of a part, as with lessons."""
 BAND = 10
+_STATED = {"decision": "conviction", "forecast": "probability"}
 _Z = 1.959963984540054  # 97.5 % of a normal distribution: two-sided 95 %
 
 
@@ -30,36 +36,41 @@ class Closed:
     symbol: str
     regime: str
     conviction: float
-    result_r: float
+    result_r: float | None = None
     looks: tuple[float, ...] = ()
+    came: bool | None = None
+    """Whether it came true, of a forecast: that has no result in R."""
 
     @property
     def right(self) -> bool:
-        return self.result_r > 0
+        return self.came if self.came is not None else (self.result_r or 0.0) > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Decisions stated from `low` up to `high` (100 belongs to the last): `share` came right, in its 95 % interval."""
+    """Decisions stated from `low` up to `high` (100 belongs to the last): `share` came right, in its 95 % interval.
+
+    Both are None under six: so few show nothing.
+    """
 
     low: int
     high: int
     count: int
     stated: float
     right: int
-    share: float
-    interval: tuple[float, float]
+    share: float | None
+    interval: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One agent, symbol or regime: how many, how many came right, and R per decision."""
+    """One agent, symbol or regime: how many, how many came right, and R per decision; the last two from six on."""
 
     name: str
     count: int
     right: int
-    hit_rate: float
-    expectancy: float
+    hit_rate: float | None
+    expectancy: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +110,7 @@ def wilson(right: int, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def weigh(closed: Sequence[Closed]) -> Calibration:
+def weigh(closed: Sequence[Closed], noun: str = "decision") -> Calibration:
     """Every figure, from the resolved decisions alone."""
     count, right = len(closed), sum(one.right for one in closed)
     moves = [move for one in closed for move in _moves(one)]
@@ -109,11 +120,11 @@ def weigh(closed: Sequence[Closed]) -> Calibration:
     return Calibration(
         resolved=count,
         enough=enough,
-        words=_words(count, bands),
+        words=_words(count, bands, noun),
         right=right,
         hit_rate=share if enough else None,
         interval=wilson(right, count) if enough else None,
-        expectancy=_mean(one.result_r for one in closed) if enough else None,
+        expectancy=_in_r(closed) if enough else None,
         brier=_mean((one.conviction / 100 - one.right) ** 2 for one in closed) if enough else None,
         base_brier=share * (1 - share) if enough else None,
         bands=bands,
@@ -138,8 +149,10 @@ def _bands(closed: Sequence[Closed]) -> tuple[Band, ...]:
         if inside:
             right = sum(one.right for one in inside)
             stated = _mean(one.conviction for one in inside)
-            share = right / len(inside)
-            found.append(Band(low, low + BAND, len(inside), stated, right, share, wilson(right, len(inside))))
+            told = len(inside) >= SAMPLE
+            share = right / len(inside) if told else None
+            span = wilson(right, len(inside)) if told else None
+            found.append(Band(low, low + BAND, len(inside), stated, right, share, span))
     return tuple(found)
 
 
@@ -152,12 +165,18 @@ def _groups(closed: Sequence[Closed], name: Callable[[Closed], str]) -> tuple[Gr
             key,
             len(ones),
             right := sum(one.right for one in ones),
-            right / len(ones),
-            _mean(one.result_r for one in ones),
+            right / len(ones) if len(ones) >= SAMPLE else None,
+            _in_r(ones) if len(ones) >= SAMPLE else None,
         )
         for key, ones in groups.items()
     )
     return tuple(sorted(told, key=lambda group: (-group.count, group.name)))
+
+
+def _in_r(closed: Sequence[Closed]) -> float | None:
+    """R per decision, where all of them have it."""
+    results = [one.result_r for one in closed if one.result_r is not None]
+    return _mean(results) if len(results) == len(closed) else None
 
 
 def _mean(numbers: Iterable[float]) -> float:
@@ -165,21 +184,21 @@ def _mean(numbers: Iterable[float]) -> float:
     return math.fsum(listed) / len(listed)
 
 
-def _words(count: int, bands: Sequence[Band]) -> str:
+def _words(count: int, bands: Sequence[Band], noun: str) -> str:
+    many = f"{count} resolved {noun if count == 1 else f'{noun}s'}"
     if count < ENOUGH:
-        return (
-            f"{count} resolved {'decision' if count == 1 else 'decisions'}; from {ENOUGH} on there is something to say "
-            "about how conviction and outcome go together"
-        )
-    off = [band for band in bands if not band.interval[0] <= band.stated / 100 <= band.interval[1]]
-    if not off:
-        return f"{count} resolved decisions; what was stated fits what happened, as far as so many can show"
-    told = ", ".join(
+        return f"{many}; from {ENOUGH} on there is something to say about how {_STATED[noun]} and outcome go together"
+    told = [
         f"at {band.low} to {band.high} it was too {'high' if band.stated / 100 > band.share else 'low'} "
         f"(stated {band.stated:.0f}, right {100 * band.share:.0f} % of {band.count})"
-        for band in off
-    )
-    return f"{count} resolved decisions; {told}"
+        for band in bands
+        if band.share is not None
+        and band.interval is not None
+        and not band.interval[0] <= band.stated / 100 <= band.interval[1]
+    ]
+    if not told:
+        return f"{many}; what was stated fits what happened, as far as so many can show"
+    return f"{many}; {', '.join(told)}"
 
 
 # Queries
@@ -195,9 +214,9 @@ def calibration(tx: Tx, *, agent_id: str | None = None) -> Calibration:
     )
     if agent_id is not None:
         query = query.where(decisions.c.agent_id == agent_id)
-    rows = tx.conn.execute(query.order_by(decisions.c.closed_at, decisions.c.run_id)).all()
+    rows = _counted(tx, query)
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
-    looks = _looks(tx)
+    looks = _looks(tx, "conviction_score")
     return weigh(
         [
             Closed(
@@ -213,8 +232,38 @@ def calibration(tx: Tx, *, agent_id: str | None = None) -> Calibration:
     )
 
 
-def _looks(tx: Tx) -> dict[str, list[tuple[str, Any]]]:
-    """The convictions that re-examinations gave, by the run they looked at, in time order."""
+def of_forecasts(tx: Tx, *, agent_id: str | None = None) -> Calibration:
+    """The same of forecasts: what was said to be likely against what came true."""
+    query = select(decisions).where(
+        decisions.c.owner == tx.owner, decisions.c.state == "resolved", decisions.c.probability.isnot(None)
+    )
+    if agent_id is not None:
+        query = query.where(decisions.c.agent_id == agent_id)
+    rows = _counted(tx, query)
+    names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
+    looks = _looks(tx, "probability")
+    closed = [
+        Closed(
+            agent=names[row.agent_id],
+            symbol=row.card_type,
+            regime="",
+            conviction=100 * row.probability,
+            looks=tuple(100 * share for at, share in looks.get(row.run_id, ()) if at <= row.closed_at),
+            came=row.outcome == "true",
+        )
+        for row in rows
+    ]
+    return weigh(closed, "forecast")
+
+
+def _counted(tx: Tx, query: Select[Any]) -> list[Any]:
+    """In the order in which they were closed, without those that were recorded too late."""
+    rows = tx.conn.execute(query.order_by(decisions.c.closed_at, decisions.c.run_id))
+    return [row for row in rows if not is_late(row)]
+
+
+def _looks(tx: Tx, slot: str) -> dict[str, list[tuple[str, Any]]]:
+    """What re-examinations stated, by the run they looked at, in time order."""
     query = (
         select(runs.c.parent_run, runs.c.finished_at, runs.c.card)
         .where(runs.c.owner == tx.owner, runs.c.parent_run.isnot(None), runs.c.card.isnot(None))
@@ -222,5 +271,7 @@ def _looks(tx: Tx) -> dict[str, list[tuple[str, Any]]]:
     )
     found: dict[str, list[tuple[str, Any]]] = {}
     for row in tx.conn.execute(query):
-        found.setdefault(row.parent_run, []).append((row.finished_at, json.loads(row.card)["conviction_score"]))
+        stated = json.loads(row.card).get(slot)
+        if stated is not None:
+            found.setdefault(row.parent_run, []).append((row.finished_at, stated))
     return found

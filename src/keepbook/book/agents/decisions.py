@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line_of
 from keepbook.book.agents.resolution import Course, Plan, at_expiry, walk
@@ -27,6 +27,8 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions, runs
 
 STATES = ("open", "resolved", "expired")
+CLOSED = "closed"
+"""To ask for both kinds that are over: resolved and expired."""
 SIDES = {"LONG": 1, "SHORT": -1}
 LATE = timedelta(days=7)
 """How long after its expiry a decision still waits for bars that were missing."""
@@ -38,7 +40,11 @@ _COURSE = ("through", "last_close", "filled_at", "fill_price", "closed_at", "exi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """How a card turned out. `outcome`: target, stop, time (closed at its expiry), exited (by the person), expired."""
+    """How a card turned out. `outcome`: target, stop, time (closed at its expiry), exited (by the person), expired.
+
+    Of a forecast it is true, false or void; `expires` is then when it is due, `probability` what was said. `late`: it
+    was recorded when its end could be known already, so it counts for no calibration.
+    """
 
     run_id: str
     agent_id: str
@@ -52,6 +58,10 @@ class Decision:
     conviction: float | None
     expires: datetime | None
     regime: str | None
+    probability: float | None
+    claim: str | None
+    recorded_at: datetime | None
+    late: bool
     state: str
     filled_at: datetime | None
     fill_price: float | None
@@ -113,23 +123,53 @@ def regime(closes: Sequence[float]) -> str:
     return "trend_up" if gone > 0 else "trend_down"
 
 
+def is_late(row: Any) -> bool:
+    """Whether a decision was recorded when its end could be known: after what closed it, or after its date."""
+    if row.recorded_at is None:
+        return False
+    return any(told is not None and told <= row.recorded_at for told in (row.closed_at, row.expires))
+
+
 # Operations
 
 
-def begin(tx: Tx, card: CardType, run_id: str, agent_id: str, slots: Mapping[str, Any], now: str) -> Decision | None:
-    """Open the decision of a card, where its type has one. An action to wait waits only for its expiry."""
+def begin(
+    tx: Tx,
+    card: CardType,
+    run_id: str,
+    agent_id: str,
+    slots: Mapping[str, Any],
+    now: str,
+    recorded_at: str | None = None,
+) -> Decision | None:
+    """Open the decision of a card made at `now`, where its type has one. An action to wait waits only for its expiry.
+
+    One that came in from outside has `recorded_at`; it is followed from when it was made all the same.
+    """
     if not card.is_decision:
         return None
     told = {name: slots.get(name) for name in ("action", "symbol", "entry", "stop", "target", "conviction", "expires")}
     symbol = told["symbol"]
     row = {
         "owner": tx.owner, "run_id": run_id, "agent_id": agent_id, "card_type": card.name, "decided_at": now,
-        "state": "open", "regime": _regime_of(tx, symbol, now) if card.follow and symbol else None, **told,
+        "state": "open", "regime": _regime_of(tx, symbol, now) if card.follow and symbol else None,
+        "recorded_at": recorded_at, **told, **_forecast_of(card, slots),
     }  # fmt: skip
     tx.conn.execute(insert(decisions), row)
-    if card.follow or told["expires"]:
+    if card.forecast is not None:
+        due.remind(tx, due.ANSWER, run_id, now)
+    elif card.follow or told["expires"]:
         due.remind(tx, due.RESOLVE, run_id, now)
     return get(tx, run_id)
+
+
+def _forecast_of(card: CardType, slots: Mapping[str, Any]) -> dict[str, Any]:
+    """What a forecast says, under the names that every forecast has."""
+    told = card.forecast
+    if told is None:
+        return {"probability": None, "claim": None}
+    claim = None if told.claim is None else slots.get(told.claim)
+    return {"probability": slots.get(told.probability), "claim": claim, "expires": slots.get(told.due)}
 
 
 def follow(tx: Tx, run_id: str) -> bool:
@@ -154,6 +194,8 @@ def is_over(tx: Tx, run_id: str) -> bool:
     row = _find(tx, run_id)
     if row is None or row.state != "open":
         return row is not None
+    if row.probability is not None:
+        return bool(row.expires is not None and stamp(tx.clock()) >= row.expires)
     return _course(tx, row, _to_decision(row), stamp(tx.clock())).outcome is not None
 
 
@@ -176,6 +218,8 @@ def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, 
     if origin.actor != "person":
         raise NotAllowed("only the person says that a decision was exited", code="person_only")
     decision = get(tx, run_id)
+    if decision.probability is not None:
+        raise Conflict("a forecast is not exited; say whether it came true", code="no_exit")
     if decision.state != "open":
         raise Conflict(f"this decision is {decision.state} already; that is not changed any more", code="closed")
     if decision.action is not None and decision.action not in SIDES and decision.symbol is not None:
@@ -245,17 +289,43 @@ def find(tx: Tx, run_id: str) -> Decision | None:
     return None if row is None else _to_decision(row)
 
 
-def listed(tx: Tx, *, state: str | None = None, agent_id: str | None = None, limit: int = 100) -> Sequence[Decision]:
-    """Newest first; closed ones by when they were closed."""
-    if state is not None and state not in STATES:
+def listed(
+    tx: Tx,
+    *,
+    state: str | None = None,
+    agent_id: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+    forecasts: bool | None = None,
+) -> Sequence[Decision]:
+    """Newest first; closed ones by when they were closed. `forecasts`: only those, or none of them."""
+    if state is not None and state not in (*STATES, CLOSED):
         raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
     query = select(decisions).where(decisions.c.owner == tx.owner)
-    for column, value in ((decisions.c.state, state), (decisions.c.agent_id, agent_id)):
+    for column, value in ((decisions.c.state, None if state == CLOSED else state), (decisions.c.agent_id, agent_id)):
         if value is not None:
             query = query.where(column == value)
+    if forecasts is not None:
+        query = query.where(decisions.c.probability.isnot(None) if forecasts else decisions.c.probability.is_(None))
     newest = decisions.c.decided_at if state in (None, "open") else decisions.c.closed_at
-    query = query.order_by(newest.desc(), decisions.c.run_id).limit(clean_count(limit, "limit", 10_000))
+    if state == CLOSED:
+        query = query.where(decisions.c.state != "open")
+    query = query.order_by(newest.desc(), decisions.c.run_id).limit(clean_count(limit, "limit", 10_000)).offset(offset)
     return [_to_decision(row) for row in tx.conn.execute(query)]
+
+
+def counted(tx: Tx, now: str, *, agent_id: str | None = None, forecasts: bool | None = None) -> dict[str, int]:
+    """How many there are in each state, and of forecasts how many wait past their date (`due`)."""
+    within = [decisions.c.owner == tx.owner]
+    within += [] if agent_id is None else [decisions.c.agent_id == agent_id]
+    if forecasts is not None:
+        within.append(decisions.c.probability.isnot(None) if forecasts else decisions.c.probability.is_(None))
+    query = select(decisions.c.state, func.count()).where(*within).group_by(decisions.c.state)
+    found = dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in tx.conn.execute(query)}
+    waits = (decisions.c.state == "open", decisions.c.probability.isnot(None), decisions.c.expires <= now)
+    return found | {
+        "due": tx.conn.execute(select(func.count()).select_from(decisions).where(*within, *waits)).scalar() or 0
+    }
 
 
 def past(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence[Past]:
@@ -299,7 +369,8 @@ def _find(tx: Tx, run_id: str) -> Any:
 
 
 def _to_decision(row: Any) -> Decision:
-    known = {name: getattr(row, name) for name in Decision.__dataclass_fields__}
-    for name in ("decided_at", "expires", "filled_at", "closed_at"):
+    known = {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name != "late"}
+    known["late"] = is_late(row)
+    for name in ("decided_at", "expires", "filled_at", "closed_at", "recorded_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
     return Decision(**known)

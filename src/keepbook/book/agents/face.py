@@ -3,18 +3,21 @@
 Thin like the book: each method opens the owner's transaction and calls the one operation that does the work.
 """
 
+import builtins
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keepbook.book.agents import agents, arming, calibration, decisions, runs
+from keepbook.book.agents import agents, arming, calibration, decisions, forecasts, recorded, runs, second_looks
 from keepbook.book.agents.agents import Agent, Turn
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.cards import CardTypes, card_types
 from keepbook.book.agents.decisions import Decision, Past
+from keepbook.book.agents.recorded import Recorded, Transcript
 from keepbook.book.agents.runs import Line, Run
+from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.ground import due
 from keepbook.book.ground.opened import Opened
-from keepbook.book.ground.when import stamp
+from keepbook.book.ground.when import Moment, stamp
 from keepbook.book.owners.authority import ask_agent, may
 from keepbook.storage.database import Tx
 
@@ -179,6 +182,16 @@ class Runs:
         with self._book.reading() as (tx, _, _):
             return runs.re_examinations(tx, run_id)
 
+    def looks_at(self, run_ids: Sequence[str]) -> dict[str, builtins.list[Run]]:
+        """The second looks at each of these runs, in time order."""
+        with self._book.reading() as (tx, _, _):
+            return runs.looks_at(tx, run_ids)
+
+    def several(self, run_ids: Sequence[str]) -> dict[str, Run]:
+        """Runs by their ids."""
+        with self._book.reading() as (tx, _, _):
+            return runs.several(tx, run_ids)
+
     def specialists(self, run_id: str) -> Sequence[Run]:
         with self._book.reading() as (tx, _, _):
             return runs.specialists(tx, run_id)
@@ -217,11 +230,54 @@ class Decisions:
         with self._book.reading() as (tx, _, _):
             return decisions.find(tx, run_id)
 
-    def list(self, *, state: str | None = None, agent: str | None = None, limit: int = 100) -> Sequence[Decision]:
-        """Newest first."""
+    def list(
+        self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
+    ) -> Sequence[Decision]:
+        """Newest first; `forecasts` (only those, or none of them), `offset`."""
         with self._book.reading() as (tx, _, _):
             whose = None if agent is None else agents.find(tx, agent).id
-            return decisions.listed(tx, state=state, agent_id=whose, limit=limit)
+            return decisions.listed(tx, state=state, agent_id=whose, limit=limit, **filters)
+
+    def count(self, *, agent: str | None = None, forecasts: bool | None = None) -> dict[str, int]:
+        """How many there are in each state; `due`: forecasts whose date is over and that nobody has answered."""
+        with self._book.reading() as (tx, _, now):
+            whose = None if agent is None else agents.find(tx, agent).id
+            return decisions.counted(tx, now, agent_id=whose, forecasts=forecasts)
+
+    def record(
+        self,
+        agent: str,
+        card: Mapping[str, Any],
+        *,
+        made_at: Moment = None,
+        key: str | None = None,
+        transcript: Transcript = None,
+        link: str | None = None,
+    ) -> Recorded:
+        """Write down a card of the agent's type that was made elsewhere. The same key with the same card is replayed,
+        with another it is a `Conflict`."""
+        with self._book.writing() as (tx, _):
+            return recorded.record(
+                tx, stamp(tx.clock()), self._cards, agents.find(tx, agent).id, card, made_at=made_at, key=key,
+                transcript=transcript, link=link,
+            )  # fmt: skip
+
+    def second_look(self, run_id: str) -> SecondLook:
+        """What to answer who looks again at a run elsewhere: prompt and slots."""
+        with self._book.reading() as (tx, _, now):
+            return second_looks.asked(tx, now, self._cards, run_id)
+
+    def record_second_look(self, run_id: str, card: Mapping[str, Any], **told: Any) -> Recorded:
+        """Write down a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`."""
+        with self._book.writing() as (tx, _):
+            return recorded.record_second_look(tx, stamp(tx.clock()), self._cards, run_id, card, **told)
+
+    def answer(
+        self, run_id: str, outcome: bool | str | None, *, at: Moment = None, note: str | None = None
+    ) -> Decision:
+        """Say how a forecast came out: true, false, of a choice what it was; None: it cannot be told."""
+        with self._book.writing() as (tx, _):
+            return forecasts.answer(tx, self._book.origin, self._cards, run_id, outcome, at=at, note=note)
 
     def exit(self, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:
         """The person got out at a price."""
@@ -231,8 +287,16 @@ class Decisions:
     def follow(self) -> int:
         """Look at the new bars for every open decision; answers how many were closed. The sweep does it too."""
         with self._book.writing() as (tx, _):
-            return sum(decisions.follow(tx, run_id) for run_id in due.reminders(tx, due.RESOLVE))
+            followed = sum(decisions.follow(tx, run_id) for run_id in due.reminders(tx, due.RESOLVE))
+            return followed + sum(forecasts.settle(tx, self._cards, run_id) for run_id in due.reminders(tx, due.ANSWER))
 
-    def calibration(self, agent: str | None = None) -> Calibration:
+    def calibration(self, agent: str | None = None, *, forecasts: bool = False) -> Calibration:
+        """Of trades, or of forecasts: what was stated against what came of it."""
         with self._book.reading() as (tx, _, _):
-            return calibration.calibration(tx, agent_id=None if agent is None else agents.find(tx, agent).id)
+            whose = None if agent is None else agents.find(tx, agent).id
+            weighed = calibration.of_forecasts if forecasts else calibration.calibration
+            return weighed(tx, agent_id=whose)
+
+    @property
+    def _cards(self) -> CardTypes:
+        return card_types(self._book.card_folders)

@@ -6,7 +6,7 @@ session moved on) is kept in one transaction, or nothing of it is.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,9 +25,13 @@ from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import runs, transcripts
 
-KINDS = ("scheduled", "manual", "chat", RE_EXAMINATION)
+RECORDED = "recorded"
+KINDS = ("scheduled", "manual", "chat", RECORDED, RE_EXAMINATION)
+_BEGUN = tuple(kind for kind in KINDS if kind != RECORDED)
 TEXT_LIMIT = 1_000_000
 ERROR_LIMIT = 2000
+AT_ONCE = 500
+"""So many ids are asked for in one statement."""
 QUEUED_SECONDS = 600.0
 """A run that nobody took up by then was left behind by a program that ended."""
 
@@ -44,7 +48,8 @@ class Card:
 class Run:
     """A run as it stands. `specialist` names which of the team it was, `lead_run` the run of its lead.
 
-    `card_type` is the type that its answer must have, if any; `card` is there once it has succeeded.
+    `card_type` is the type that its answer must have, if any; `card` is there once it has succeeded. A recorded one was
+    `made_at` an instant elsewhere, and may have a `key` of its own and a `link`.
     """
 
     id: str
@@ -68,6 +73,9 @@ class Run:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    made_at: datetime | None
+    key: str | None
+    link: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +115,12 @@ def queue(
     A re-examination is refused (`Conflict`) where the parent's card does not allow it, or not any more.
     """
     agent = agents.get(tx, agent_id)
-    if kind not in KINDS:
-        raise Invalid(f"a run is one of {', '.join(KINDS)}, not {kind!r}", field="kind")
+    if kind not in KINDS or kind == RECORDED:
+        raise Invalid(f"a run is one of {', '.join(_BEGUN)}, not {kind!r}", field="kind")
+    if agent.adapter == agents.EXTERNAL:
+        raise Conflict(
+            f"{agent.name} runs elsewhere and is only recorded here; see `keepbook agent record`", code="external"
+        )
     card_type = None if kind == "chat" or lead_run is not None else agent.card_type
     if kind == RE_EXAMINATION and lead_run is None:
         _allow_re_examination(tx, cards, agent_id, parent_run)
@@ -303,6 +315,30 @@ def re_examinations(tx: Tx, run_id: str) -> Sequence[Run]:
     return [_to_run(row) for row in tx.conn.execute(query.order_by(runs.c.created_at, runs.c.id))]
 
 
+def looks_at(tx: Tx, run_ids: Sequence[str]) -> dict[str, list[Run]]:
+    """The second looks at each of these runs, in time order; found by the runs they look at, some hundreds at once."""
+    found: dict[str, list[Run]] = {id: [] for id in run_ids}
+    for part in _parts(run_ids):
+        query = select(runs).where(runs.c.owner == tx.owner, runs.c.parent_run.in_(part))
+        for row in tx.conn.execute(query.order_by(runs.c.created_at, runs.c.id)):
+            found[row.parent_run].append(_to_run(row))
+    return found
+
+
+def _parts(run_ids: Sequence[str]) -> Iterator[list[str]]:
+    ids = list(dict.fromkeys(run_ids))
+    return (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE))
+
+
+def several(tx: Tx, run_ids: Sequence[str]) -> dict[str, Run]:
+    """Runs by their ids, those that there are."""
+    found: dict[str, Run] = {}
+    for part in _parts(run_ids):
+        rows = tx.conn.execute(select(runs).where(runs.c.owner == tx.owner, runs.c.id.in_(part)))
+        found |= {row.id: _to_run(row) for row in rows}
+    return found
+
+
 def specialists(tx: Tx, run_id: str) -> Sequence[Run]:
     """The runs of the team under a lead's run, in the order in which they were begun."""
     query = select(runs).where(runs.c.owner == tx.owner, runs.c.lead_run == get(tx, run_id).id)
@@ -344,6 +380,8 @@ def why_not_re_examined(tx: Tx, cards: CardTypes, run: Run) -> Conflict | None:
     if run.card is None or run.kind == RE_EXAMINATION:
         return Conflict(f"run {run.id} ended in no card that could be looked at again", code="not_re_examinable")
     allows = cards.find(run.card.type).re_examinable
+    if allows == "opt_in":
+        allows = "true" if agents.looks_again(tx, run.agent_id) else "false"
     if allows == "false":
         return Conflict(f"a {run.card.type} is not re-examined", code="not_re_examinable")
     if allows == "until_resolved" and decisions.is_over(tx, run.id):
@@ -357,7 +395,7 @@ def _find(tx: Tx, run_id: str) -> Any:
 
 def _to_run(row: Any) -> Run:
     known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name != "kind"}
-    for name in ("created_at", "started_at", "finished_at"):
+    for name in ("created_at", "started_at", "finished_at", "made_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
     card = None if row.card is None else Card(row.card_type, json.loads(row.card))
     return Run(**known | {"kind": row.nature, "card": card})  # `kind` is what a line of an export is

@@ -20,7 +20,7 @@ class Due(NamedTuple):
 
 
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
-RUN, RUN_LOST, RESOLVE = "run", "run_lost", "resolve"
+RUN, RUN_LOST, RESOLVE, ANSWER = "run", "run_lost", "resolve", "answer"
 
 
 def remind(tx: Tx, work: str, id: str, at: str) -> None:

@@ -91,7 +91,7 @@ OPERATIONS = {
     "agents.read": "runs", "runs.read": "runs", "decisions.read": "runs",
     "memories.write": "keep",
     "chats.write": "talk", "notes.write": "talk", "undo.own": "talk",
-    "agents.run": "work", "decisions.resolve": "work",
+    "agents.run": "work", "decisions.resolve": "work", "decisions.record": "work",
     "trading.write": "trade", "trading.load": "trade",
     "memories.promote": "word", "memories.purge": "word", "chats.purge": "word", "proposals.answer": "word",
     "choices.change": "word", "lessons.change": "word", "undo.person": "word",

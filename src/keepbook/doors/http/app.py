@@ -26,7 +26,7 @@ from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading
 from keepbook.doors.http.gate import LOOPBACK, Gate
 from keepbook.doors.http.stream import Streams
-from keepbook.doors.http.under_way import Going
+from keepbook.doors.http.under_way import UnderWay
 from keepbook.doors.http.web import routes
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
@@ -58,7 +58,7 @@ def create_app(
     )
     app.state.kb = kb
     app.state.metrics = ops.Metrics()
-    app.state.runs = Going()
+    app.state.runs = UnderWay()
     app.state.stopping = asyncio.Event()
     app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install(app)

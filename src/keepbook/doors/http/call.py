@@ -33,7 +33,7 @@ def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = No
     return Response(body, status, headers, None if status == 204 else "application/json")
 
 
-class Desk:
+class Call:
     """One request: who asks, and in which installation."""
 
     def __init__(self, request: Request, operation: str, key: str | None = None) -> None:
@@ -78,9 +78,12 @@ class Desk:
         return self.caller.book(self.kb, "http")
 
     def write(
-        self, do: Callable[[Book], Any], status: int = 200, headers: Callable[[Any], Mapping[str, str]] | None = None
+        self,
+        do: Callable[[Book], Any],
+        status: int | Callable[[Any], int] = 200,
+        headers: Callable[[Any], Mapping[str, str]] | None = None,
     ) -> Response:
-        """Do it and answer; with a key, once."""
+        """Do it and answer; with a key, once. What was done may decide with which status."""
         book = self.book
         if self._key is None:
             return self._answered(do(book), status, headers)
@@ -109,8 +112,10 @@ class Desk:
         return self.kb.demo or self.kb.tokens.stands(self.caller.token_id)
 
     @staticmethod
-    def _answered(value: Any, status: int, headers: Callable[[Any], Mapping[str, str]] | None) -> Response:
-        return answer(value, status, headers(value) if headers else None)
+    def _answered(
+        value: Any, status: int | Callable[[Any], int], headers: Callable[[Any], Mapping[str, str]] | None
+    ) -> Response:
+        return answer(value, status if isinstance(status, int) else status(value), headers(value) if headers else None)
 
 
 Named = Annotated[str | None, Header(alias=OWNER_HEADER, description="Whose book, with a service token.")]
@@ -122,14 +127,14 @@ Key = Annotated[str | None, Header(max_length=200, description="Sent again with 
 
 
 def may(operation: str, *, own: bool = False) -> Any:
-    """The desk of an endpoint that does this: asked once, before anything of the request is read. With `own` it is
-    about one agent, and the endpoint says which with `desk.agent`, `desk.run` or `desk.own`."""
+    """The call of an endpoint that does this: asked once, before anything of the request is read. With `own` it is
+    about one agent, and the endpoint says which with `call.agent`, `call.run` or `call.own`."""
 
-    async def reading(request: Request, _: Named = None, __: Acting = None) -> Desk:
-        return await Desk(request, operation).admitted(own)
+    async def reading(request: Request, _: Named = None, __: Acting = None) -> Call:
+        return await Call(request, operation).admitted(own)
 
-    async def writing(request: Request, idempotency_key: Key = None, _: Named = None, __: Acting = None) -> Desk:
-        return await Desk(request, operation, idempotency_key).admitted(own)
+    async def writing(request: Request, idempotency_key: Key = None, _: Named = None, __: Acting = None) -> Call:
+        return await Call(request, operation, idempotency_key).admitted(own)
 
     reads = TABLE[OPERATIONS[operation]].scope == READ and operation not in KEYED
     return Depends(reading if reads else writing)

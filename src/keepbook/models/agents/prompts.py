@@ -2,21 +2,19 @@
 
 The system prompt goes from the most stable to the least: who it is → its team → what is known of the person → the form
 of its answer → what to go by. What belongs to one run (the hour, the reads of the team) travels with that run's prompt,
-before it: the prompt is the last word. A re-examination's prompt is made here from the earlier card alone; a specialist
-is told who it is and what to look at, and nothing else.
+before it: the prompt is the last word. A re-examination's prompt is made from the earlier card alone
+(`second_looks`); a specialist is told who it is and what to look at, and nothing else.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from keepbook.book.agents.agents import Agent, Specialist
 from keepbook.book.agents.cards import CardType, instructions
-from keepbook.book.agents.cards.answer import age
 from keepbook.book.agents.runs import Card
-from keepbook.book.ground.when import stamp, zone_named
+from keepbook.book.ground.when import zone_named
 from keepbook.models.model import Said
 from keepbook.models.prompt import TRUST
 
@@ -43,21 +41,6 @@ from your side, which way it points, and how sure you are."""
 _READ = """\
 Look at this now and give your own read of it:
 {task}"""
-
-_RE_EXAMINE = """\
-Re-examine one earlier conclusion of yours. For this run the following replaces your usual task and the usual form of
-your answer.
-
-This is what you concluded on {at} ({age}):
-<decision type="{type}">
-{slots}
-</decision>
-
-Look at the matter afresh, as it stands now, with your tools as far as you need them. Then judge how much of that
-conclusion still holds: 0 means that it is fully invalidated, 100 that it is fully confirmed. Do not defend it because
-it is yours, and do not drop it for movement that means nothing.
-{form}
-This is advice: nothing is carried out because of it, and the earlier card stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +90,9 @@ def matter(card: Card, agent: Agent) -> str:
     return str(card.slots.get("subject") or agent.name)
 
 
-def re_examination(card: Card, at: datetime, now: datetime, form: CardType) -> str:
-    """The whole prompt of a re-examination, from the earlier card. `form` has that card's own actions."""
-    return _RE_EXAMINE.format(
-        at=f"{stamp(at)[:16].replace('T', ' ')} UTC",
-        age=age(stamp(at), stamp(now)),
-        type=card.type,
-        slots=written(card.slots),
-        form=instructions(form),
-    )
-
-
 def clock(now: datetime, zone: str) -> str:
     there = now.astimezone(zone_named(zone))
     return f"It is {there:%A, %Y-%m-%d %H:%M} ({zone})."
-
-
-def written(slots: Mapping[str, Any]) -> str:
-    """A card as text; nothing in it can end the part it stands in."""
-    return json.dumps(slots, ensure_ascii=False, indent=2).replace("</", "‹/")
 
 
 def told_chat(said: Sequence[Said]) -> str:

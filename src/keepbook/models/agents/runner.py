@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from keepbook.book.agents import second_looks
 from keepbook.book.agents.agents import Agent, Specialist, Turn
 from keepbook.book.agents.cards import CardType, read_card
 from keepbook.book.agents.runs import Run
@@ -95,8 +96,7 @@ class Runner:
         text = ""
         if parent.card is not None:  # without one there is nothing to look at, and the queue says so
             form = self.book.agents.cards.re_examination_of(self.book.agents.cards.get(parent.card.type))
-            at = parent.finished_at or parent.created_at
-            text = prompts.re_examination(parent.card, at, self.book.now, form)
+            text = second_looks.prompt(parent.card, second_looks.made_at(parent), self.book.now, form)
         return self.book.runs.queue(parent.agent_id, "re-examination", prompt=text, parent_run=parent.id)
 
     def refuse(self, agent: Agent) -> None:

@@ -270,6 +270,8 @@ BEGIN
   ELSE
     DELETE FROM answers WHERE owner = NEW.owner;
     DELETE FROM lessons WHERE owner = NEW.owner;
+    DELETE FROM mappings WHERE owner = NEW.owner;
+    DELETE FROM fills WHERE owner = NEW.owner;
     DELETE FROM trades WHERE owner = NEW.owner;
     DELETE FROM positions WHERE owner = NEW.owner;
     DELETE FROM deployments WHERE owner = NEW.owner;
@@ -334,10 +336,10 @@ BEGIN
   IF NOT (
     OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
     AND (NEW.owner, NEW.id, NEW.agent_id, NEW.nature, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
-         NEW.specialist, NEW.thread_id, NEW.created_at)
+         NEW.specialist, NEW.thread_id, NEW.created_at, NEW.made_at, NEW.key, NEW.link)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.id, OLD.agent_id, OLD.nature, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
-         OLD.specialist, OLD.thread_id, OLD.created_at)
+         OLD.specialist, OLD.thread_id, OLD.created_at, OLD.made_at, OLD.key, OLD.link)
   ) THEN PERFORM keepbook_refuse('the result of a run is never changed'); END IF;
   RETURN NEW;
 END $$;
@@ -363,19 +365,22 @@ BEGIN
 END $$;
 CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_begin();
 
--- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+-- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
+-- the person may answer anew; else closed is closed.
 CREATE FUNCTION keepbook_decisions_close_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
     (NEW.owner, NEW.run_id, NEW.agent_id, NEW.card_type, NEW.decided_at, NEW.action, NEW.symbol, NEW.entry, NEW.stop,
-     NEW.target, NEW.conviction, NEW.expires, NEW.regime)
+     NEW.target, NEW.conviction, NEW.expires, NEW.regime, NEW.probability, NEW.claim, NEW.recorded_at)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.run_id, OLD.agent_id, OLD.card_type, OLD.decided_at, OLD.action, OLD.symbol, OLD.entry, OLD.stop,
-         OLD.target, OLD.conviction, OLD.expires, OLD.regime)
+         OLD.target, OLD.conviction, OLD.expires, OLD.regime, OLD.probability, OLD.claim, OLD.recorded_at)
     AND (
       OLD.state = 'open'
       OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS NOT DISTINCT FROM 'bars'
-          AND coalesce(NEW.through, '') > coalesce(OLD.through, '')))
+          AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+      OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void')
+          AND NEW.closed_by = 'person'))
   ) THEN PERFORM keepbook_refuse('a decision keeps what it said, and is closed once'); END IF;
   RETURN NEW;
 END $$;
@@ -427,11 +432,13 @@ CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills FOR EACH ROW EXECUTE 
 CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER skills_never_truncated BEFORE TRUNCATE ON skills EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER skill_fields_never_truncated BEFORE TRUNCATE ON skill_fields EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER deployments_never_truncated BEFORE TRUNCATE ON deployments EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER positions_never_truncated BEFORE TRUNCATE ON positions EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER fills_never_truncated BEFORE TRUNCATE ON fills EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER trades_never_truncated BEFORE TRUNCATE ON trades EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTION keepbook_never_truncated();
 
@@ -442,7 +449,7 @@ BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
     'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
-    'skills', 'skill_fields', 'deployments', 'positions', 'trades', 'lessons'] LOOP
+    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'lessons'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -470,6 +477,9 @@ GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, clos
 GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;
+GRANT SELECT, INSERT ON fills TO keepbook_app;
+GRANT UPDATE (remaining, fee) ON fills TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON mappings TO keepbook_app;
 GRANT SELECT, INSERT ON skill_fields, lessons TO keepbook_app;
 GRANT UPDATE (withdrawn_at) ON lessons TO keepbook_app;
 

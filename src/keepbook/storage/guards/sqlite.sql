@@ -252,6 +252,8 @@ WHEN NEW.memory_id = '*'
 BEGIN
   DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM lessons WHERE owner = NEW.owner;
+  DELETE FROM mappings WHERE owner = NEW.owner;
+  DELETE FROM fills WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;
   DELETE FROM positions WHERE owner = NEW.owner;
   DELETE FROM deployments WHERE owner = NEW.owner;
@@ -309,7 +311,7 @@ WHEN NOT (
   AND NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.agent_id = OLD.agent_id AND NEW.nature = OLD.nature
   AND NEW.prompt = OLD.prompt AND NEW.card_type IS OLD.card_type AND NEW.parent_run IS OLD.parent_run
   AND NEW.lead_run IS OLD.lead_run AND NEW.specialist IS OLD.specialist AND NEW.thread_id IS OLD.thread_id
-  AND NEW.created_at = OLD.created_at
+  AND NEW.created_at = OLD.created_at AND NEW.made_at IS OLD.made_at AND NEW.key IS OLD.key AND NEW.link IS OLD.link
   AND NOT (NEW.step IS NOT NULL AND EXISTS (
     SELECT 1 FROM runs WHERE owner = NEW.owner AND agent_id = NEW.agent_id AND step = NEW.step AND id <> NEW.id))
 )
@@ -346,17 +348,20 @@ WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.ru
                    AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
 BEGIN SELECT RAISE(ABORT, 'guard: a decision begins open, with the card of a run'); END;
 
--- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+-- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
+-- the person may answer anew; else closed is closed.
 CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions
 WHEN NOT (
   NEW.owner = OLD.owner AND NEW.run_id = OLD.run_id AND NEW.agent_id = OLD.agent_id AND NEW.card_type = OLD.card_type
   AND NEW.decided_at = OLD.decided_at AND NEW.action IS OLD.action AND NEW.symbol IS OLD.symbol
   AND NEW.entry IS OLD.entry AND NEW.stop IS OLD.stop AND NEW.target IS OLD.target
   AND NEW.conviction IS OLD.conviction AND NEW.expires IS OLD.expires AND NEW.regime IS OLD.regime
+  AND NEW.probability IS OLD.probability AND NEW.claim IS OLD.claim AND NEW.recorded_at IS OLD.recorded_at
   AND (
     OLD.state = 'open'
     OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS 'bars'
         AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+    OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void') AND NEW.closed_by = 'person')
   )
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed once'); END;
@@ -417,6 +422,10 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from deployments but by an 
 CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
+
+CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from fills but by an erasure'); END;
 
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')

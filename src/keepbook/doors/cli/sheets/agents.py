@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from keepbook.book.agents.calibration import Group as Counted
     from keepbook.book.agents.cards import CardTypes
     from keepbook.book.agents.decisions import Decision, Past
+    from keepbook.book.agents.recorded import Recorded
     from keepbook.book.agents.runs import Line, Run
 
 _FIRST = 100
@@ -236,14 +237,22 @@ def _outcome(decision: "Decision") -> Iterator[Text | str]:
         yield decision.note
 
 
+def recorded(paper: Paper, made: "Recorded") -> None:
+    word = "Recorded already" if made.replayed else "Recorded"
+    late = ["late: how it ends could be known, so it counts for no calibration"] if made.late else []
+    paper.put(f"{word}. ", dotted([ink(made.run_id, ID), *(_outcome(made.decision) if made.decision else ()), *late]))
+
+
 def calibration(paper: Paper, found: "Calibration") -> None:
     paper.put(found.words)
     if not found.enough:
         return
     table = columns("stated", "count", "came right", "95 % interval", text=0)
     for band in found.bands:
-        low, high = (round(100 * edge) for edge in band.interval)
-        table.add_row(f"{band.low}–{band.high - 1}", str(band.count), f"{band.share:.0%}", f"{low}–{high}")
+        told = ("too few", "")
+        if band.share is not None and band.interval is not None:
+            told = f"{band.share:.0%}", "–".join(str(round(100 * edge)) for edge in band.interval)
+        table.add_row(f"{band.low}–{band.high - 1}", str(band.count), *told)
     paper.sheet(table)
     if found.brier is not None and found.base_brier is not None:
         paper.put(f"Brier score {found.brier:.3f}, base rate {found.base_brier:.3f}.")
@@ -258,7 +267,9 @@ def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:
         return
     table = columns(title, "count", "came right", "R each", text=0)
     for one in groups:
-        table.add_row(ink(one.name), str(one.count), f"{one.hit_rate:.0%}", f"{one.expectancy:+.2f}")
+        right = "too few" if one.hit_rate is None else f"{one.hit_rate:.0%}"
+        each = "" if one.expectancy is None else f"{one.expectancy:+.2f}"
+        table.add_row(ink(one.name), str(one.count), right, each)
     paper.sheet(table)
 
 
@@ -268,7 +279,9 @@ def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:
 def cards(paper: Paper, known: "CardTypes") -> None:
     table = columns("card type", "line", "looked at again", text=1)
     for one in known.types.values():
-        again = {"true": "yes", "false": "no"}.get(one.re_examinable, "until resolved")
+        again = {"true": "yes", "false": "no", "opt_in": "if its agent says so"}.get(
+            one.re_examinable, "until resolved"
+        )
         table.add_row(ink(one.name, ID), ink(one.line), ink(again, META))
     paper.sheet(table)
     for broken in known.broken:

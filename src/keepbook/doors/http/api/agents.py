@@ -16,22 +16,26 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.book.agents.agents import ADAPTERS, Agent
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.decisions import Decision, Past
+from keepbook.book.agents.recorded import Recorded
 from keepbook.book.agents.runs import Line, Run
+from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Desk, answer, may
+from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.problems import documented
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"])
 
-Reading = Annotated[Desk, may("agents.read", own=True)]
-ReadingRuns = Annotated[Desk, may("runs.read", own=True)]
-ReadingDecisions = Annotated[Desk, may("decisions.read", own=True)]
-Running = Annotated[Desk, may("agents.run", own=True)]
-Resolving = Annotated[Desk, may("decisions.resolve", own=True)]
-Arranging = Annotated[Desk, may("agents.change")]
-Chatting = Annotated[Desk, may("chats.write")]
+Reading = Annotated[Call, may("agents.read", own=True)]
+ReadingRuns = Annotated[Call, may("runs.read", own=True)]
+ReadingDecisions = Annotated[Call, may("decisions.read", own=True)]
+Running = Annotated[Call, may("agents.run", own=True)]
+Resolving = Annotated[Call, may("decisions.resolve", own=True)]
+Recording = Annotated[Call, may("decisions.record", own=True)]
+Arranging = Annotated[Call, may("agents.change")]
+Chatting = Annotated[Call, may("chats.write")]
 
 WAIT = 20.0
 AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
@@ -60,6 +64,7 @@ class NewAgent(Sent):
     use_block: bool = Field(False, description="Whether it is told what is known of the person.")
     memory_enabled: bool = Field(False, description="Active Memory: chat and runs share one session.")
     review_decisions: bool = Field(False, description="Whether it looks at its last decisions first.")
+    second_looks: bool = Field(False, description="Whether its notes, too, may be looked at again.")
 
 
 class ChangedAgent(Sent):
@@ -74,6 +79,24 @@ class ChangedAgent(Sent):
     use_block: bool | None = None
     memory_enabled: bool | None = Field(None, description="true starts fresh.")
     review_decisions: bool | None = None
+    second_looks: bool | None = None
+
+
+class Turn(Sent):
+    """One turn of what was said elsewhere."""
+
+    role: str = Field(description="user, assistant, tool or system")
+    text: str
+
+
+class NewDecision(Sent):
+    """A card made elsewhere."""
+
+    card: dict[str, Any] = Field(description="The slots of the agent's card type; of a second look those it was asked.")
+    made_at: str | None = Field(None, description="When it was made; now, if nothing is said.")
+    key: str | None = Field(None, max_length=200, description="Sent again under the same key it is recorded once.")
+    transcript: str | list[Turn] | None = None
+    link: str | None = Field(None, description="Where more of it stands.")
 
 
 class NewRun(Sent):
@@ -83,6 +106,10 @@ class NewRun(Sent):
 class Exit(Sent):
     price: float | None = Field(None, gt=0, description="Where the person got out; the fill, if nothing is said.")
     at: str | None = Field(None, description="When; now, if nothing is said.")
+    outcome: bool | str | None = Field(
+        None, description='Of a forecast: true, false, of a choice what it was; "void" where it cannot be told.'
+    )
+    note: str | None = Field(None, max_length=500, description="Of a forecast: where that was seen.")
 
 
 @dataclass(frozen=True)
@@ -134,23 +161,23 @@ class CardTypes:
 
 
 @router.get("/agents", response_model=Agents)
-def list_agents(desk: Reading) -> Response:
+def list_agents(call: Reading) -> Response:
     """In the order in which they were made, each with what it carries (`memory`)."""
-    known = desk.book.agents.list()
-    return answer(Agents([one for one in known if desk.caller.agent in (None, one.id)]))
+    known = call.book.agents.list()
+    return answer(Agents([one for one in known if call.caller.agent in (None, one.id)]))
 
 
 @router.post("/agents", status_code=201, response_model=Agent)
-def create(desk: Arranging, new: NewAgent) -> Response:
+def create(call: Arranging, new: NewAgent) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
-    return desk.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
+    return call.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
 
 
 @router.get("/agents/card-types", response_model=CardTypes)
-def card_types(desk: Reading) -> Response:
+def card_types(call: Reading) -> Response:
     """What an agent's answer can be, and the files that are no card type, with the line and the reason."""
-    known = desk.book.agents.cards
+    known = call.book.agents.cards
     types = [
         CardTypeShown(one.name, one.title, one.re_examinable, list(one.re_examine_actions))
         for one in known.types.values()
@@ -159,51 +186,59 @@ def card_types(desk: Reading) -> Response:
 
 
 @router.get("/agents/{id}", response_model=Agent)
-def get(desk: Reading, id: AgentId) -> Response:
-    return answer(desk.book.agents.get(desk.agent(id)))
+def get(call: Reading, id: AgentId) -> Response:
+    return answer(call.book.agents.get(call.agent(id)))
 
 
 @router.patch("/agents/{id}", response_model=Agent)
-def change(desk: Arranging, id: AgentId, changed: ChangedAgent) -> Response:
+def change(call: Arranging, id: AgentId, changed: ChangedAgent) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
-    return desk.write(lambda book: book.agents.update(id, **given))
+    return call.write(lambda book: book.agents.update(id, **given))
 
 
 @router.delete("/agents/{id}", response_model=Agent)
-def delete(desk: Arranging, id: AgentId) -> Response:
+def delete(call: Arranging, id: AgentId) -> Response:
     """Out of every list and never run again; its runs and decisions stay."""
-    return desk.write(lambda book: book.agents.delete(id))
+    return call.write(lambda book: book.agents.delete(id))
 
 
 @router.post("/agents/{id}/memory/reset", response_model=Agent)
-def reset(desk: Arranging, id: AgentId) -> Response:
+def reset(call: Arranging, id: AgentId) -> Response:
     """The next run starts fresh; chats and decisions stay."""
-    return desk.write(lambda book: book.agents.reset(id))
+    return call.write(lambda book: book.agents.reset(id))
 
 
 @router.post("/agents/{id}/arm", response_model=Agent)
-def arm(desk: Arranging, id: AgentId) -> Response:
+def arm(call: Arranging, id: AgentId) -> Response:
     """Let it run by its schedule, and start its program, on this machine: an import never does."""
-    return desk.write(lambda book: book.agents.arm(id))
+    return call.write(lambda book: book.agents.arm(id))
 
 
 @router.post("/agents/{id}/disarm", response_model=Agent)
-def disarm(desk: Arranging, id: AgentId) -> Response:
+def disarm(call: Arranging, id: AgentId) -> Response:
     """Let its schedule rest, and its program not be started here."""
-    return desk.write(lambda book: book.agents.disarm(id))
+    return call.write(lambda book: book.agents.disarm(id))
 
 
 @router.post("/agents/{id}/chat", response_model=Thread)
-def chat(desk: Chatting, id: AgentId) -> Response:
+def chat(call: Chatting, id: AgentId) -> Response:
     """The one chat with this agent, begun if need be; talk in it under `/api/chat/threads/{id}/messages`."""
-    return desk.write(lambda book: desk.kb.chat_with(book, id).thread)
+    return call.write(lambda book: call.kb.chat_with(book, id).thread)
 
 
 @router.get("/agents/{id}/decisions", response_model=OwnDecisions)
-def own_decisions(desk: ReadingDecisions, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
+def own_decisions(call: ReadingDecisions, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
     """Its own last cards, as `get_my_decisions` answers them."""
-    return answer(OwnDecisions(list(desk.book.agents.decisions(desk.agent(id), limit))))
+    return answer(OwnDecisions(list(call.book.agents.decisions(call.agent(id), limit))))
+
+
+@router.post("/agents/{id}/decisions", status_code=201, response_model=Recorded, responses=documented(409))
+def record(call: Recording, id: AgentId, new: NewDecision) -> Response:
+    """Record a card of this agent's type that was made elsewhere. 200 where it was recorded under this key before, 409
+    where another card was."""
+    given = new.model_dump()
+    return call.write(lambda book: book.decisions.record(call.agent(id), given.pop("card"), **given), _recorded)
 
 
 # Runs
@@ -211,40 +246,40 @@ def own_decisions(desk: ReadingDecisions, id: AgentId, limit: Annotated[int, Que
 
 @router.get("/agents/{id}/runs", response_model=Runs)
 def list_runs(
-    desk: ReadingRuns,
+    call: ReadingRuns,
     id: AgentId,
-    kind: Annotated[str | None, Query(description="scheduled, manual, chat or re-examination")] = None,
+    kind: Annotated[str | None, Query(description="scheduled, manual, chat, recorded or re-examination")] = None,
     status: Annotated[str | None, Query(description="queued, running, succeeded or failed")] = None,
     limit: Limit = 50,
     before: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
     """Newest first."""
-    return answer(_page(desk.book, limit, agent=desk.agent(id), kind=kind, status=status, before=before))
+    return answer(_page(call.book, limit, agent=call.agent(id), kind=kind, status=status, before=before))
 
 
 @router.get("/runs", response_model=Runs)
 def list_all_runs(
-    desk: ReadingRuns,
+    call: ReadingRuns,
     kind: str | None = None,
     status: str | None = None,
     limit: Limit = 50,
     before: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     """Those of every agent, newest first."""
-    return answer(_page(desk.book, limit, agent=desk.own(None), kind=kind, status=status, before=before))
+    return answer(_page(call.book, limit, agent=call.own(None), kind=kind, status=status, before=before))
 
 
 @router.post("/agents/{id}/runs", status_code=201, response_model=Run)
-async def run(desk: Running, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
+async def run(call: Running, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
     """Run it now, with its default prompt or this one."""
     prompt = new.prompt if new else None
-    return await _begun(desk, lambda runner: runner.queue(desk.agent(id), prompt), wait)
+    return await _begun(call, lambda runner: runner.queue(call.agent(id), prompt), wait)
 
 
 @router.get("/runs/{id}", response_model=Shown)
-def show_run(desk: ReadingRuns, id: RunId) -> Response:
-    book = desk.book
-    found = book.runs.get(desk.run(id))
+def show_run(call: ReadingRuns, id: RunId) -> Response:
+    book = call.book
+    found = book.runs.get(call.run(id))
     known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
     return answer(
         Shown(
@@ -258,22 +293,40 @@ def show_run(desk: ReadingRuns, id: RunId) -> Response:
 
 
 @router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
-async def re_examine(desk: Running, id: RunId, wait: Wait = WAIT) -> Response:
+async def re_examine(call: Running, id: RunId, wait: Wait = WAIT) -> Response:
     """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
-    return await _begun(desk, lambda runner: runner.queue_again(desk.run(id)), wait)
+    return await _begun(call, lambda runner: runner.queue_again(call.run(id)), wait)
+
+
+@router.get("/runs/{id}/re-examine", response_model=SecondLook)
+def second_look(call: ReadingDecisions, id: RunId) -> Response:
+    """What to ask an agent that runs elsewhere for a second look: the whole prompt, made here. 409 where there is none
+    any more."""
+    return answer(call.book.decisions.second_look(call.run(id)))
+
+
+@router.post("/runs/{id}/re-examinations", status_code=201, response_model=Recorded, responses=documented(409))
+def record_second_look(call: Recording, id: RunId, new: NewDecision) -> Response:
+    """Record a second look that was made elsewhere, with the card it was asked for."""
+    given = new.model_dump()
+    return call.write(
+        lambda book: book.decisions.record_second_look(call.run(id), given.pop("card"), **given), _recorded
+    )
 
 
 @router.get("/runs/{id}/re-examinations", response_model=list[Run])
-def re_examinations(desk: ReadingRuns, id: RunId) -> Response:
+def re_examinations(call: ReadingRuns, id: RunId) -> Response:
     """In time order."""
-    return answer(list(desk.book.runs.re_examinations(desk.run(id))))
+    return answer(list(call.book.runs.re_examinations(call.run(id))))
 
 
 @router.post("/runs/{id}/resolve", response_model=Decision)
-def resolve(desk: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
-    """The person got out of an open decision."""
+def resolve(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
+    """The person got out of an open trade; or somebody says how a forecast came out (`outcome`)."""
     given = told or Exit()
-    return desk.write(lambda book: book.decisions.exit(desk.run(id), given.price, at=given.at))
+    if "outcome" in given.model_fields_set:
+        return call.write(lambda book: book.decisions.answer(call.run(id), given.outcome, at=given.at, note=given.note))
+    return call.write(lambda book: book.decisions.exit(call.run(id), given.price, at=given.at))
 
 
 # Decisions
@@ -281,19 +334,32 @@ def resolve(desk: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = N
 
 @router.get("/decisions", response_model=Decisions)
 def decisions(
-    desk: ReadingDecisions,
+    call: ReadingDecisions,
     state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     limit: Limit = 100,
+    offset: Annotated[int, Query(ge=0, le=10_000_000, description="So many of the newest are left out.")] = 0,
+    forecasts: Annotated[bool | None, Query(description="Only those, or none of them.")] = None,
 ) -> Response:
     """Newest first."""
-    return answer(Decisions(list(desk.book.decisions.list(state=state, agent=desk.own(agent), limit=limit))))
+    found = call.book.decisions.list(
+        state=state, agent=call.own(agent), limit=limit, offset=offset, forecasts=forecasts
+    )
+    return answer(Decisions(list(found)))
 
 
 @router.get("/decisions/calibration", response_model=Calibration)
-def calibration(desk: ReadingDecisions, agent: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+def calibration(
+    call: ReadingDecisions,
+    agent: Annotated[str | None, Query(max_length=200)] = None,
+    forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
+) -> Response:
     """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return answer(desk.book.decisions.calibration(desk.own(agent)))
+    return answer(call.book.decisions.calibration(call.own(agent), forecasts=forecasts))
+
+
+def _recorded(made: Recorded) -> int:
+    return 200 if made.replayed else 201
 
 
 def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> Runs:
@@ -301,17 +367,17 @@ def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> Runs:
     return Runs(found, found[-1].id if len(found) == limit else None)
 
 
-async def _begun(desk: Desk, queue: Callable[[Runner], Run], wait: float) -> Response:
+async def _begun(call: Call, queue: Callable[[Runner], Run], wait: float) -> Response:
     """Queue a run, let it go on in this process, and answer with it after a while. Sent again with the same key it is
     not run again."""
     queued: list[Run] = []
 
     def do(book: Book) -> Run:
-        queued.append(queue(desk.kb.runner(book)))
+        queued.append(queue(call.kb.runner(book)))
         return queued[-1]
 
-    first = await run_in_threadpool(desk.write, do, 201)
+    first = await run_in_threadpool(call.write, do, 201)
     if not queued:
         return first
-    await desk.request.app.state.runs.stay(desk.kb.perform(desk.book, queued[0].id), wait=wait)
-    return answer(await run_in_threadpool(desk.book.runs.get, queued[0].id), 201)
+    await call.request.app.state.runs.stay(call.kb.perform(call.book, queued[0].id), wait=wait)
+    return answer(await run_in_threadpool(call.book.runs.get, queued[0].id), 201)

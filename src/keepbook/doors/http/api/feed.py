@@ -15,12 +15,12 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
-from keepbook.doors.http.call import Desk, answer, may
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, REST, event
 
 router = APIRouter(prefix="/api", tags=["events"])
 
-Following = Annotated[Desk, may("ledger.follow")]
+Following = Annotated[Call, may("ledger.follow")]
 
 LOOK_EVERY = 0.5
 REST_EVERY = 15.0
@@ -52,7 +52,7 @@ class Feed:
     responses={200: {"description": "What changed", "content": DESCRIBED}},
 )
 async def events(
-    desk: Following,
+    call: Following,
     request: Request,
     after: Annotated[int, Query(ge=0, le=LAST_EVENT)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -62,9 +62,9 @@ async def events(
     """Changes after an event, oldest first; as a stream for who accepts `text/event-stream`."""
     if last_event_id is not None and last_event_id.isdecimal():
         after = min(int(last_event_id), LAST_EVENT)  # a number that no entry has yet: there is nothing after it
-    book = desk.book
+    book = call.book
     if MEDIA_TYPE in (accept or ""):
-        return desk.stream(_followed(request, book, after))
+        return call.stream(_followed(request, book, after))
     found = await run_in_threadpool(_since, book, after, limit)
     return answer(Feed(found, found[-1].event if found else after))
 

@@ -16,19 +16,19 @@ from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.transfer import Imported
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Desk, answer, may
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.errors import Invalid
 
 router = APIRouter(prefix="/api", tags=["me"])
 
-Knowing = Annotated[Desk, may("me.read")]
-Choosing = Annotated[Desk, may("choices.change")]
-ListingTokens = Annotated[Desk, may("tokens.read")]
-MakingTokens = Annotated[Desk, may("tokens.make")]
-RevokingTokens = Annotated[Desk, may("tokens.revoke")]
-Exporting = Annotated[Desk, may("book.export")]
-Importing = Annotated[Desk, may("book.import")]
-Erasing = Annotated[Desk, may("book.erase")]
+Knowing = Annotated[Call, may("me.read")]
+Choosing = Annotated[Call, may("choices.change")]
+ListingTokens = Annotated[Call, may("tokens.read")]
+MakingTokens = Annotated[Call, may("tokens.make")]
+RevokingTokens = Annotated[Call, may("tokens.revoke")]
+Exporting = Annotated[Call, may("book.export")]
+Importing = Annotated[Call, may("book.import")]
+Erasing = Annotated[Call, may("book.erase")]
 
 LINES = "application/jsonl"
 TEXT = {"schema": {"type": "string"}}
@@ -87,26 +87,26 @@ class TokenList:
 
 
 @router.get("/me", response_model=Me)
-def me(desk: Knowing) -> Response:
-    return answer(_me(desk))
+def me(call: Knowing) -> Response:
+    return answer(_me(call))
 
 
 @router.patch("/me", response_model=Me)
-def choose(desk: Choosing, chosen: Chosen) -> Response:
+def choose(call: Choosing, chosen: Chosen) -> Response:
     given = chosen.model_dump(exclude_none=True)
 
     def do(book: Any) -> Me:
         with book.transaction():
             book.configure(zone=given.pop("zone", None), preset=given.pop("preset", None))
             book.choose(**given)
-        return _me(desk)
+        return _me(call)
 
-    return desk.write(do)
+    return call.write(do)
 
 
-def _me(desk: Desk) -> Me:
-    book, settings = desk.book, desk.kb.settings
-    choices, caller = book.choices, desk.caller
+def _me(call: Call) -> Me:
+    book, settings = call.book, call.kb.settings
+    choices, caller = book.choices, call.caller
     told = allowed(caller.hand, "choices.read") is None  # what a person never wants kept says something about them
     return Me(
         owner=book.owner, kind=caller.kind, scopes=sorted(caller.scopes), zone=book.zone, preset=book.preset().name,
@@ -117,25 +117,25 @@ def _me(desk: Desk) -> Me:
 
 
 @router.get("/tokens", response_model=TokenList)
-def list_tokens(desk: ListingTokens) -> Response:
-    return answer(TokenList(list(desk.kb.tokens.list(desk.caller.owner))))
+def list_tokens(call: ListingTokens) -> Response:
+    return answer(TokenList(list(call.kb.tokens.list(call.caller.owner))))
 
 
 @router.post("/tokens", status_code=201, response_model=MadeToken)
-def make_token(desk: MakingTokens, wanted: WantedToken) -> Response:
+def make_token(call: MakingTokens, wanted: WantedToken) -> Response:
     """For the caller's own book, and never with more than the caller may."""
-    ask_token(desk.caller.hand, wanted.kind, wanted.scopes)
+    ask_token(call.caller.hand, wanted.kind, wanted.scopes)
     given = wanted.model_dump()
     if wanted.agent is not None:
-        given["agent"] = desk.book.agents.get(wanted.agent).id
-    made: NewToken = desk.kb.tokens.create(desk.caller.owner, **given)
+        given["agent"] = call.book.agents.get(wanted.agent).id
+    made: NewToken = call.kb.tokens.create(call.caller.owner, **given)
     known = made.known
     return answer(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
 
 
 @router.delete("/tokens/{id}", response_model=Token)
-def revoke_token(desk: RevokingTokens, id: Annotated[str, Path(max_length=200)]) -> Response:
-    return answer(desk.kb.tokens.revoke(id, owner=desk.caller.owner))
+def revoke_token(call: RevokingTokens, id: Annotated[str, Path(max_length=200)]) -> Response:
+    return answer(call.kb.tokens.revoke(id, owner=call.caller.owner))
 
 
 @router.get(
@@ -143,9 +143,9 @@ def revoke_token(desk: RevokingTokens, id: Annotated[str, Path(max_length=200)])
     response_class=Response,
     responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
 )
-def export(desk: Exporting) -> Response:
+def export(call: Exporting) -> Response:
     lines = io.StringIO()
-    desk.book.export(lines)
+    call.book.export(lines)
     headers = {"Content-Disposition": 'attachment; filename="keepbook.jsonl"'}
     return Response(lines.getvalue().encode(), media_type=LINES, headers=headers)
 
@@ -156,7 +156,7 @@ def export(desk: Exporting) -> Response:
     openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(("text/plain", LINES), TEXT)}},
 )
 async def import_(
-    desk: Importing,
+    call: Importing,
     request: Request,
     merge: Annotated[bool, Query()] = False,
     dry_run: Annotated[bool, Query()] = False,
@@ -168,10 +168,10 @@ async def import_(
         lines = sent.decode().splitlines()
     except UnicodeDecodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-    return await run_in_threadpool(desk.write, lambda book: book.import_(lines, merge=merge, dry_run=dry_run))
+    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge=merge, dry_run=dry_run))
 
 
 @router.post("/erase", response_model=Receipt)
-def erase(desk: Erasing, confirmed: Confirmed) -> Response:
+def erase(call: Erasing, confirmed: Confirmed) -> Response:
     """Everything of this owner, ledger and tokens included; nothing undoes it."""
-    return answer(desk.book.erase(confirmed.confirm))
+    return answer(call.book.erase(confirmed.confirm))

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
-from keepbook.doors.http.call import Desk, answer, may
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer
 
 router = APIRouter(prefix="/api/tools", tags=["tools"])
 
-Listing = Annotated[Desk, may("tools.list")]
+Listing = Annotated[Call, may("tools.list")]
 
 Preset = Annotated[str | None, Query(description="Another preset's tools than the owner's.", max_length=100)]
 Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description="authoring: also what writes a skill.")]
@@ -20,29 +20,29 @@ Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description=
 
 @router.get("", response_model=list[dict[str, Any]])
 def list_tools(
-    desk: Listing, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
+    call: Listing, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
 ) -> Response:
-    return answer(_tools(desk, preset, mode).schemas(format))
+    return answer(_tools(call, preset, mode).schemas(format))
 
 
 @router.post("/{name}", response_model=Answer)
 def call_tool(
-    desk: Listing,
+    call: Listing,
     name: Annotated[str, Path(max_length=200)],
     arguments: Annotated[dict[str, Any] | None, Body()] = None,
     preset: Preset = None,
     mode: Mode = None,
 ) -> Response:
     """What the model asked for. What it got wrong is answered in words too, with `error` set."""
-    tools = _tools(desk, preset, mode)
+    tools = _tools(call, preset, mode)
     # A bound agent's tools are those that its settings give it.
-    desk.caller.ask("memories.read" if tools[name].annotations.read_only else "memories.write", given=True)
-    return desk.write(lambda _: tools.call(name, arguments))
+    call.caller.ask("memories.read" if tools[name].annotations.read_only else "memories.write", given=True)
+    return call.write(lambda _: tools.call(name, arguments))
 
 
-def _tools(desk: Desk, preset: str | None, mode: str | None) -> ToolSet:
+def _tools(call: Call, preset: str | None, mode: str | None) -> ToolSet:
     """An agent's tools always act on the agent's word."""
-    book = desk.caller.tools_book(desk.kb, "http")
-    if desk.caller.agent is not None:
-        return toolbox(book, book.agents.get(desk.caller.agent))
+    book = call.caller.tools_book(call.kb, "http")
+    if call.caller.agent is not None:
+        return toolbox(book, book.agents.get(call.caller.agent))
     return build(preset, book, outside=True, extra=agent_tools(book), mode=mode)

@@ -16,13 +16,14 @@ from starlette.exceptions import HTTPException
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
 from keepbook.doors.http.web.account import api_docs, settings, sign_in
-from keepbook.doors.http.web.agents import agents, results, runs
+from keepbook.doors.http.web.agents import agents, forecasts, results, runs
 from keepbook.doors.http.web.agents import form as agent_form
 from keepbook.doors.http.web.chat import chat, notes, search
+from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.memory import listing, one, review, time_travel, undo
+from keepbook.doors.http.web.memory import listing, one, review, time_travel
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
 from keepbook.errors import KeepbookError
@@ -36,7 +37,6 @@ ROUTERS = (
     review.router,
     one.router,
     time_travel.router,
-    undo.router,
     sign_in.router,
     notes.router,
     settings.router,
@@ -44,6 +44,7 @@ ROUTERS = (
     agents.router,
     runs.router,
     results.router,
+    forecasts.router,
     trading_forms.router,  # before the pages: /trading/load is no deployment
     trading.router,
 )
@@ -68,6 +69,7 @@ Handler = Callable[[Request, Any], Response | Awaitable[Response]]
 
 def install(app: FastAPI) -> None:
     """Add the pages to an application whose problem documents are installed already."""
+    sidebar.stand_around(templates)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", Assets(), "static")

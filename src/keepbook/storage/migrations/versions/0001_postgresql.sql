@@ -12,6 +12,7 @@ CREATE TABLE agents (
 	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
 	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
 	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
+	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
 	thread_id TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
 	updated_at TEXT COLLATE "C" NOT NULL,
@@ -138,6 +139,13 @@ CREATE TABLE likeness (
 	key TEXT COLLATE "C" NOT NULL,
 	memory_id TEXT COLLATE "C" NOT NULL,
 	PRIMARY KEY (owner, key, memory_id)
+);
+
+CREATE TABLE mappings (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	name TEXT COLLATE "C" NOT NULL CHECK (name <> ''),
+	columns TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, name)
 );
 
 CREATE TABLE market_events (
@@ -414,7 +422,7 @@ CREATE TABLE runs (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
 	agent_id TEXT COLLATE "C" NOT NULL,
-	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('scheduled', 'manual', 'chat', 're-examination')),
+	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('scheduled', 'manual', 'chat', 'recorded', 're-examination')),
 	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
 	prompt TEXT COLLATE "C" NOT NULL,
 	adapter TEXT COLLATE "C",
@@ -435,6 +443,9 @@ CREATE TABLE runs (
 	created_at TEXT COLLATE "C" NOT NULL,
 	started_at TEXT COLLATE "C",
 	finished_at TEXT COLLATE "C",
+	made_at TEXT COLLATE "C",
+	key TEXT COLLATE "C" CHECK (length(key) BETWEEN 1 AND 200),
+	link TEXT COLLATE "C",
 	PRIMARY KEY (owner, id),
 	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
 	FOREIGN KEY(owner, parent_run) REFERENCES runs (owner, id),
@@ -450,6 +461,8 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_agent ON runs (owner, agent_id, created_at, id);
 
 CREATE INDEX runs_by_creation ON runs (owner, created_at, id);
+
+CREATE UNIQUE INDEX runs_by_key ON runs (owner, agent_id, key) WHERE key IS NOT NULL;
 
 CREATE INDEX runs_by_lead ON runs (owner, lead_run) WHERE lead_run IS NOT NULL;
 
@@ -510,14 +523,17 @@ CREATE TABLE decisions (
 	conviction DOUBLE PRECISION,
 	expires TEXT COLLATE "C",
 	regime TEXT COLLATE "C",
+	probability DOUBLE PRECISION CHECK (probability BETWEEN 0 AND 1),
+	claim TEXT COLLATE "C",
+	recorded_at TEXT COLLATE "C",
 	state TEXT COLLATE "C" NOT NULL CHECK (state IN ('open', 'resolved', 'expired')),
 	filled_at TEXT COLLATE "C",
 	fill_price DOUBLE PRECISION,
 	through TEXT COLLATE "C",
 	last_close DOUBLE PRECISION,
 	closed_at TEXT COLLATE "C",
-	closed_by TEXT COLLATE "C" CHECK (closed_by IN ('bars', 'person')),
-	outcome TEXT COLLATE "C" CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired')),
+	closed_by TEXT COLLATE "C" CHECK (closed_by IN ('bars', 'person', 'agent')),
+	outcome TEXT COLLATE "C" CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired', 'true', 'false', 'void')),
 	exit_price DOUBLE PRECISION,
 	result_r DOUBLE PRECISION,
 	result_pct DOUBLE PRECISION,
@@ -527,12 +543,30 @@ CREATE TABLE decisions (
 	CONSTRAINT closed_when_not_open CHECK ((state = 'open') = (closed_at IS NULL)),
 	CONSTRAINT closed_by_somebody CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
 	CONSTRAINT closed_with_an_outcome CHECK ((closed_at IS NULL) = (outcome IS NULL)),
-	CONSTRAINT expired_is_an_outcome CHECK (outcome IS NULL OR (outcome = 'expired') = (state = 'expired'))
+	CONSTRAINT expired_is_an_outcome CHECK (outcome IS NULL OR (outcome IN ('expired', 'void')) = (state = 'expired'))
 );
 
 CREATE INDEX decisions_by_agent ON decisions (owner, agent_id, decided_at);
 
 CREATE INDEX decisions_by_state ON decisions (owner, state, decided_at);
+
+CREATE TABLE fills (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL CHECK (key <> ''),
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
+	time TEXT COLLATE "C" NOT NULL,
+	quantity DOUBLE PRECISION NOT NULL,
+	price DOUBLE PRECISION NOT NULL,
+	fee DOUBLE PRECISION NOT NULL,
+	multiplier DOUBLE PRECISION NOT NULL,
+	remaining TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, deployment_id, key),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+);
+
+CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
 
 CREATE TABLE lessons (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -884,6 +918,8 @@ BEGIN
   ELSE
     DELETE FROM answers WHERE owner = NEW.owner;
     DELETE FROM lessons WHERE owner = NEW.owner;
+    DELETE FROM mappings WHERE owner = NEW.owner;
+    DELETE FROM fills WHERE owner = NEW.owner;
     DELETE FROM trades WHERE owner = NEW.owner;
     DELETE FROM positions WHERE owner = NEW.owner;
     DELETE FROM deployments WHERE owner = NEW.owner;
@@ -948,10 +984,10 @@ BEGIN
   IF NOT (
     OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
     AND (NEW.owner, NEW.id, NEW.agent_id, NEW.nature, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
-         NEW.specialist, NEW.thread_id, NEW.created_at)
+         NEW.specialist, NEW.thread_id, NEW.created_at, NEW.made_at, NEW.key, NEW.link)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.id, OLD.agent_id, OLD.nature, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
-         OLD.specialist, OLD.thread_id, OLD.created_at)
+         OLD.specialist, OLD.thread_id, OLD.created_at, OLD.made_at, OLD.key, OLD.link)
   ) THEN PERFORM keepbook_refuse('the result of a run is never changed'); END IF;
   RETURN NEW;
 END $$;
@@ -977,19 +1013,22 @@ BEGIN
 END $$;
 CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_begin();
 
--- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+-- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
+-- the person may answer anew; else closed is closed.
 CREATE FUNCTION keepbook_decisions_close_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
     (NEW.owner, NEW.run_id, NEW.agent_id, NEW.card_type, NEW.decided_at, NEW.action, NEW.symbol, NEW.entry, NEW.stop,
-     NEW.target, NEW.conviction, NEW.expires, NEW.regime)
+     NEW.target, NEW.conviction, NEW.expires, NEW.regime, NEW.probability, NEW.claim, NEW.recorded_at)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.run_id, OLD.agent_id, OLD.card_type, OLD.decided_at, OLD.action, OLD.symbol, OLD.entry, OLD.stop,
-         OLD.target, OLD.conviction, OLD.expires, OLD.regime)
+         OLD.target, OLD.conviction, OLD.expires, OLD.regime, OLD.probability, OLD.claim, OLD.recorded_at)
     AND (
       OLD.state = 'open'
       OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS NOT DISTINCT FROM 'bars'
-          AND coalesce(NEW.through, '') > coalesce(OLD.through, '')))
+          AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+      OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void')
+          AND NEW.closed_by = 'person'))
   ) THEN PERFORM keepbook_refuse('a decision keeps what it said, and is closed once'); END IF;
   RETURN NEW;
 END $$;
@@ -1041,11 +1080,13 @@ CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills FOR EACH ROW EXECUTE 
 CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER skills_never_truncated BEFORE TRUNCATE ON skills EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER skill_fields_never_truncated BEFORE TRUNCATE ON skill_fields EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER deployments_never_truncated BEFORE TRUNCATE ON deployments EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER positions_never_truncated BEFORE TRUNCATE ON positions EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER fills_never_truncated BEFORE TRUNCATE ON fills EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER trades_never_truncated BEFORE TRUNCATE ON trades EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTION keepbook_never_truncated();
 
@@ -1056,7 +1097,7 @@ BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
     'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
-    'skills', 'skill_fields', 'deployments', 'positions', 'trades', 'lessons'] LOOP
+    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'lessons'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -1084,6 +1125,9 @@ GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, clos
 GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;
+GRANT SELECT, INSERT ON fills TO keepbook_app;
+GRANT UPDATE (remaining, fee) ON fills TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON mappings TO keepbook_app;
 GRANT SELECT, INSERT ON skill_fields, lessons TO keepbook_app;
 GRANT UPDATE (withdrawn_at) ON lessons TO keepbook_app;
 

@@ -12,6 +12,7 @@ CREATE TABLE agents (
 	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
 	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
 	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
+	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
 	thread_id TEXT,
 	created_at TEXT NOT NULL,
 	updated_at TEXT NOT NULL,
@@ -160,6 +161,15 @@ CREATE TABLE likeness (
 	"key" TEXT NOT NULL,
 	memory_id TEXT NOT NULL,
 	PRIMARY KEY (owner, "key", memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE mappings (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	name TEXT NOT NULL CHECK (name <> ''),
+	columns TEXT NOT NULL,
+	PRIMARY KEY (owner, name)
 )
  WITHOUT ROWID,
  STRICT;
@@ -474,7 +484,7 @@ CREATE TABLE runs (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	id TEXT NOT NULL CHECK (length(id) = 8),
 	agent_id TEXT NOT NULL,
-	nature TEXT NOT NULL CHECK (nature IN ('scheduled', 'manual', 'chat', 're-examination')),
+	nature TEXT NOT NULL CHECK (nature IN ('scheduled', 'manual', 'chat', 'recorded', 're-examination')),
 	status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
 	prompt TEXT NOT NULL,
 	adapter TEXT,
@@ -495,6 +505,9 @@ CREATE TABLE runs (
 	created_at TEXT NOT NULL,
 	started_at TEXT,
 	finished_at TEXT,
+	made_at TEXT,
+	"key" TEXT CHECK (length(key) BETWEEN 1 AND 200),
+	link TEXT,
 	PRIMARY KEY (owner, id),
 	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
 	FOREIGN KEY(owner, parent_run) REFERENCES runs (owner, id),
@@ -512,6 +525,8 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_agent ON runs (owner, agent_id, created_at, id);
 
 CREATE INDEX runs_by_creation ON runs (owner, created_at, id);
+
+CREATE UNIQUE INDEX runs_by_key ON runs (owner, agent_id, "key") WHERE "key" IS NOT NULL;
 
 CREATE INDEX runs_by_lead ON runs (owner, lead_run) WHERE lead_run IS NOT NULL;
 
@@ -576,14 +591,17 @@ CREATE TABLE decisions (
 	conviction REAL,
 	expires TEXT,
 	regime TEXT,
+	probability REAL CHECK (probability BETWEEN 0 AND 1),
+	claim TEXT,
+	recorded_at TEXT,
 	state TEXT NOT NULL CHECK (state IN ('open', 'resolved', 'expired')),
 	filled_at TEXT,
 	fill_price REAL,
 	through TEXT,
 	last_close REAL,
 	closed_at TEXT,
-	closed_by TEXT CHECK (closed_by IN ('bars', 'person')),
-	outcome TEXT CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired')),
+	closed_by TEXT CHECK (closed_by IN ('bars', 'person', 'agent')),
+	outcome TEXT CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired', 'true', 'false', 'void')),
 	exit_price REAL,
 	result_r REAL,
 	result_pct REAL,
@@ -593,7 +611,7 @@ CREATE TABLE decisions (
 	CONSTRAINT closed_when_not_open CHECK ((state = 'open') = (closed_at IS NULL)),
 	CONSTRAINT closed_by_somebody CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
 	CONSTRAINT closed_with_an_outcome CHECK ((closed_at IS NULL) = (outcome IS NULL)),
-	CONSTRAINT expired_is_an_outcome CHECK (outcome IS NULL OR (outcome = 'expired') = (state = 'expired'))
+	CONSTRAINT expired_is_an_outcome CHECK (outcome IS NULL OR (outcome IN ('expired', 'void')) = (state = 'expired'))
 )
  WITHOUT ROWID,
  STRICT;
@@ -601,6 +619,26 @@ CREATE TABLE decisions (
 CREATE INDEX decisions_by_agent ON decisions (owner, agent_id, decided_at);
 
 CREATE INDEX decisions_by_state ON decisions (owner, state, decided_at);
+
+CREATE TABLE fills (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT NOT NULL,
+	"key" TEXT NOT NULL CHECK (key <> ''),
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	side TEXT NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
+	time TEXT NOT NULL,
+	quantity REAL NOT NULL,
+	price REAL NOT NULL,
+	fee REAL NOT NULL,
+	multiplier REAL NOT NULL,
+	remaining TEXT NOT NULL,
+	PRIMARY KEY (owner, deployment_id, "key"),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
 
 CREATE TABLE lessons (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -942,6 +980,8 @@ WHEN NEW.memory_id = '*'
 BEGIN
   DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM lessons WHERE owner = NEW.owner;
+  DELETE FROM mappings WHERE owner = NEW.owner;
+  DELETE FROM fills WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;
   DELETE FROM positions WHERE owner = NEW.owner;
   DELETE FROM deployments WHERE owner = NEW.owner;
@@ -999,7 +1039,7 @@ WHEN NOT (
   AND NEW.owner = OLD.owner AND NEW.id = OLD.id AND NEW.agent_id = OLD.agent_id AND NEW.nature = OLD.nature
   AND NEW.prompt = OLD.prompt AND NEW.card_type IS OLD.card_type AND NEW.parent_run IS OLD.parent_run
   AND NEW.lead_run IS OLD.lead_run AND NEW.specialist IS OLD.specialist AND NEW.thread_id IS OLD.thread_id
-  AND NEW.created_at = OLD.created_at
+  AND NEW.created_at = OLD.created_at AND NEW.made_at IS OLD.made_at AND NEW.key IS OLD.key AND NEW.link IS OLD.link
   AND NOT (NEW.step IS NOT NULL AND EXISTS (
     SELECT 1 FROM runs WHERE owner = NEW.owner AND agent_id = NEW.agent_id AND step = NEW.step AND id <> NEW.id))
 )
@@ -1036,17 +1076,20 @@ WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.ru
                    AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
 BEGIN SELECT RAISE(ABORT, 'guard: a decision begins open, with the card of a run'); END;
 
--- Closed at its expiry for want of bars, it may be looked at again when those come; else closed is closed.
+-- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
+-- the person may answer anew; else closed is closed.
 CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions
 WHEN NOT (
   NEW.owner = OLD.owner AND NEW.run_id = OLD.run_id AND NEW.agent_id = OLD.agent_id AND NEW.card_type = OLD.card_type
   AND NEW.decided_at = OLD.decided_at AND NEW.action IS OLD.action AND NEW.symbol IS OLD.symbol
   AND NEW.entry IS OLD.entry AND NEW.stop IS OLD.stop AND NEW.target IS OLD.target
   AND NEW.conviction IS OLD.conviction AND NEW.expires IS OLD.expires AND NEW.regime IS OLD.regime
+  AND NEW.probability IS OLD.probability AND NEW.claim IS OLD.claim AND NEW.recorded_at IS OLD.recorded_at
   AND (
     OLD.state = 'open'
     OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS 'bars'
         AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+    OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void') AND NEW.closed_by = 'person')
   )
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed once'); END;
@@ -1107,6 +1150,10 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from deployments but by an 
 CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
+
+CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from fills but by an erasure'); END;
 
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')

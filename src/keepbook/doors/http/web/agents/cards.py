@@ -19,7 +19,13 @@ from keepbook.doors.http.web.frame.charts import Curve, curve
 
 SHORT = 120
 """Up to so many characters a text is a heading, or stands in a column."""
-KINDS = {"manual": "run by hand", "scheduled": "scheduled run", "chat": "chat turn", RE_EXAMINATION: "re-examination"}
+KINDS = {
+    "manual": "run by hand",
+    "scheduled": "scheduled run",
+    "chat": "chat turn",
+    "recorded": "recorded from outside",
+    RE_EXAMINATION: "re-examination",
+}
 STATES = {"queued": "Queued", "running": "Running", "succeeded": "Done", "failed": "Failed, transcript kept"}
 
 
@@ -200,7 +206,7 @@ def _text(value: Any) -> str:
 def _guessed(name: str, value: Any) -> Slot:
     """A slot of a card whose file is gone."""
     kind = "list" if isinstance(value, list) else "number" if isinstance(value, int | float) else "text"
-    return Slot(name, kind)
+    return Slot(name=name, type=kind)
 
 
 # Pictures

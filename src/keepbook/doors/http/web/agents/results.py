@@ -93,7 +93,7 @@ def page(
 ) -> Response:
     """The page; `exiting` names the open decision whose form is open, `typed` what stands in its field."""
     asked = visit.request.query_params
-    told = _told(visit, asked.get("agent", "")[:200], _number(asked.get("page", "1")))
+    told = _told(visit, asked.get("agent", "")[:200], number_of(asked.get("page", "1")))
     told |= {
         "exiting": exiting or asked.get("exit"),
         "typed": typed,
@@ -101,7 +101,7 @@ def page(
         "exited": visit.book.decisions.find(asked.get("exited", "")),
         "figure": cards.figure,
         "signed": cards.signed,
-        "share": _share,
+        "share": share,
         "tone": _tone,
         "regimes": REGIMES,
         "regime_bars": REGIME_BARS,
@@ -130,7 +130,7 @@ def _told(visit: Visit, agent: str, number: int) -> dict[str, Any]:
         "page": number,
         "pages": pages,
         "found": found,
-        "plot": _plot(found.bands) if found.enough else None,
+        "plot": plot(found.bands) if found.enough else None,
         "groups": [("Agent", found.by_agent), ("Symbol", found.by_symbol), ("Regime", found.by_regime)],
     }
 
@@ -142,25 +142,28 @@ def _trades(book: Book, agent: str | None, *states: str) -> list[Decision]:
 
 
 def _rows(visit: Visit, decisions: Sequence[Decision]) -> list[Row]:
-    named, runs = names(visit, {one.agent_id for one in decisions}), visit.book.runs
-    return [Row(one, named[one.agent_id], tuple(runs.re_examinations(one.run_id))) for one in decisions]
+    named = names(visit, {one.agent_id for one in decisions})
+    looks = visit.book.runs.looks_at([one.run_id for one in decisions])
+    return [Row(one, named[one.agent_id], tuple(looks[one.run_id])) for one in decisions]
 
 
 def _first(closed: Sequence[Decision]) -> datetime | None:
     return min((one.decided_at for one in closed if one.state == "resolved"), default=None)
 
 
-def _plot(bands: Sequence[Band]) -> Reliability:
-    return reliability([(band.stated, band.share, band.interval, band.count) for band in bands])
+def plot(bands: Sequence[Band]) -> Reliability:
+    """Only of bands with enough in them for a share."""
+    told = ((one.stated, one.share, one.interval, one.count) for one in bands)
+    return reliability([(at, part, span, count) for at, part, span, count in told if part is not None and span])
 
 
-def _number(text: str) -> int:
+def number_of(text: str) -> int:
     return max(int(text), 1) if text.isascii() and text.isdecimal() and len(text) < 8 else 1
 
 
-def _share(value: float) -> str:
-    """Of 1, in whole percent."""
-    return f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
+def share(value: float | None) -> str:
+    """Of 1, in whole percent; a dash where there are too few to say."""
+    return "—" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
 
 
 def _tone(value: float | None) -> str:

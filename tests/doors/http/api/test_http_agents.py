@@ -183,3 +183,61 @@ def test_a_token_bound_to_an_agent_has_that_agents_tools(kb: Any, mine: TestClie
     assert mine.post("/api/tokens", json={"kind": "agent", "agent": "Nobody"}).status_code == 404
     mine.delete(f"/api/agents/{desk}")
     assert bound.get("/api/tools").status_code == 404
+
+
+# --- from outside ----------------------------------------------------------------------------------------
+
+CARD = {
+    "action": "LONG", "symbol": "ETH/USDT", "entry": 100.0, "stop": 90.0, "target": 120.0, "size": 1.5,
+    "conviction": 60, "reason": "above the range", "thesis": "A week above it.", "expires": "2031-01-01T00:00:00Z",
+}  # fmt: skip
+
+
+def test_a_foreign_agent_records_its_decisions_once(mine: TestClient) -> None:
+    mine.post("/api/agents", json={"name": "Bot", "adapter": "external", "card_type": "trade-decision"})
+    sent = {"card": CARD, "key": "a-1", "made_at": "2026-03-01T06:00:00Z", "link": "https://localhost/a-1"}
+    made = mine.post("/api/agents/Bot/decisions", json=sent)
+    assert made.status_code == 201
+    told = made.json()
+    assert (told["run"]["kind"], told["run"]["adapter"], told["late"]) == ("recorded", "external", False)
+    assert told["decision"]["decided_at"].startswith("2026-03-01T06:00:00")
+    again = mine.post("/api/agents/Bot/decisions", json=sent)
+    assert (again.status_code, again.json()["run_id"]) == (200, told["run_id"])
+    other = mine.post("/api/agents/Bot/decisions", json=sent | {"card": CARD | {"conviction": 5}})
+    assert (other.status_code, other.json()["code"]) == (409, "key_reused")
+    wrong = mine.post("/api/agents/Bot/decisions", json={"card": CARD | {"stop": 130}})
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_card")
+    assert mine.post("/api/agents/Bot/runs").json()["code"] == "external"
+    assert len(mine.get("/api/agents/Bot/runs?kind=recorded").json()["runs"]) == 1
+
+
+def test_a_foreign_agent_looks_again_and_is_asked_by_us(mine: TestClient) -> None:
+    mine.post("/api/agents", json={"name": "Bot", "adapter": "external", "card_type": "trade-decision"})
+    run = mine.post("/api/agents/Bot/decisions", json={"card": CARD}).json()["run_id"]
+    asked = mine.get(f"/api/runs/{run}/re-examine").json()
+    assert "fully invalidated" in asked["prompt"]
+    assert asked["actions"] == ["HOLD", "CLOSE", "SCALE"]
+    look = {"conviction_score": 35, "notes": "It faded.", "suggested_action": "CLOSE"}
+    made = mine.post(f"/api/runs/{run}/re-examinations", json={"card": look})
+    assert (made.status_code, made.json()["run"]["parent_run"]) == (201, run)
+    assert [one["card"]["slots"] for one in mine.get(f"/api/runs/{run}/re-examinations").json()] == [look]
+    assert mine.post(f"/api/runs/{run}/re-examine").json()["code"] == "external"
+    mine.post(f"/api/runs/{run}/resolve", json={"price": 110})
+    assert mine.get(f"/api/runs/{run}/re-examine").status_code == 409
+
+
+def test_forecasts_are_answered_and_scored(mine: TestClient) -> None:
+    mine.post("/api/agents", json={"name": "Oracle", "adapter": "external", "card_type": "forecast"})
+    said = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
+    runs = []
+    for nth, likely in enumerate(said):
+        card = {"question": f"Does {nth} happen?", "probability": likely, "resolves_by": "2031-01-01T00:00:00Z"}
+        runs.append(mine.post("/api/agents/Oracle/decisions", json={"card": card, "key": str(nth)}).json()["run_id"])
+    for nth, run in enumerate(runs):
+        done = mine.post(f"/api/runs/{run}/resolve", json={"outcome": nth % 2 == 1}).json()
+        assert (done["state"], done["outcome"]) == ("resolved", "true" if nth % 2 else "false")
+    found = mine.get("/api/decisions/calibration?forecasts=true").json()
+    brier = sum((likely - nth % 2) ** 2 for nth, likely in enumerate(said)) / 10
+    assert (found["resolved"], round(found["brier"], 12)) == (10, round(brier, 12))
+    assert len(mine.get("/api/decisions?forecasts=true&state=resolved").json()["decisions"]) == 10
+    assert mine.get("/api/decisions?forecasts=false").json()["decisions"] == []

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from keepbook.doors.cli.commands import serve
-from keepbook.doors.cli.commands.serve import Host, NoOpen, Port
-from keepbook.doors.cli.terminal.command import BEGIN, Desk, command
+from keepbook.doors.cli.installation import serve
+from keepbook.doors.cli.installation.serve import Host, NoOpen, Port
+from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command
 from keepbook.errors import NotAllowed
 
 
@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    desk: Desk,
+    call: Invocation,
     host: Host = None,
     port: Port = None,
     no_open: NoOpen = False,
@@ -36,13 +36,13 @@ def demo(
 
     place = "127.0.0.1" if host is None else host
     listening = server.bind(place, 8765 if port is None else port)
-    desk.note("Telling the story of three months…")
+    call.note("Telling the story of three months…")
     visitors = Visitors()
     try:
         app = server.create_app(visitors.story, hosts=server.names_of(place), opens=visitors.opens)
         app.state.demo = True
         app.add_middleware(Turnstile, visitors=visitors)
         address = serve.address_of(place, listening.getsockname()[1])
-        server.run(app, listening, lambda: serve.announce(desk, address, no_open=no_open, words="The demo is at"))
+        server.run(app, listening, lambda: serve.announce(call, address, no_open=no_open, words="The demo is at"))
     finally:
         visitors.close()

@@ -1,0 +1,138 @@
+"""Forecasts: cards that say how likely something is, and that are answered when it can be told.
+
+The person answers, or a program by a call, or a rule in the card type that reads the bars. An answer is yes, no, or
+that it cannot be told, which leaves the forecast out of every score. What a program or a rule answered the person may
+answer anew; what the forecast itself said never changes.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import select, update
+
+from keepbook.book.agents import decisions
+from keepbook.book.agents.cards import CardTypes
+from keepbook.book.agents.cards.types import BarRule, Forecast
+from keepbook.book.agents.decisions import Decision
+from keepbook.book.ground import due
+from keepbook.book.ground.limits import clean_optional
+from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners import owners
+from keepbook.book.trading import bars
+from keepbook.book.trading.bars import Bar
+from keepbook.errors import Conflict, Invalid
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import decisions as decision_rows
+from keepbook.storage.tables import runs as run_rows
+
+VOID = "void"
+"""The answer that it cannot be told."""
+
+
+# Rules
+
+
+def meant(told: Forecast, claim: str | None, outcome: object) -> tuple[str, str | None]:
+    """An answer as it is kept (`true`, `false`, `void`), and what it was where it is a choice."""
+    if outcome is None or outcome == VOID:
+        return VOID, None
+    if told.claim is None:
+        if not isinstance(outcome, bool):
+            raise Invalid(f'an outcome is true, false or "{VOID}", not {str(outcome)[:40]!r}', field="outcome")
+        return str(outcome).lower(), None
+    if not isinstance(outcome, str) or not outcome.strip():
+        raise Invalid(f'an outcome is what it came to, or "{VOID}"', field="outcome")
+    return str(outcome.strip().upper() == str(claim).upper()).lower(), f"it was {outcome.strip()[:80]}"
+
+
+def by_rule(rule: BarRule, level: float, seen: list[Bar], due_at: str, now: str) -> tuple[bool, str] | None:
+    """What the bars since the forecast say, and since when; None as long as they do not."""
+    up = rule.test.endswith("_above")
+    if rule.test.startswith("reaches"):
+        for bar in seen:
+            if bar.high >= level if up else bar.low <= level:
+                return True, bars.ends(bar)
+    if not seen or now < due_at or not _reach(seen[-1], due_at):
+        return None
+    if rule.test.startswith("reaches"):
+        return False, due_at
+    close = seen[-1].close
+    return (close > level if up else close < level), due_at
+
+
+def _reach(last: Bar, due_at: str) -> bool:
+    """Whether no further bar of its kind ends by the date."""
+    end = bars.ends(last)
+    return stamp(parse_stamp(end) + timedelta(seconds=bars.seconds(last.timeframe))) > due_at
+
+
+# Operations
+
+
+def answer(
+    tx: Tx,
+    origin: Origin,
+    cards: CardTypes,
+    run_id: str,
+    outcome: object,
+    *,
+    at: Moment = None,
+    note: str | None = None,
+) -> Decision:
+    """Say how a forecast came out. Answered already, only the person may say otherwise."""
+    decision, told = decisions.get(tx, run_id), cards.find(decisions.get(tx, run_id).card_type).forecast
+    if told is None or decision.probability is None:
+        raise Conflict(f"run {run_id} made no forecast; a trade is exited at a price", code="no_forecast")
+    person = origin.actor == "person"
+    if decision.state != "open" and not person:
+        raise Conflict("this forecast was answered already; only the person can say otherwise", code="closed")
+    kept, came = meant(told, decision.claim, outcome)
+    now = stamp(tx.clock())
+    moment = instant(at, field="at", zone=owners.zone_name(tx)) or now
+    if not stamp(decision.decided_at) <= moment <= now:
+        raise Invalid("it was known between the forecast and now", field="at")
+    earlier = None if decision.outcome is None else f"before: {decision.outcome}, said by {decision.closed_by}"
+    said = "; ".join(part for part in (came, clean_optional(note, "note", 500), earlier) if part)
+    _close(tx, run_id, kept, moment, "person" if person else "agent", said or None)
+    return decisions.get(tx, run_id)
+
+
+def settle(tx: Tx, cards: CardTypes, run_id: str) -> bool:
+    """Let the card type's rule answer an open forecast, as far as the bars go; for the sweep. True when it did."""
+    decision = decisions.find(tx, run_id)
+    told = None if decision is None else cards.find(decision.card_type).forecast
+    if decision is None or decision.state != "open" or told is None or told.rule is None:
+        due.cancel(tx, due.ANSWER, run_id)
+        return False
+    slots = _slots(tx, run_id)
+    symbol, level, due_at = slots.get(told.rule.symbol), slots.get(told.rule.level), slots.get(told.due)
+    if symbol is None or level is None or due_at is None:  # such a slot may be left out: then the person answers
+        due.cancel(tx, due.ANSWER, run_id)
+        return False
+    now = stamp(tx.clock())
+    begins = stamp(decision.decided_at + timedelta(microseconds=1))
+    found = by_rule(told.rule, float(level), list(bars.coming(tx, symbol, begins, due_at, now)), due_at, now)
+    if found is None:
+        return False
+    _close(tx, run_id, str(found[0]).lower(), found[1], "bars", f"{told.rule.test.replace('_', ' ')} {level:g}")
+    return True
+
+
+def _close(tx: Tx, run_id: str, outcome: str, at: str, by: str, note: str | None) -> None:
+    state = "expired" if outcome == VOID else "resolved"
+    values = {"state": state, "outcome": outcome, "closed_at": at, "closed_by": by, "note": note}
+    where = (decision_rows.c.owner == tx.owner, decision_rows.c.run_id == run_id)
+    tx.conn.execute(update(decision_rows).where(*where).values(values))
+    due.cancel(tx, due.ANSWER, run_id)
+
+
+# Queries
+
+
+def _slots(tx: Tx, run_id: str) -> Mapping[str, Any]:
+    query = select(run_rows.c.card).where(run_rows.c.owner == tx.owner, run_rows.c.id == run_id)
+    found: Mapping[str, Any] = json.loads(tx.conn.execute(query).scalar() or "{}")
+    return found

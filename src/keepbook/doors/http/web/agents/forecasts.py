@@ -1,0 +1,139 @@
+"""`/results/forecasts`: what was said to be likely, what came true, and whether the percentages mean anything.
+
+What is due and unanswered stands first, with the three answers there are. A forecast of an agent here and one that was
+recorded from outside are told apart by their mark, and scored alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from keepbook.book.agents.decisions import CLOSED, Decision
+from keepbook.book.agents.runs import Run
+from keepbook.doors.http.web.agents.agents import names
+from keepbook.doors.http.web.agents.results import PAGE, number_of, plot, share
+from keepbook.doors.http.web.frame.charts import Curve, curve
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
+from keepbook.errors import Invalid
+
+router = APIRouter(include_in_schema=False)
+
+HOME = "/results/forecasts"
+CAME = {"true": "True", "false": "Not true", "void": "Cannot be told"}
+ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A forecast with its second looks, oldest first."""
+
+    decision: Decision
+    agent: str
+    question: str
+    choices: tuple[str, ...]
+    looks: tuple[Run, ...]
+
+    @property
+    def said(self) -> tuple[float, ...]:
+        """The probability that was stated, and every one that a later look stated, in percent."""
+        stated = self.decision.probability or 0.0
+        later = (one.card.slots.get("probability") for one in self.looks if one.card is not None)
+        return tuple(100 * one for one in (stated, *later) if one is not None)
+
+    @property
+    def convictions(self) -> tuple[float, ...]:
+        return tuple(one.card.slots["conviction_score"] for one in self.looks if one.card is not None)
+
+    @property
+    def line(self) -> Curve | None:
+        return curve(self.said, low=0, high=100) if len(self.said) > 1 else None
+
+    @property
+    def second(self) -> Curve | None:
+        return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
+
+    @property
+    def came(self) -> str:
+        return CAME.get(self.decision.outcome or "", "")
+
+    @property
+    def brier(self) -> str:
+        one = self.decision
+        if one.late or one.outcome not in ("true", "false") or one.probability is None:
+            return "not scored"
+        return f"{(one.probability - (one.outcome == 'true')) ** 2:.3f}"
+
+
+def page(visit: Visit, *, answering: str | None = None, wrong: Invalid | None = None) -> Response:
+    """The page; `answering` names the forecast whose form is open."""
+    asked, book = visit.request.query_params, visit.book
+    number = number_of(asked.get("page", "1"))
+    desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).forecast]
+    chosen = next((one for one in desks if one.id == asked.get("agent", "")), None)
+    whose = None if chosen is None else chosen.id
+    counts = book.decisions.count(agent=whose, forecasts=True)
+    closed_in_all = counts["resolved"] + counts["expired"]
+    pages = max(1, -(-closed_in_all // PAGE))
+    number = min(number, pages)
+    start = (number - 1) * PAGE
+    opened = book.decisions.list(state="open", agent=whose, forecasts=True, limit=200)
+    closed = book.decisions.list(state=CLOSED, agent=whose, forecasts=True, limit=PAGE, offset=start)
+    found = book.decisions.calibration(whose, forecasts=True)
+    rows = _rows(visit, [*opened, *closed])
+    answering = answering or asked.get("resolve")
+    is_due = [one for one in rows[: len(opened)] if _is_due(one.decision, visit) or one.decision.run_id == answering]
+    shown = {one.decision.run_id for one in is_due}
+    told = {
+        "desks": desks, "chosen": chosen, "counts": counts, "due": is_due, "found": found, "pages": pages,
+        "open": [one for one in rows[: len(opened)] if one.decision.run_id not in shown],
+        "closed": rows[len(opened) :], "closed_in_all": closed_in_all, "page": number, "wrong": wrong, "share": share,
+        "plot": plot(found.bands) if found.enough else None, "now": visit.now,
+        "answered": book.decisions.find(asked.get("answered", "")), "came": CAME,
+    }  # fmt: skip
+    return visit.page("forecasts.html", 422 if wrong else 200, **told)
+
+
+def _is_due(one: Decision, visit: Visit) -> bool:
+    return one.expires is not None and one.expires <= visit.now
+
+
+def _rows(visit: Visit, found: Sequence[Decision]) -> list[Row]:
+    ids = [one.run_id for one in found]
+    named, types = names(visit, {one.agent_id for one in found}), visit.book.agents.cards
+    runs, looks = visit.book.runs.several(ids), visit.book.runs.looks_at(ids)
+    rows = []
+    for one in found:
+        card, kind = runs[one.run_id].card, types.find(one.card_type)
+        slots: dict[str, Any] = {} if card is None else card.slots
+        told = kind.forecast
+        claim = None if told is None or told.claim is None else told.claim
+        choices = next((slot.choices for slot in kind.slots if slot.name == claim), ())
+        question = str(slots.get("question") or next((v for v in slots.values() if isinstance(v, str)), kind.title))
+        rows.append(Row(one, named[one.agent_id], question, choices, tuple(looks[one.run_id])))
+    return rows
+
+
+@router.get(HOME)
+def show(visit: Visiting) -> Response:
+    return page(visit)
+
+
+@router.post(f"{HOME}/{{id}}/answer")
+def answer(
+    visit: Changing,
+    id: str,
+    outcome: Annotated[str, Form()] = "",
+    note: Annotated[str, Form()] = "",
+    known: Annotated[str, Form()] = "",
+) -> Response:
+    """The person says how a forecast came out, or says so anew."""
+    book = visit.writing()
+    try:
+        said = ANSWERS.get(outcome, outcome)
+        book.decisions.answer(id, said, at=known.strip() or None, note=note.strip() or None)
+    except Invalid as error:
+        return page(visit, answering=id, wrong=error)
+    return visit.back(HOME, answered=id)
