@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from keepbook.app import Keepbook
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading
+from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
 from keepbook.doors.http.gate import LOOPBACK, Gate
 from keepbook.doors.http.under_way import Going
 from keepbook.doors.http.web import routes
@@ -60,7 +60,7 @@ def create_app(
     app.state.runs = Going()
     app.state.stopping = asyncio.Event()
     problems.install(app)
-    for part in (memory, chat, agents, trading, tools, me, feed, ops):
+    for part in (memory, chat, agents, trading, trading_files, tools, me, feed, ops):
         app.include_router(part.router)
     routes.install(app)
     settings = kb.settings
