@@ -8,6 +8,7 @@ after its test. Nothing is ever skipped: where PostgreSQL cannot start, its test
 
 import asyncio
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -30,6 +31,10 @@ from psycopg import sql
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A container that writes no bytecode would compile the whole house anew in each process that a test starts.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
@@ -210,12 +215,78 @@ def _fresh_url(engine_name: str, template: str, request: pytest.FixtureRequest, 
         yield url
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(pytestconfig: pytest.Config) -> str:
+    """The path of an empty book to copy: copying a file is quicker than making sixty tables with their guards."""
+    folder = pytestconfig.stash[_folder]
+
+    def make() -> str:
+        from keepbook import Keepbook  # as in `kb`
+
+        Keepbook(folder / "template.db").close()
+        return str(folder / "template.db")
+
+    return _once(folder, "sqlite-template", make)
+
+
 @pytest.fixture
-def kb(book_url: str, clock: Clock) -> Iterator[Any]:
+def kb(book_url: str, clock: Clock, engine_name: str, sqlite_template: str) -> Iterator[Any]:
     from keepbook import Keepbook  # here: tests of the lower floors run also while the top one does not
 
+    if engine_name == "sqlite":
+        shutil.copyfile(sqlite_template, book_url)
     with closing(Keepbook(book_url, clock=clock)) as keepbook:
         yield keepbook
+
+
+class Prepared:
+    """Books that begin full: what takes long to write is written once a run and engine, and copied for each test."""
+
+    def __init__(self, folder: Path, engine: str, at: Path, postgres: Callable[[], tuple[str, str]]) -> None:
+        self._folder, self._engine, self._at, self._postgres = folder, engine, at, postgres
+
+    @contextmanager
+    def __call__(self, name: str, fill: Callable[[Any, Clock], Any], clock: Clock) -> Iterator[tuple[str, Any]]:
+        """Where a copy of the book lies that `fill` has written, and what `fill` told; the clock goes on from there."""
+        with self._sqlite(name, fill) if self._engine == "sqlite" else self._postgresql(name, fill) as (url, said):
+            clock.set(said["now"])
+            yield url, said["told"]
+
+    @contextmanager
+    def _sqlite(self, name: str, fill: Callable[[Any, Clock], Any]) -> Iterator[tuple[str, Any]]:
+        path = self._folder / f"{name}.db"
+        said = _once(self._folder, f"sqlite-{name}", lambda: self._filled(str(path), fill))
+        yield shutil.copyfile(path, str(self._at / "book.db")), json.loads(said)
+
+    @contextmanager
+    def _postgresql(self, name: str, fill: Callable[[Any, Clock], Any]) -> Iterator[tuple[str, Any]]:
+        admin, template = self._postgres()
+
+        def make() -> str:
+            _admin(admin, "DROP DATABASE IF EXISTS {}", name)
+            _admin(admin, "CREATE DATABASE {} TEMPLATE {}", name, template)
+            return self._filled(_url_of(admin, name), fill)
+
+        said = _once(self._folder, f"postgresql-{name}", make)
+        with _database(admin, name) as url:
+            yield url, json.loads(said)
+
+    @staticmethod
+    def _filled(url: str, fill: Callable[[Any, Clock], Any]) -> str:
+        from keepbook import Keepbook  # as in `kb`
+
+        clock = Clock()
+        with closing(Keepbook(url, clock=clock)) as keepbook:
+            told = fill(keepbook, clock)
+        return json.dumps({"told": told, "now": clock.now.isoformat()})
+
+
+@pytest.fixture
+def prepared(pytestconfig: pytest.Config, engine_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Prepared:
+    def postgres() -> tuple[str, str]:
+        return request.getfixturevalue("postgres_admin_url"), request.getfixturevalue("postgres_template")
+
+    return Prepared(pytestconfig.stash[_folder], engine_name, tmp_path, postgres)
 
 
 @pytest.fixture

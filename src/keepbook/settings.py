@@ -6,7 +6,6 @@ An explicit argument wins, then `KEEPBOOK_…` in the environment, then the conf
 
 import getpass
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from keepbook.errors import Invalid
+from keepbook.strict_toml import NotToml, nearest, parse
 
 HOME = Path("~/.keepbook")
 
@@ -138,7 +138,12 @@ def load_settings(**given: Any) -> Settings:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         where = f" in {path}" if name in from_file or name not in Settings.model_fields else ""
-        raise Invalid(f"setting {name!r}{where}: {first['msg'].lower()}", field=name) from None
+        raise Invalid(f"setting {name!r}{where}: {first['msg'].lower()}{_meant(name)}", field=name) from None
+
+
+def _meant(name: str) -> str:
+    close = None if name in Settings.model_fields else nearest(name, Settings.model_fields)
+    return f"; did you mean {close!r}?" if close else ""
 
 
 def _with_usual_keys(settings: Settings) -> Settings:
@@ -154,10 +159,10 @@ def _with_usual_keys(settings: Settings) -> Settings:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, NotToml) as error:
         raise Invalid(
             f"cannot read {path}: {error}; mend it, or name another place in KEEPBOOK_CONFIG", field="config"
         ) from None

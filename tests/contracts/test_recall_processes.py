@@ -27,14 +27,6 @@ from keepbook import Keepbook
 from keepbook.book.recall.vectors import BATCH
 from keepbook.storage.tables import vectors
 
-
-@pytest.fixture(autouse=True)
-def _compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Where no bytecode is written, each of the processes here would compile everything anew."""
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "bytecode"))
-
-
 # --- another process -------------------------------------------------------------------------------------
 
 

@@ -29,13 +29,6 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Where each process would compile everything anew (a container that writes no bytecode), the first does."""
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "bytecode"))
-
-
-@pytest.fixture
 def keepbook_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command line, wherever its book is."""
     from keepbook.doors.cli import main  # here: the tests of other doors run also while this one does not

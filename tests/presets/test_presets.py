@@ -149,6 +149,10 @@ def test_a_shipped_preset_keeps_its_policy(name: str) -> None:
     assert (preset.content_max, preset.half_life_days, preset.floor) == (500, 365, 0.7)
 
 
+def test_only_the_coach_limits_its_tools() -> None:
+    assert {name: load_preset(name).most_tools for name in SHIPPED} == dict.fromkeys(SHIPPED) | {"coach": 16}
+
+
 def test_the_shipped_selections_and_budgets() -> None:
     assert load_preset("coach").selection.limit == 10
     assert load_preset("general").selection.total == 1500
@@ -159,6 +163,7 @@ def test_the_shipped_selections_and_budgets() -> None:
         "response_style": 200,
         "fact": 500,
     }
+    assert load_preset("advisor").selection.other == 500
     kinds = {name: load_preset(name).selection.kind for name in SHIPPED}
     assert kinds == {"advisor": "grouped", "assistant": "ordered", "coach": "recent", "general": "grouped"}
 
@@ -248,6 +253,7 @@ def test_broken_toml_is_refused_with_its_line(mine: Callable[..., Preset]) -> No
 
 
 CATEGORIES = 'categories = ["profile", "preference", "person", "project", "context", "fact"]'
+BUDGETS = "budgets = { profile = 9, preference = 9, person = 9, project = 9, context = 9, fact = 9 }"
 WRONG = {
     "a misspelt key": ("floor = 0.7", "flor = 0.7", "flor", "Did you mean `floor`?"),
     "a misspelt inner key": ("kind = ", "kinds = ", "selection.kinds", "Did you mean `kind`?"),
@@ -272,6 +278,9 @@ WRONG = {
     "a heading of two lines": ('"What you have told me"', '"a\\nb"', "heading", "one line"),
     "a budget of nothing": ("total = 1500", "total = 0", "selection.total", "1 or more"),
     "budgets for some": ("total = 1500", "budgets = { fact = 9 }", "selection.budgets", "every category"),
+    "budgets but none for others": ("total = 1500", BUDGETS, "selection.other", "categories of other presets"),
+    "a budget for others alone": ("total = 1500", "other = 9", "selection.other", "`budgets` beside it"),
+    "room for no tool": ("content_min = 4", "content_min = 4\nmost_tools = 0", "most_tools", "1 or more"),
     "a recall tool it lacks": ('recall_tool = "recall"', 'recall_tool = "find"', "recall_tool", "one of remember"),
     "a tool twice": ('name = "confirm"', 'name = "forget"', "tools", "each tool name once"),
 }

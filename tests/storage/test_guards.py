@@ -103,9 +103,8 @@ class Tick:
 def _read_by_software(kb: Keepbook, content: str) -> str:
     automatic = kb.book("alice").acting(actor="extractor", door="close", source="extracted")
     with kb._database.write("alice") as tx:
-        written = changes.remember(
-            tx, automatic.origin, load_preset("general"), content, score=0.8, made_by="rules", thread_id="t1"
-        )
+        said = changes.Statement(content, score=0.8, made_by="rules", thread_id="t1")
+        written = changes.remember(tx, automatic.origin, load_preset("general"), said)
     return written.id
 
 

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from statistics import median
 from typing import Any
 
@@ -18,12 +19,20 @@ WRITERS = ("set_strategy", "set_schedule", "set_chat")
 WORLD = world()
 
 
+def fill(kb: Keepbook, clock: Any) -> None:
+    market(kb, WORLD)
+    traded(kb.book("alice"), WORLD)
+
+
+@pytest.fixture
+def kb(prepared: Any, clock: Any) -> Iterator[Keepbook]:
+    with prepared("tools_traded", fill, clock) as (url, _), closing(Keepbook(url, clock=clock)) as keepbook:
+        yield keepbook
+
+
 @pytest.fixture
 def alice(kb: Keepbook) -> Book:
-    market(kb, WORLD)
-    book = kb.book("alice")
-    traded(book, WORLD)
-    return book
+    return kb.book("alice")
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import changes, injections, links
 from keepbook.book.memory.as_of import as_of
 from keepbook.book.memory.block import Rendered
+from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.links import Detailed, Link
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, Written, find_row, resolve, to_version, version_rows
@@ -73,12 +74,13 @@ class Book(Opened):
         force: bool = False,
     ) -> Written:
         """Keep a new thing. Said before, it answers with what is there (`unchanged`); `similar` lists what is close."""
+        said = Statement(
+            content, category=category, subject=subject, summary=summary, body=body, confidence=confidence,
+            importance=importance, valid_from=valid_from, valid_until=valid_until, scope=scope, thread_id=thread_id,
+            turn_ids=turn_ids, force=force,
+        )  # fmt: skip
         with self.writing() as (tx, preset):
-            return changes.remember(
-                tx, self.origin, preset, content, category=category, subject=subject, summary=summary, body=body,
-                confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
-                scope=scope, thread_id=thread_id, turn_ids=turn_ids, force=force,
-            )  # fmt: skip
+            return changes.remember(tx, self.origin, preset, said)
 
     def update(
         self,
@@ -99,12 +101,15 @@ class Book(Opened):
         turn_ids: Sequence[Any] = (),
     ) -> Written:
         """Say it anew: a change from now on, or with `correction` as it should have been from the start."""
+        said = Statement(
+            content, category=category, subject=subject, summary=summary, body=body, confidence=confidence,
+            importance=importance, valid_from=valid_from, valid_until=valid_until, thread_id=thread_id,
+            turn_ids=turn_ids,
+        )  # fmt: skip
         with self.writing() as (tx, preset):
             return changes.update(
-                tx, self.origin, preset, ref, content, summary=summary, body=body, category=category, subject=subject,
-                confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
-                correction=correction, expect_version=expect_version, thread_id=thread_id, turn_ids=turn_ids,
-            )  # fmt: skip
+                tx, self.origin, preset, ref, said, correction=correction, expect_version=expect_version
+            )
 
     def forget(self, ref: str, reason: str = "user_deleted") -> Written:
         """Archive: out of every chat and recall, listed apart, restorable."""

@@ -8,30 +8,46 @@ is silently ignored is worse than one that refuses to load.
 
 import os
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Annotated, Literal
 
 from keepbook.errors import Invalid
+from keepbook.strict_toml import (
+    SHAPE,
+    NotToml,
+    Number,
+    Switch,
+    Table,
+    Whole,
+    Wrong,
+    dotted,
+    expecting,
+    nearest,
+    parse,
+    read,
+)
 
 _SHIPPED = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_WORDS: dict[Any, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_Default = Annotated[
+    str | Whole | Number | Switch | None, expecting("text or a whole number or a number or true or false")
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """Which argument of the operation it fills (`is` in the file); a default makes it optional."""
 
+    __pydantic_config__ = SHAPE
+
     is_: str
     description: str
-    required: bool = True
-    default: str | int | float | bool | None = None
+    required: Switch = True
+    default: _Default = None
 
     def __post_init__(self) -> None:
         if self.default is not None:
@@ -42,57 +58,69 @@ class Argument:
 class Tool:
     """A name and argument names of this preset, bound to one operation of the tools package."""
 
+    __pydantic_config__ = SHAPE
+
     name: str
     does: str
     description: str
-    arguments: Mapping[str, Argument]
-    outside: bool = False
+    arguments: Table[Argument]
+    outside: Switch = False
     """Only for agents outside: our own chats record their turns themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which memories enter the block: `total` and `budgets` (by category) are tokens, `limit` is lines."""
+    """Which memories enter the block: `total`, `budgets` (by category) and `other` are tokens, `limit` is lines."""
+
+    __pydantic_config__ = SHAPE
 
     kind: Literal["grouped", "ordered", "recent"]
-    limit: int | None = None
-    total: int | None = None
-    budgets: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    limit: Whole | None = None
+    total: Whole | None = None
+    budgets: Table[Whole] = field(default_factory=lambda: MappingProxyType({}))
+    other: Whole | None = None
+    """Beside the budgets: for categories that are none of this preset's, together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """What a line shows besides the content: `short` ids are [Ab12Cd34], `labelled` ones [id:Ab12Cd34]."""
 
+    __pydantic_config__ = SHAPE
+
     id: Literal["none", "short", "labelled"]
-    subject: bool
-    topic: bool
-    mark_inferred: bool
+    subject: Switch
+    topic: Switch
+    mark_inferred: Switch
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preset:
     """One kind of agent. Field name = key in the file; one object per file, compared by identity."""
 
+    __pydantic_config__ = SHAPE
+
     name: str
     heading: str
     intro: str
     categories: tuple[str, ...]  # in display order; empty = any short tag is a category
-    content_min: int
-    content_max: int
+    content_min: Whole
+    content_max: Whole
     consent: Literal["silent", "visible", "ask"]
     on_close: Literal["save", "propose"]
-    half_life_days: float
-    floor: float
+    half_life_days: Number
+    floor: Number
     persona: str
     memory_rules: str
     selection: Selection
     line: Line
     tools: tuple[Tool, ...]
-    titles: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    titles: Table[str] = field(default_factory=lambda: MappingProxyType({}))
     default_category: str | None = None
     recall_tool: str | None = None
-    trading: bool = False
+    most_tools: Whole | None = None
+    """How many tools its agents may have in all, those of memory counted."""
+    trading: Switch = False
     """Whether its agents also read the owner's trading: skills, deployments, coming events."""
 
     def __repr__(self) -> str:
@@ -109,7 +137,7 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     if not found:
         known = preset_names(folders)
         raise Invalid(
-            f"There is no preset {name!r}.{_nearest(name, known)} Known presets: {', '.join(known)}.",
+            f"There is no preset {name!r}.{_meant(nearest(name, known))} Known presets: {', '.join(known)}.",
             field="preset",
         )
     if len(found) > 1:
@@ -129,129 +157,76 @@ def preset_names(folders: Sequence[Path] = ()) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _load(path: str, _mtime: int) -> Preset:
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        preset = read(Preset, parse(Path(path).read_text(encoding="utf-8")))
+    except (NotToml, UnicodeDecodeError) as error:
         raise Invalid(f"{path}: not valid TOML: {error}.", field="preset") from error
-    reader = _Reader(path)
-    preset: Preset = reader.read(Preset, data, "")
+    except Wrong as error:
+        raise _refusal(path, dotted(error.key), error.belongs, _meant(error.nearest)) from None
     for ok, key, expected in _rules(preset, Path(path).stem):
         if not ok:
-            reader.refuse(key, expected)
+            raise _refusal(path, key, expected)
     return preset
 
 
-class _Reader:
-    """Reads plain TOML values into the dataclasses above, by their annotations."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def refuse(self, key: str, expected: str, hint: str = "") -> NoReturn:
-        raise Invalid(f"{self.path}: `{key or 'the file'}`: expected {expected}.{hint}", field=key or None)
-
-    def read(self, kind: Any, value: Any, key: str) -> Any:
-        origin, inner = get_origin(kind), get_args(kind)
-        if origin is UnionType:
-            kinds = [option for option in inner if option is not NoneType]
-            if len(kinds) == 1:
-                return self.read(kinds[0], value, key)
-            if type(value) not in kinds:
-                self.refuse(key, " or ".join(_WORDS[option] for option in kinds))
-            return value
-        if is_dataclass(kind):
-            return self.table(kind, value, key)
-        if origin is Mapping:
-            if not isinstance(value, dict):
-                self.refuse(key, "a table")
-            return MappingProxyType({name: self.read(inner[1], item, f"{key}.{name}") for name, item in value.items()})
-        if origin is tuple:
-            if not isinstance(value, list):
-                self.refuse(key, "a list")
-            return tuple(self.read(inner[0], item, f"{key}[{index}]") for index, item in enumerate(value))
-        if origin is Literal:
-            if value not in inner:
-                self.refuse(key, " or ".join(f'"{choice}"' for choice in inner))
-            return value
-        if type(value) is not kind and not (kind is float and type(value) is int):
-            self.refuse(key, _WORDS[kind])
-        return kind(value)
-
-    def table(self, kind: Any, value: Any, key: str) -> Any:
-        if not isinstance(value, dict):
-            self.refuse(key, "a table")
-        hints = get_type_hints(kind)
-        # `is` is a word of Python, so that field carries an underscore here and none in the file.
-        known = {each.name.rstrip("_"): each for each in fields(kind)}
-        at = f"{key}." if key else ""
-        for name in value:
-            if name not in known:
-                self.refuse(at + name, f"one of {', '.join(known)}", _nearest(name, known))
-        for name, each in known.items():
-            if name not in value and each.default is MISSING and each.default_factory is MISSING:
-                self.refuse(at + name, "this key, which is missing")
-        given = {known[name].name: item for name, item in value.items()}
-        return kind(**{name: self.read(hints[name], item, at + name.rstrip("_")) for name, item in given.items()})
+def _refusal(path: str, key: str, expected: str, hint: str = "") -> Invalid:
+    return Invalid(f"{path}: `{key}`: expected {expected}.{hint}", field=key)
 
 
-def _rules(preset: Preset, stem: str) -> list[tuple[bool, str, str]]:
-    """What the types cannot say: (holds, key, what is expected)."""
-    selection, categories = preset.selection, set(preset.categories)
+Rules = list[tuple[bool, str, str]]
+"""What the types cannot say: (holds, key, what is expected)."""
+
+
+def _rules(preset: Preset, stem: str) -> Rules:
     tools = [tool.name for tool in preset.tools]
     one_line = {"heading": preset.heading, "intro": preset.intro}
     one_line |= {f"titles.{name}": title for name, title in preset.titles.items()}
-    amounts = {"selection.limit": selection.limit, "selection.total": selection.total}
-    amounts |= {f"selection.budgets.{name}": tokens for name, tokens in selection.budgets.items()}
+    bounds = "1 ≤ content_min ≤ content_max ≤ 500"
     rules = [
         (preset.name == stem, "name", f'"{stem}", like the file'),
-        (
-            len(categories - {""}) == len(preset.categories),
-            "categories",
-            "each category once, and none empty",
-        ),
-        (
-            1 <= preset.content_min <= preset.content_max <= 500,
-            "content_min",
-            "1 ≤ content_min ≤ content_max ≤ 500",
-        ),
+        (1 <= preset.content_min <= preset.content_max <= 500, "content_min", bounds),
         (preset.half_life_days > 0, "half_life_days", "more than 0"),
         (0 <= preset.floor <= 1, "floor", "0 to 1"),
+        (len(set(tools)) == len(tools), "tools", "each tool name once"),
+        (preset.most_tools is None or preset.most_tools > 0, "most_tools", "1 or more"),
+        (preset.recall_tool in (None, *tools), "recall_tool", f"one of {', '.join(tools)}"),
+    ]
+    rules += [(bool(text) and text.isprintable(), key, "one line of text") for key, text in one_line.items()]
+    return rules + _rules_of_categories(preset) + _rules_of_selection(preset.selection, set(preset.titles))
+
+
+def _rules_of_categories(preset: Preset) -> Rules:
+    kind, categories = preset.selection.kind, set(preset.categories)
+    default = f"one of {', '.join(preset.categories)}"
+    return [
+        (len(categories - {""}) == len(preset.categories), "categories", "each category once, and none empty"),
+        (not categories or preset.default_category in categories, "default_category", default),
+        (bool(categories) or kind == "recent", "categories", f"a list, since {kind} makes groups"),
         (
-            not categories or preset.default_category in categories,
-            "default_category",
-            f"one of {', '.join(preset.categories)}",
-        ),
-        (
-            bool(categories) or selection.kind == "recent",
-            "categories",
-            f"a list, since {selection.kind} makes groups",
-        ),
-        (
-            set(preset.titles) == (set() if selection.kind == "recent" else categories),
+            set(preset.titles) == (set() if kind == "recent" else categories),
             "titles",
             "one title for every category, or none at all if the selection is recent",
         ),
+    ]
+
+
+def _rules_of_selection(selection: Selection, titled: set[str]) -> Rules:
+    amounts = {"limit": selection.limit, "total": selection.total, "other": selection.other}
+    amounts |= {f"budgets.{name}": tokens for name, tokens in selection.budgets.items()}
+    rules = [
         (
-            set(selection.budgets) in (set(), set(preset.titles)),
+            set(selection.budgets) in (set(), titled),
             "selection.budgets",
             "one for every category that has a title, or none at all",
         ),
         (
-            not selection.budgets or "fact" in selection.budgets or selection.total is not None,
-            "selection.budgets",
-            "`fact`, whose budget also serves categories of other presets, or a `total` beside the budgets",
+            not selection.budgets or selection.other is not None or selection.total is not None,
+            "selection.other",
+            "the tokens for categories of other presets, or a `total` beside the budgets",
         ),
-        (len(set(tools)) == len(tools), "tools", "each tool name once"),
-        (
-            preset.recall_tool is None or preset.recall_tool in tools,
-            "recall_tool",
-            f"one of {', '.join(tools)}",
-        ),
+        (selection.other is None or bool(selection.budgets), "selection.other", "`budgets` beside it"),
     ]
-    rules += [(bool(text) and text.isprintable(), key, "one line of text") for key, text in one_line.items()]
-    rules += [(amount is None or amount > 0, key, "1 or more") for key, amount in amounts.items()]
-    return rules
+    return rules + [(given is None or given > 0, f"selection.{key}", "1 or more") for key, given in amounts.items()]
 
 
-def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    close = get_close_matches(name, list(known), n=1)
-    return f" Did you mean `{close[0]}`?" if close else ""
+def _meant(name: str | None) -> str:
+    return f" Did you mean `{name}`?" if name else ""

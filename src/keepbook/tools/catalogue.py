@@ -24,8 +24,6 @@ Format = Literal["openai", "anthropic", "mcp"]
 
 SYSTEM = "system"
 """The tag of tools that are always there and never counted against a limit."""
-CEILINGS = {"coach": 16}
-"""How many tools there may be in all, memory tools counted, where a preset limits itself."""
 AUTHORING = "authoring"
 """The mode of a chat in which something is written together with the person."""
 MOST_CANDIDATES = 20
@@ -62,7 +60,7 @@ def build(
     if chosen.trading:
         tools += trading_tools(working, authoring=mode == AUTHORING)
     tools += extra
-    _check_ceiling(tools, (CEILINGS.get(chosen.name), ceiling))
+    _check_ceiling(tools, (chosen.most_tools, ceiling))
     return ToolSet(tools, {spec.does: spec.name for spec in chosen.tools})
 
 
@@ -106,7 +104,7 @@ def _memory_tools(preset: Preset) -> tuple[Tool, ...]:
             description=tool.description,
             arguments=tool.arguments,
             narrowed=narrowed,
-            tags=("memory",) if preset.name in CEILINGS else ("memory", SYSTEM),
+            tags=("memory", SYSTEM) if preset.most_tools is None else ("memory",),
             annotations=operation.annotations,
         )
         tools.append(made)

@@ -27,7 +27,9 @@ def fill(kb: Any, owner: str) -> dict[str, str]:
     link = book.link(oslo.id, tea.id, "because_of")
     origin = Origin("extractor", "chat", source="extracted")
     with kb._database.write(owner) as tx:
-        jazz = changes.remember(tx, origin, load_preset("general"), "Likes jazz", score=0.8, made_by="rules")
+        jazz = changes.remember(
+            tx, origin, load_preset("general"), changes.Statement("Likes jazz", score=0.8, made_by="rules")
+        )
     book.confirm(oslo.id)
     book.forget(tea.id)
     secret = book.remember("A secret to be purged")

@@ -477,7 +477,7 @@ def assert_budget(text: str, preset: Preset) -> None:
         assert sum(len(memories) for _, memories in groups) <= 10
     elif preset is ADVISOR:
         tokens_of = {f"### {preset.titles[name]}": tokens for name, tokens in preset.selection.budgets.items()}
-        tokens_of["### Other"] = preset.selection.budgets["fact"]
+        tokens_of["### Other"] = preset.selection.other
         for title, memories in groups:
             assert tokens("".join(f"{line}\n" for line in [title, *memories])) <= tokens_of[title]
         assert tokens(text) <= sum(tokens_of[title] for title, _ in groups)

@@ -16,7 +16,9 @@ def extract(kb: Any, owner: str, content: str, score: float, **given: Any) -> An
     """Keep what the close of a chat found."""
     origin = Origin("extractor", "chat", "thread-1", source="extracted")
     with kb._database.write(owner) as tx:
-        return changes.remember(tx, origin, load_preset("general"), content, score=score, made_by="rules", **given)
+        return changes.remember(
+            tx, origin, load_preset("general"), changes.Statement(content, score=score, made_by="rules", **given)
+        )
 
 
 def in_block(book: Any, text: str) -> set[str]:

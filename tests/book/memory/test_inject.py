@@ -26,7 +26,9 @@ def extract(kb: Any, owner: str, content: str, score: float = 0.8) -> Any:
     """Keep what the close of a chat found."""
     origin = Origin("extractor", "chat", "thread-1", source="extracted")
     with kb._database.write(owner) as tx:
-        return changes.remember(tx, origin, load_preset("general"), content, score=score, made_by="rules")
+        return changes.remember(
+            tx, origin, load_preset("general"), changes.Statement(content, score=score, made_by="rules")
+        )
 
 
 def inject_into_chat(kb: Any, owner: str, chat: str) -> str:

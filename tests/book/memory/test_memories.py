@@ -34,7 +34,9 @@ def extract(kb: Any, owner: str, content: str, score: float = 0.8, **given: Any)
     """Keep what the close of a chat found."""
     origin = Origin("extractor", "chat", "thread-1", source="extracted")
     with kb._database.write(owner) as tx:
-        return changes.remember(tx, origin, load_preset("general"), content, score=score, made_by="rules", **given)
+        return changes.remember(
+            tx, origin, load_preset("general"), changes.Statement(content, score=score, made_by="rules", **given)
+        )
 
 
 def extractor(book: Any) -> Any:
@@ -810,9 +812,8 @@ def test_automation_never_overrules_a_person(kb: Any, alice: Any) -> None:
 
     def overwrite(id: str) -> None:
         with kb._database.write("alice") as tx:
-            changes.update(
-                tx, automatic.origin, load_preset("general"), id, "Said by software", score=1.0, made_by="rules"
-            )
+            said = changes.Statement("Said by software", score=1.0, made_by="rules")
+            changes.update(tx, automatic.origin, load_preset("general"), id, said)
 
     attempts = [
         overwrite,
@@ -839,9 +840,8 @@ def test_automation_may_replace_and_forget_its_own(kb: Any, alice: Any) -> None:
     read = kb.book("alice", by="agent").remember("Seems to like opera", confidence="inferred").id
 
     with kb._database.write("alice") as tx:
-        again = changes.update(
-            tx, extractor(alice).origin, load_preset("general"), read, "Seems to love opera", score=0.9, made_by="m"
-        )
+        said = changes.Statement("Seems to love opera", score=0.9, made_by="m")
+        again = changes.update(tx, extractor(alice).origin, load_preset("general"), read, said)
     assert (again.source, again.score, again.version) == ("extracted", 0.9, 2)
     assert kb.book("alice", by="agent").update(found, "Likes jazz", confidence="inferred").source == "inferred"
     assert extractor(alice).forget(found, "agent_forget").state == "archived"

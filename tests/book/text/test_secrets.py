@@ -31,6 +31,8 @@ CARDS = [
 ]
 NUMBERS = [
     "IBAN ‹NO93 8601 1117 947› is mine",
+    "room AB12 ‹gb29 nwbk 6016 1331 9268 19› and then some",
+    "our social: ‹219-09-9999›",
     "wire it to ‹DE89370400440532013000›",
     "‹gb29 nwbk 6016 1331 9268 19› thanks",
     "‹FR14-2004-1010-0505-0001-3M02-606›",
@@ -157,7 +159,8 @@ def test_a_secret_is_called_what_it_is(kind: str, marked: str) -> None:
         "call +47 22 33 44 55 66", "call 0047 2233 4455 6677", "+1 (555) 123-4567", "tel. 555-12-3456-789",
         "costs 4 111 111 111 111 111 kr", "4,111,111,111,111,111", "4111111111111111.00", "about 1234567890123456",
         "4111 1111 1111 1112", "1763177199123", "born 1990-05-12, retired 2050-01-01", "from 2026-03-05 10:15 to 11:30",
-        "about 48,000 a year", "IBAN NO93 8601 1117 948", "GB is 29 times larger", "666-12-3456", "000-12-3456",
+        "about 48,000 a year", "IBAN NO93 8601 1117 948", "DE07 ABCD 0044 0532 0130 00", "219-09-9999",
+        "GB is 29 times larger", "666-12-3456", "000-12-3456",
         "192.168.100.200", "it's 10.30 at the 3rd gate",
         # ids and names that only look wild
         "id 550e8400-e29b-41d4-a716-446655440000", f"commit {HEX}", f"sha256: {HEX}{HEX[:24]}",

@@ -12,7 +12,9 @@ def extract(kb: Any, owner: str, content: str, score: float) -> Any:
     """Keep what the close of a chat found."""
     origin = Origin("extractor", "chat", "thread-1", source="extracted")
     with kb._database.write(owner) as tx:
-        return changes.remember(tx, origin, load_preset("general"), content, score=score, made_by="rules")
+        return changes.remember(
+            tx, origin, load_preset("general"), changes.Statement(content, score=score, made_by="rules")
+        )
 
 
 def test_an_empty_and_a_tidy_book_are_clean(alice: Any) -> None:

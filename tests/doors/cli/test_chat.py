@@ -308,7 +308,7 @@ class Terminal:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: None) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("KEEPBOOK_DB", str(tmp_path / "book.db"))
     monkeypatch.setenv("KEEPBOOK_OWNER", "alice")
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE"):

@@ -209,7 +209,6 @@ def test_a_sweep_that_fails_says_so_and_leaves_the_chat(
 
 
 @on_sqlite
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_sweeping_for_ever_ends_cleanly_when_told(
     talked: str, book_url: str, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
@@ -225,7 +224,6 @@ def test_sweeping_for_ever_ends_cleanly_when_told(
 
 
 @on_sqlite
-@pytest.mark.usefixtures("compiled")
 def test_a_sweep_under_way_is_finished_before_the_end(
     talked: str, book_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,8 +19,6 @@ import pytest
 
 from keepbook import Keepbook
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 PROGRAM = [sys.executable, "-m", "keepbook"]
 
 

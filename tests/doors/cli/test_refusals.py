@@ -312,7 +312,6 @@ def _as_nobody(home: Path, *args: object) -> Any:
     return type("Ran", (), {"code": done.returncode, "out": out, "err": done.stderr})
 
 
-@pytest.mark.usefixtures("compiled")
 def test_a_read_only_book_says_so(keepbook_command: Run, place: Path, open_folder: Path) -> None:
     book = open_folder / "book.db"
     shutil.copy(place, book)
@@ -376,7 +375,7 @@ def test_a_default_folder_that_cannot_be_made_is_named(
     ("config", "pieces"),
     [
         ("db = ", ["config.toml"]),
-        ('dbb = "x"', ["dbb", "config.toml"]),
+        ('dbb = "x"', ["dbb", "config.toml", "did you mean 'db'"]),
         ("busy_seconds = -1", ["busy_seconds", "config.toml"]),
     ],
 )

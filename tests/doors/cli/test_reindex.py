@@ -123,7 +123,6 @@ sys.exit(code)
 
 
 @on_sqlite
-@pytest.mark.usefixtures("compiled")
 def test_only_a_question_loads_the_model(book_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "auto")
 
@@ -338,7 +337,6 @@ def test_an_installed_model_that_rots_is_not_used_and_words_answer(
 
 
 @on_sqlite
-@pytest.mark.usefixtures("compiled")
 def test_a_reindex_that_is_killed_goes_on_when_it_is_run_again(
     ask: Any, book_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

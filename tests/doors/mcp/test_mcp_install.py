@@ -355,7 +355,6 @@ def test_a_password_stays_out_of_the_clients_config(home: Path, run: Run, monkey
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("yes", True), ("", False), ("no", False)])
-@pytest.mark.usefixtures("compiled")
 def test_at_a_terminal_it_asks(home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, written: bool) -> None:
     monkeypatch.setenv("KEEPBOOK_DB", str(home / "book.db"))
     monkeypatch.setenv("TERM", "xterm")

@@ -18,8 +18,6 @@ from tests.doors.mcp.calls import PRESETS, begin, drive, text_of
 from keepbook import Book, Keepbook
 from keepbook.presets import load_preset, preset_names
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 PROGRAM = [sys.executable, "-m", "keepbook", "mcp"]
 HANDSHAKE = [
     {

@@ -610,7 +610,7 @@ PROGRAM = [sys.executable, "-m", "keepbook", "telegram"]
 
 
 @pytest.fixture
-def environment(tmp_path: Path, compiled: None) -> dict[str, str]:
+def environment(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"KEEPBOOK_DB": str(tmp_path / "book.db"), "KEEPBOOK_TELEGRAM_TOKEN": TOKEN}
 
 

@@ -100,7 +100,7 @@ def found_by_software(book: Any, content: str) -> Any:
     """A memory on no person's word."""
     origin = Origin("extractor", "close", source="extracted")
     with book._database.write(book.owner) as tx:
-        return changes.remember(tx, origin, book.preset(), content, score=0.9, made_by="rules")
+        return changes.remember(tx, origin, book.preset(), changes.Statement(content, score=0.9, made_by="rules"))
 
 
 def contents(book: Any) -> list[str]:

@@ -69,6 +69,11 @@ def effective_score(score: float, since: str, now: str, half_life_days: float) -
     return score * math.pow(0.5, max(age.total_seconds() / 86_400, 0.0) / half_life_days)
 
 
+def days_above_floor(score: float, preset: Preset) -> float:
+    """How long after it was affirmed `effective_score` stays on or above the floor; without a floor, for ever."""
+    return preset.half_life_days * math.log2(score / preset.floor) if preset.floor else math.inf
+
+
 def _affirmed_at(entry: Entry) -> str:
     confirmed, recorded = entry.last_confirmed_at, entry.recorded_at
     return confirmed if confirmed is not None and confirmed > recorded else recorded
@@ -94,9 +99,8 @@ def _fades_before(score: float, preset: Preset, now: str) -> str:
     if score < preset.floor:
         return "~"  # after every stamp
     try:
-        days = preset.half_life_days * math.log2(score / preset.floor)
-        instant = datetime.fromisoformat(now) - timedelta(days=days)
-    except (ZeroDivisionError, OverflowError):  # no floor, or a half-life of ages
+        instant = datetime.fromisoformat(now) - timedelta(days=days_above_floor(score, preset))
+    except OverflowError:  # no floor, or a half-life of ages
         return ""
     return instant.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
@@ -246,7 +250,7 @@ def render(entries: Sequence[Entry], preset: Preset, now: str) -> Rendered:
 
 def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, Entry, str]]:
     """What stays of `order`, as (group, entry, line), still in that order. `count` includes what faded."""
-    budgets, total = preset.selection.budgets, preset.selection.total
+    budgets, total = {_OTHER: preset.selection.other, **preset.selection.budgets}, preset.selection.total
     sizes: dict[str, int] = {}  # characters of each group that stands, its title and newlines included
     full: set[str] = set()
     kept = []
@@ -258,7 +262,7 @@ def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, 
         line = _line(entry, preset)
         before = sizes.get(group, 0)
         size = (before or len(_title(group, preset))) + 1 + len(line)
-        budget = budgets.get(group or "fact")
+        budget = budgets.get(group)
         if budget is not None and size > budget * CHARACTERS_PER_TOKEN:
             full.add(group)
             continue
@@ -272,7 +276,7 @@ def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, 
     # The heading and the last line must fit as well; that may cost a few lines more.
     while kept:
         whole = len(_head(preset)) + sum(sizes.values()) + len(_more(count - len(kept), preset))
-        tokens = sum(budgets.get(group or "fact", 0) for group in sizes) if total is None else total
+        tokens = sum(budgets.get(group) or 0 for group in sizes) if total is None else total
         if not tokens or whole <= tokens * CHARACTERS_PER_TOKEN:
             break
         group, _, line = kept.pop()

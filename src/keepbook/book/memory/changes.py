@@ -4,7 +4,7 @@ Each reads how the memory stands, checks what is asked against the rules, and is
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select
@@ -29,6 +29,35 @@ from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import owners, versions
+
+# Values
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What somebody says, before the rules have looked at it: a memory to keep, or what one says anew.
+
+    These are the keywords of `Book.remember`; `scope` and `force` are for a new memory only, `score` and `made_by` say
+    how sure the reader of a chat was, and which one it was.
+    """
+
+    content: str
+    _: KW_ONLY
+    category: str | None = None
+    subject: str | None = None
+    summary: str | None = None
+    body: str | None = None
+    confidence: str | None = None
+    importance: float | None = None
+    valid_from: Moment = None
+    valid_until: Moment = None
+    scope: str | None = None
+    thread_id: str | None = None
+    turn_ids: Sequence[Any] = ()
+    force: bool = False
+    score: float | None = None
+    made_by: str | None = None
+
 
 # Rules
 
@@ -81,53 +110,50 @@ def says_the_same(row: Any, text: Text) -> bool:
     )  # fmt: skip
 
 
+def worded(
+    origin: Origin,
+    preset: Preset,
+    said: Statement,
+    source: str,
+    *,
+    began: str,
+    row: Any = None,
+    correction: bool = False,
+) -> Text:
+    """What the next version says, once the rules have looked at it. `row` is the version before it, if there is one."""
+    content = clean_line(said.content, "content", preset.content_min, preset.content_max)
+    summary = clean_optional(said.summary, "summary", 200)
+    body = (clean_body(said.body) or None) if said.body is not None else row.body if row is not None else None
+    score = clean_share(said.score, "score") if source == "extracted" else None
+    thread_id = clean_optional(said.thread_id, "thread_id", 200) or origin.thread_id
+    turn_ids = clean_turns(said.turn_ids)
+    valid_from = instant(said.valid_from, field="valid_from") or began
+    if correction and said.valid_until is None:
+        valid_until = row.valid_until
+    else:  # an empty text takes away the end that was there
+        valid_until = instant(said.valid_until if row is None else said.valid_until or None, field="valid_until")
+    check_period(valid_from, valid_until)
+    return Text(
+        content=content, summary=summary, body=body, source=source, score=score, made_by=said.made_by,
+        thread_id=thread_id, turn_ids=turn_ids, valid_from=valid_from, valid_until=valid_until,
+        correction=int(correction),
+    )  # fmt: skip
+
+
 # Operations
 
 
-def remember(
-    tx: Tx,
-    origin: Origin,
-    preset: Preset,
-    content: str,
-    *,
-    category: str | None = None,
-    subject: str | None = None,
-    summary: str | None = None,
-    body: str | None = None,
-    confidence: str | None = None,
-    importance: float | None = None,
-    valid_from: Moment = None,
-    valid_until: Moment = None,
-    scope: str | None = None,
-    thread_id: str | None = None,
-    turn_ids: Sequence[Any] = (),
-    force: bool = False,
-    score: float | None = None,
-    made_by: str | None = None,
-) -> Written:
+def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement) -> Written:
     """Keep a new thing, unless the book says it already."""
-    confidence = chosen_confidence(origin, confidence)
-    source = origin.source_for(confidence)
+    confidence = chosen_confidence(origin, said.confidence)
     at = ledger.begin(tx)
-    text = Text(
-        content=clean_line(content, "content", preset.content_min, preset.content_max),
-        summary=clean_optional(summary, "summary", 200),
-        body=clean_body(body) if body else None,
-        source=source,
-        score=clean_share(score, "score") if source == "extracted" else None,
-        made_by=made_by,
-        thread_id=clean_optional(thread_id, "thread_id", 200) or origin.thread_id,
-        turn_ids=clean_turns(turn_ids),
-        valid_from=instant(valid_from, field="valid_from") or at,
-        valid_until=instant(valid_until, field="valid_until"),
-    )
-    check_period(text.valid_from, text.valid_until)
+    text = worded(origin, preset, said, origin.source_for(confidence), began=at)
     state = State(
-        category=clean_category(category, preset),
-        subject=clean_optional(subject, "subject", 200),
-        scope=clean_optional(scope, "scope", 200),
+        category=clean_category(said.category, preset),
+        subject=clean_optional(said.subject, "subject", 200),
+        scope=clean_optional(said.scope, "scope", 200),
         confidence=confidence,
-        importance=0.5 if importance is None else clean_share(importance, "importance"),
+        importance=0.5 if said.importance is None else clean_share(said.importance, "importance"),
         version=1,
         created_at=at,
         edited_at=at,
@@ -136,7 +162,7 @@ def remember(
     if same is not None:
         return _repeat(Change(tx, origin, preset, "remember", at, same.id, same, to_state(same)), text)
     similar = tuple(shaped(row, at, preset) for row in alike)
-    if preset.consent == "ask" and not force:
+    if preset.consent == "ask" and not said.force:
         refuse_similar(similar)
     room_for_memory(tx, f"{text.content}{text.body or ''}")
     _make_owner(tx, at)
@@ -160,54 +186,29 @@ def update(
     origin: Origin,
     preset: Preset,
     ref: str,
-    content: str,
+    said: Statement,
     *,
-    summary: str | None = None,
-    body: str | None = None,
-    category: str | None = None,
-    subject: str | None = None,
-    confidence: str | None = None,
-    importance: float | None = None,
-    valid_from: Moment = None,
-    valid_until: Moment = None,
     correction: bool = False,
     expect_version: int | None = None,
-    thread_id: str | None = None,
-    turn_ids: Sequence[Any] = (),
-    score: float | None = None,
-    made_by: str | None = None,
 ) -> Written:
     """End the current version and begin the next: a change from now on, or a correction of what was said."""
     change = change_of(tx, origin, preset, "update", ref)
     row, state = change.row, to_state(change.row)
     change.refuse_dropped("updated")
     refuse_stale(row, expect_version)
-    confidence = chosen_confidence(origin, confidence)
+    confidence = chosen_confidence(origin, said.confidence)
     source = origin.source_for(confidence)
     change.refuse_overruling(source)
-    until = instant(valid_until or None, field="valid_until")
-    text = Text(
-        content=clean_line(content, "content", preset.content_min, preset.content_max),
-        summary=clean_optional(summary, "summary", 200),
-        body=row.body if body is None else clean_body(body) or None,
-        source=source,
-        score=clean_share(score, "score") if source == "extracted" else None,
-        made_by=made_by,
-        thread_id=clean_optional(thread_id, "thread_id", 200) or origin.thread_id,
-        turn_ids=clean_turns(turn_ids),
-        valid_from=instant(valid_from, field="valid_from") or (row.valid_from if correction else change.at),
-        valid_until=row.valid_until if correction and valid_until is None else until,
-        correction=int(correction),
-    )
-    check_period(text.valid_from, text.valid_until)
+    began = row.valid_from if correction else change.at
+    text = worded(origin, preset, said, source, began=began, row=row, correction=correction)
     after = replace(
         state,
-        category=state.category if category is None else clean_category(category, preset),
-        subject=state.subject if subject is None else clean_optional(subject, "subject", 200),
-        importance=state.importance if importance is None else clean_share(importance, "importance"),
+        category=state.category if said.category is None else clean_category(said.category, preset),
+        subject=state.subject if said.subject is None else clean_optional(said.subject, "subject", 200),
+        importance=state.importance if said.importance is None else clean_share(said.importance, "importance"),
         confidence=confidence,
     )
-    if after == state and valid_from is None and says_the_same(row, text):
+    if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
     room_for_text(tx, f"{text.content}{text.body or ''}")
     return change.to(replace(after, version=row.version + 1, edited_at=change.at), text)

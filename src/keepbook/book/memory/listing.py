@@ -1,12 +1,13 @@
 """Listing memories: filtered, in order of creation, page by page."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.to_json import Page
-from keepbook.book.memory.memories import IN_STATE, WHOLE, Memory, in_scope, shaped
+from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, WHOLE, Memory, in_scope, shaped
 from keepbook.book.text.words import fold
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
@@ -51,6 +52,12 @@ def list_page(
     rows = tx.conn.execute(query, {"owner": tx.owner}).all()
     following = _cursor(rows[limit - 1]) if len(rows) > limit else None
     return Page([shaped(row, now, preset) for row in rows[:limit]], total, following)
+
+
+def standing(tx: Tx) -> Sequence[Any]:
+    """The rows of every active memory, oldest first: what a reader of chats reconciles with."""
+    here = WHOLE.where(IS_ACTIVE, in_scope(EVERY_SCOPE)).order_by(memories.c.created_at, memories.c.id)
+    return tx.conn.execute(here, {"owner": tx.owner}).all()
 
 
 def _page_saying(

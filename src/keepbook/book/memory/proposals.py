@@ -7,7 +7,7 @@ same fact is not proposed again; unanswered, it is gone after 30 days.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.when import later, parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
+from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import Written
 from keepbook.book.text.words import fold, near_duplicate
 from keepbook.errors import Conflict, NotFound
@@ -72,20 +73,18 @@ def propose(
 def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str) -> Written:
     """The person says yes: from here on it is their own word."""
     waiting = _waiting(tx, id)
-    told: dict[str, Any] = {"thread_id": waiting.thread_id, "turn_ids": waiting.turn_ids}
+    said = Statement(
+        waiting.content, valid_from=waiting.valid_from, thread_id=waiting.thread_id, turn_ids=waiting.turn_ids
+    )
     # The chat may have had another preset than the one in force here.
     category = waiting.category if not preset.categories or waiting.category in preset.categories else None
     if waiting.op == "forget" and waiting.memory_id is not None:
         written = changes.forget(tx, origin, preset, waiting.memory_id, "user_corrected")
     elif waiting.op == "update" and waiting.memory_id is not None:
-        written = changes.update(
-            tx, origin, preset, waiting.memory_id, waiting.content, valid_from=waiting.valid_from, **told
-        )
+        written = changes.update(tx, origin, preset, waiting.memory_id, said)
     else:
-        written = changes.remember(
-            tx, origin, preset, waiting.content, category=category, subject=waiting.subject,
-            valid_from=waiting.valid_from, force=True, **told,
-        )  # fmt: skip
+        new = replace(said, category=category, subject=waiting.subject, force=True)
+        written = changes.remember(tx, origin, preset, new)
     _decide(tx, id, "accepted", now)
     return written
 

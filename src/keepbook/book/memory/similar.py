@@ -1,6 +1,6 @@
 """Memories that a new one may repeat: the very same words, nearly the same, or the same subject and category.
 
-No embeddings: writes wait for nothing. The keys of `index.likeness_keys` find repetitions by look-up alone.
+No embeddings: writes wait for nothing. The keys of `word_index.likeness_keys` find repetitions by look-up alone.
 """
 
 from collections.abc import Iterator, Sequence

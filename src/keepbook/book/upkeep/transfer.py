@@ -15,7 +15,7 @@ from sqlalchemy import Double, Integer, Table, insert, select, update
 
 from keepbook.book.ledger.ledger import Origin, canonical
 from keepbook.book.ledger.verify import first_break, verify
-from keepbook.book.memory.changes import remember
+from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, fits_scope, said_by
 from keepbook.book.text.turn_index import put_turn
 from keepbook.book.text.word_index import put_words
@@ -251,7 +251,7 @@ def _merge(tx: Tx, origin: Origin, preset: Preset, records: Sequence[tuple[int, 
         if preset.categories and record.get("category") not in preset.categories:
             record.pop("category", None)
         try:
-            written = remember(tx, importing, preset, **record, force=True)
+            written = remember(tx, importing, preset, Statement(**record, force=True))
         except KeepbookError as error:
             raise broken(number, f"cannot be kept: {error.message}") from error
         taken += not written.unchanged
@@ -279,6 +279,9 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
     return [(number, record) for _, number, record in sorted(records, key=lambda item: item[:2])]
 
 
+Put = Callable[[Table, Sequence[Mapping[str, Any]]], None]
+
+
 def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     """Every write again, in order, through the guards; what was erased comes as the blanks it left."""
 
@@ -291,16 +294,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
         put(owners, found["owner"])
     elif found["owner"]:
         tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(found["owner"][0]))
-    put(ledger, found["entry"])
-    put(erasures, found["erasure"])
-    erased = {row["memory_id"] for row in found["erasure"]}
-    put(memories, [row for row in found["memory"] if row["id"] in erased])
-    put(versions, [row for row in found["version"] if row["memory_id"] in erased])
-    made = {row["event"]: row for row in found["version"]}
-    incognito = {row["id"] for row in found["thread"] if row["incognito"]}
-    for entry in found["entry"]:
-        if entry["salt"] is not None and (entry["link_id"] or entry["memory_id"] not in erased):
-            _replay_entry(tx, entry, made.get(entry["seq"]))
+    _replay_memories(tx, found, put)
     put(injections, found["injection"])
     put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
@@ -308,20 +302,37 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     _replay_runs(tx, found, put)
     for kind in ("skill", "field", "deployment", "position", "trade", "lesson"):
         put(KINDS[kind], found[kind])
-    for message in found["message"]:
-        if message["role"] in ("user", "assistant"):
-            put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
-    for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
-        put_words(tx, row.id, said_by(row, row))
+    _index(tx, found)
     tx.head = None
     result = verify(tx)
     if not result.ok:
         raise altered(f"entry {result.broken}: {result.why}")
 
 
-def _replay_runs(
-    tx: Tx, found: Mapping[str, list[Any]], put: Callable[[Table, Sequence[Mapping[str, Any]]], None]
-) -> None:
+def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
+    """The ledger, then what each of its entries did."""
+    put(ledger, found["entry"])
+    put(erasures, found["erasure"])
+    erased = {row["memory_id"] for row in found["erasure"]}
+    put(memories, [row for row in found["memory"] if row["id"] in erased])
+    put(versions, [row for row in found["version"] if row["memory_id"] in erased])
+    made = {row["event"]: row for row in found["version"]}
+    for entry in found["entry"]:
+        if entry["salt"] is not None and (entry["link_id"] or entry["memory_id"] not in erased):
+            _replay_entry(tx, entry, made.get(entry["seq"]))
+
+
+def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
+    """The words of what was said and of what is kept: an export carries none."""
+    incognito = {row["id"] for row in found["thread"] if row["incognito"]}
+    for message in found["message"]:
+        if message["role"] in ("user", "assistant"):
+            put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
+    for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
+        put_words(tx, row.id, said_by(row, row))
+
+
+def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
     """Agents and their runs as they went: begun, spoken in, ended; and decisions opened, then closed."""
     put(agents, found["agent"])
     ended = dict.fromkeys(("card", "error", "session_after", "epoch", "step", "finished_at"))

@@ -1,8 +1,8 @@
 """The command line: `keepbook remember … recall … verify …`.
 
-One module per kind of command; `desk` holds what they share, `sheets` what people see. Whatever goes wrong
-ends here as one line on stderr that says what to do: exit code 1 when the book refuses, 2 when the command
-was written wrongly, never a traceback unless --verbose asks for it.
+`commands` work on one's book, `installation` on what is around it; `terminal` is what they share, `sheets` what people
+see. Whatever goes wrong ends here as one line on stderr that says what to do: exit code 1 when the book refuses, 2 when
+the command was written wrongly, never a traceback unless --verbose asks for it.
 """
 
 import json
@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from io import TextIOWrapper
 from typing import Any
 
@@ -22,20 +23,14 @@ from keepbook.doors.cli.commands import (
     care,
     chat,
     chats,
-    demo,
-    doctor,
     extract,
-    jobs,
-    mcp,
     memory_read,
     memory_write,
-    quickstart,
     reindex,
-    serve,
-    telegram,
     trading,
     transfer,
 )
+from keepbook.doors.cli.installation import bench, demo, doctor, jobs, mcp, quickstart, serve, telegram
 from keepbook.doors.cli.terminal import command
 from keepbook.doors.cli.terminal.paper import visible
 from keepbook.errors import Conflict, KeepbookError, NotFound
@@ -63,6 +58,7 @@ for part in (
     transfer,
     audit,
     care,
+    bench,
     reindex,
     jobs,
     serve,
@@ -105,9 +101,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+@cache
+def _commands() -> Any:
+    """The tree of a hundred commands: typer reads every signature for it, so a process that runs many lines grows one.
+
+    What `app(...)` does besides is to mend how tracebacks look, and no traceback leaves this door.
+    """
+    return typer.main.get_command(app)
+
+
 def _run(args: list[str], report: "_Report") -> int:
     try:
-        code = app(args, prog_name="keepbook", standalone_mode=False)
+        code = _commands()(args, prog_name="keepbook", standalone_mode=False)
     except typer.Abort:
         return report.say(1, "stopped", "stopped")
     except _Misuse as error:

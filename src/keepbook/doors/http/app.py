@@ -25,7 +25,7 @@ from keepbook.app import Keepbook
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
 from keepbook.doors.http.gate import LOOPBACK, Gate
-from keepbook.doors.http.under_way import Going
+from keepbook.doors.http.under_way import UnderWay
 from keepbook.doors.http.web import routes
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
@@ -57,7 +57,7 @@ def create_app(
     )
     app.state.kb = kb
     app.state.metrics = ops.Metrics()
-    app.state.runs = Going()
+    app.state.runs = UnderWay()
     app.state.stopping = asyncio.Event()
     problems.install(app)
     for part in (memory, chat, agents, trading, trading_files, tools, me, feed, ops):

@@ -26,7 +26,7 @@ def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = No
     return Response(body, status, headers, None if status == 204 else "application/json")
 
 
-class Desk:
+class Call:
     """One request: who asks, and in which installation."""
 
     def __init__(self, request: Request, body: bytes = b"", key: str | None = None) -> None:
@@ -72,28 +72,28 @@ Named = Annotated[str | None, Header(alias=OWNER_HEADER, description="Whose book
 Key = Annotated[str | None, Header(max_length=200, description="Sent again with the same key, a write happens once.")]
 
 
-async def reading(request: Request, _: Named = None) -> Desk:
+async def reading(request: Request, _: Named = None) -> Call:
     request.state.caller.needs("read")
-    return Desk(request)
+    return Call(request)
 
 
-async def calling(request: Request, idempotency_key: Key = None, _: Named = None) -> Desk:
+async def calling(request: Request, idempotency_key: Key = None, _: Named = None) -> Call:
     """For what may read or write: the endpoint asks for `write` where it must."""
     request.state.caller.needs("read")
-    return Desk(request, await request.body() if idempotency_key else b"", idempotency_key)
+    return Call(request, await request.body() if idempotency_key else b"", idempotency_key)
 
 
-async def writing(request: Request, idempotency_key: Key = None, _: Named = None) -> Desk:
+async def writing(request: Request, idempotency_key: Key = None, _: Named = None) -> Call:
     request.state.caller.needs("write")
-    return Desk(request, await request.body() if idempotency_key else b"", idempotency_key)
+    return Call(request, await request.body() if idempotency_key else b"", idempotency_key)
 
 
-async def governing(request: Request, _: Named = None) -> Desk:
+async def governing(request: Request, _: Named = None) -> Call:
     request.state.caller.needs("admin")
-    return Desk(request)
+    return Call(request)
 
 
-Reading = Annotated[Desk, Depends(reading)]
-Calling = Annotated[Desk, Depends(calling)]
-Writing = Annotated[Desk, Depends(writing)]
-Governing = Annotated[Desk, Depends(governing)]
+Reading = Annotated[Call, Depends(reading)]
+Calling = Annotated[Call, Depends(calling)]
+Writing = Annotated[Call, Depends(writing)]
+Governing = Annotated[Call, Depends(governing)]

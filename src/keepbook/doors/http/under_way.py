@@ -11,7 +11,7 @@ from keepbook.jobs import AT_ONCE
 log = logging.getLogger(__name__)
 
 
-class Going:
+class UnderWay:
     """What is under way in this process; `app.state.runs`."""
 
     def __init__(self) -> None:

@@ -79,7 +79,7 @@ _log = logging.getLogger(__name__)
 
 def build(kb: Keepbook, caller_of: CallerOf, *, instructions: str = INSTRUCTIONS) -> Server[Any]:
     """The server over an installation. `caller_of` says for each request whose book it is and what is allowed."""
-    desk = _Desk(kb, caller_of)
+    handlers = _Handlers(kb, caller_of)
     return Server(
         "keepbook",
         version=_version(),
@@ -88,17 +88,17 @@ def build(kb: Keepbook, caller_of: CallerOf, *, instructions: str = INSTRUCTIONS
         instructions=instructions,
         # No argument of ours travels in a header; without this the SDK lists all tools before each call.
         get_tool_input_schema=lambda _: None,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
-        on_list_prompts=desk.list_prompts,
-        on_get_prompt=desk.get_prompt,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
 
 
-class _Desk:
+class _Handlers:
     """Takes a request, does its work in a thread, and puts the answer into the protocol's shape."""
 
     def __init__(self, kb: Keepbook, caller_of: CallerOf) -> None:

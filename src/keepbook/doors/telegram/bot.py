@@ -26,7 +26,7 @@ from telegram.ext import Application, ApplicationBuilder, BaseRateLimiter, BaseU
 from telegram.request import HTTPXRequest
 
 from keepbook.app import Keepbook
-from keepbook.doors.telegram import answers
+from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.correspondence import Correspondence
 from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
@@ -107,7 +107,7 @@ class Bot:
     async def _polling(self) -> AsyncIterator[None]:
         app = self._app
         assert app.updater is not None
-        await app.bot.set_my_commands(list(answers.COMMANDS.items()))
+        await app.bot.set_my_commands(list(replies.COMMANDS.items()))
         await app.start()
         try:
             await app.updater.start_polling(allowed_updates=[Update.MESSAGE], error_callback=self._unheard)
@@ -177,14 +177,14 @@ class Bot:
         self._greeted.add(message.chat_id)
         who = message.chat.effective_name or message.chat.type
         self._note(f"A chat on no list wrote: {message.chat_id} ({who}). To serve it, add its id to telegram_chats.")
-        await _send(message, Letter(answers.STRANGER))
+        await _send(message, Letter(replies.STRANGER))
 
     async def _ask_for_text(self, message: Message) -> None:
         album = message.media_group_id
         if album is not None and self._albums.get(message.chat_id) == album:  # ten pictures are ten messages
             return
         self._albums[message.chat_id] = album or ""
-        await _send(message, Letter(answers.TEXT_ONLY))
+        await _send(message, Letter(replies.TEXT_ONLY))
 
     async def _failed(self, update: object, context: Any) -> None:
         """Whatever a message met that nobody foresaw: the kind is told, never what was said."""
@@ -197,7 +197,7 @@ class Bot:
             return
         self._note(f"A message of {chat} was not answered: this should not happen ({type(error).__name__}).")
         if message is not None:
-            await _send(message, Letter(answers.FAULT))
+            await _send(message, Letter(replies.FAULT))
 
 
 async def _send(message: Message, letter: Letter) -> None:

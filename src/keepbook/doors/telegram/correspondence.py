@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from keepbook.app import Keepbook
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground.ids import new_id
-from keepbook.doors.telegram import answers
+from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import KeepbookError, NotFound
 from keepbook.models.chat import Kept, Notice
@@ -56,33 +56,33 @@ class Correspondence:
         try:
             return await self._obey(name, rest)
         except KeepbookError as error:
-            return answers.refused(error)
+            return replies.refused(error)
 
     async def _obey(self, name: str, rest: str) -> Letter:
         match name:
             case "start" | "help":
-                return answers.help_(greeting=name == "start")
+                return replies.help_(greeting=name == "start")
             case "memory":
                 return await asyncio.to_thread(self._memory, rest)
             case "new":
-                return answers.closed(await asyncio.to_thread(self._close))
+                return replies.closed(await asyncio.to_thread(self._close))
             case "undo":
                 return await asyncio.to_thread(self._undo, rest)
             case "again":
                 return await self._again()
-        return Letter(answers.NOT_KNOWN)
+        return Letter(replies.NOT_KNOWN)
 
     # Memories
 
     def _memory(self, rest: str) -> Letter:
         match rest.split():
             case [] | ["list"]:
-                return answers.listing(self._all(), self._book.preset().categories)
+                return replies.listing(self._all(), self._book.preset().categories)
             case ["delete", id]:
                 return self._delete(id.strip("<>[]'\"`"))
             case ["delete", *_]:
-                return Letter(answers.HOW_TO_DELETE)
-        return Letter(answers.WHAT_OF_MEMORY)
+                return Letter(replies.HOW_TO_DELETE)
+        return Letter(replies.WHAT_OF_MEMORY)
 
     def _all(self) -> list["Memory"]:
         page = self._book.list(scope="*", limit=_PAGE)
@@ -97,24 +97,24 @@ class Correspondence:
         try:
             memory = self._book.get(id)
         except NotFound:
-            return answers.no_such_id(id)
+            return replies.no_such_id(id)
         if memory.state == "trash":
-            return answers.in_trash(memory)
+            return replies.in_trash(memory)
         chat = self._newest()
         written = self._book.acting(thread_id=chat and chat.id).delete(memory.id)
         assert written is not None  # only what is deleted for good leaves nothing to show
         self._last_event = written.event
-        return answers.deleted(written)
+        return replies.deleted(written)
 
     def _undo(self, typed: str) -> Letter:
         if typed and not typed.isdecimal():
             return Letter("Say /undo for the last change, or its number: /undo 12")
         event = int(typed) if typed else self._last_write()
         if event is None:
-            return Letter(answers.NOTHING_TO_UNDO)
+            return Letter(replies.NOTHING_TO_UNDO)
         undone = self._book.undo(event)
         self._last_event = undone.event
-        return answers.undone(undone)
+        return replies.undone(undone)
 
     def _last_write(self) -> int | None:
         """The last write of this chat; after a restart the ledger tells."""
@@ -128,13 +128,13 @@ class Correspondence:
         try:
             talk = self._keepbook.talk(await asyncio.to_thread(self._open))
         except KeepbookError as error:
-            return answers.refused(error)
+            return replies.refused(error)
         return await self._answered(talk.chat, talk.say(text))
 
     async def _again(self) -> Letter:
         chat = await asyncio.to_thread(self._newest)
         if chat is None:
-            return Letter(answers.NOTHING_SAID)
+            return Letter(replies.NOTHING_SAID)
         return await self._answered(chat, self._keepbook.talk(chat).again())
 
     async def _answered(self, chat: Chat, reply: "Reply") -> Letter:
@@ -156,7 +156,7 @@ class Correspondence:
             thread = await asyncio.to_thread(lambda: chat.thread)
             preset = await asyncio.to_thread(self._book.preset, thread.preset)
             written = [] if preset.consent == "silent" else written
-        return answers.reply(text, notices, written) if failure is None else answers.refused(failure, written)
+        return replies.reply(text, notices, written) if failure is None else replies.refused(failure, written)
 
     # Threads
 

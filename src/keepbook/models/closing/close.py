@@ -22,18 +22,18 @@ from keepbook.book.chats.threads import Claim, Message, TakenBack
 from keepbook.book.ground.limits import clean_line, clean_optional
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory import changes, proposals
-from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, in_scope, is_protected, to_state
+from keepbook.book.memory import changes, listing, proposals
+from keepbook.book.memory.changes import Statement
+from keepbook.book.memory.memories import is_protected, to_state
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.words import fold, tokens
 from keepbook.errors import KeepbookError
+from keepbook.models.closing.rules import asks_to_forget, overlap
 from keepbook.models.model import Candidate, Extraction, Known, Model, Op, Reading, Turn
-from keepbook.models.offline.extract import dialog, reconcile
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
-from keepbook.storage.tables import memories
 
 LEASE_SECONDS = 180.0
 """How long a closing may take at least; a model that may take longer gets a longer lease."""
@@ -104,7 +104,7 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
     if candidate.op != "add" and candidate.target not in known:
         return "it names a memory that was not shown"
     if candidate.op == "forget":
-        asked = any(dialog.FORGET.search(text) or dialog.DECLINE.search(text) for text in evidence)
+        asked = any(asks_to_forget(text) for text in evidence)
         return None if asked else "the person did not ask to forget it"
     told = f"{candidate.subject or ''} {candidate.content}"
     if find_secrets(told):
@@ -138,8 +138,7 @@ def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
     """Whether the same turns gave the same thing before, and it was undone, forgotten or deleted."""
     turns = {str(turn) for turn in candidate.turn_ids}
     return any(
-        bool(turns & one.turn_ids)
-        and (one.content is None or reconcile.overlap(candidate.content, one.content) >= TAKEN_BACK)
+        bool(turns & one.turn_ids) and (one.content is None or overlap(candidate.content, one.content) >= TAKEN_BACK)
         for one in gone
     )
 
@@ -232,8 +231,6 @@ def _turn(message: Message) -> Turn:
 
 def known_memories(tx: Tx) -> tuple[Known, ...]:
     """The active memories an extractor reconciles with, oldest first."""
-    here = WHOLE.where(IS_ACTIVE, in_scope(EVERY_SCOPE)).order_by(memories.c.created_at, memories.c.id)
-    rows = tx.conn.execute(here, {"owner": tx.owner})
     return tuple(
         Known(
             row.id,
@@ -244,7 +241,7 @@ def known_memories(tx: Tx) -> tuple[Known, ...]:
             row.score,
             is_protected(row.source, to_state(row)),
         )
-        for row in rows
+        for row in listing.standing(tx)
     )
 
 
@@ -310,11 +307,10 @@ def _keep_one(
     if candidate.op == "forget" and candidate.target is not None:
         written = changes.forget(tx, origin, preset, candidate.target, "agent_forget")
     elif candidate.op == "update" and candidate.target is not None:
-        written = changes.update(tx, origin, preset, candidate.target, candidate.content, **told)
+        written = changes.update(tx, origin, preset, candidate.target, Statement(candidate.content, **told))
     else:
-        written = changes.remember(
-            tx, origin, preset, candidate.content, category=category, subject=subject, force=True, **told
-        )
+        said = Statement(candidate.content, category=category, subject=subject, force=True, **told)
+        written = changes.remember(tx, origin, preset, said)
     if written.event is None:
         kept.skipped.append(Skipped(candidate.op, candidate.content, "it is known already"))
     else:

@@ -1,8 +1,8 @@
-"""Which embedder the settings name. Nothing is loaded before the first text, and none is not an error.
+"""Embedders: what turns a text into a vector, `local` or `remote`, and which one the settings name.
 
-`auto` is the best that is installed and needs no network: what `keepbook embedder install` has put in place, else what
-came with the package. `none` is words alone, `onnx:DIR` a sentence model in a folder (`model.onnx`, `tokenizer.json`),
-`openai:MODEL` any endpoint that speaks OpenAI's embeddings.
+`embedder = "auto"` is the best that is installed and needs no network: what `keepbook embedder install` has put in
+place, else what came with the package. `"none"` is words alone, `onnx:DIR` a sentence model in a folder (`model.onnx`,
+`tokenizer.json`), `openai:MODEL` any endpoint that speaks OpenAI's embeddings. Nothing is loaded before the first text.
 """
 
 from pathlib import Path

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from keepbook.book.text.secrets import redact
 from keepbook.book.text.words import STOP_WORDS, stem, tokens
+from keepbook.models.closing import rules
 from keepbook.models.model import Turn
 from keepbook.models.offline.extract import dialog, evidence, other_languages, speech_acts
 from keepbook.models.offline.extract.clauses import own_words, sentences, squeezed, tidy
@@ -57,9 +58,9 @@ def _left_out(turns: Sequence[Turn]) -> set[int]:
             continue
         asked = turns[number - 1].text if number and turns[number - 1].role == "assistant" else ""
         refused = dialog.asks_to_keep(asked) and dialog.NO.match(turn.text)
-        if dialog.ALL.search(turn.text) and dialog.DECLINE.search(turn.text):
+        if dialog.ALL.search(turn.text) and rules.DECLINE.search(turn.text):
             out.update(range(number + 1))
-        elif dialog.DECLINE.search(turn.text) or dialog.AHEAD.search(turn.text) or refused:
+        elif rules.DECLINE.search(turn.text) or dialog.AHEAD.search(turn.text) or refused:
             out.add(number)
             if before is not None and not dialog.AHEAD.search(turn.text):
                 out.add(before)

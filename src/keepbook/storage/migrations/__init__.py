@@ -1,7 +1,8 @@
 """Migrations as frozen SQL: `versions/NNNN_<engine>.sql` holds exactly what release NNNN changed.
 
 A migration never imports today's tables: what it did on the day of its release is what it does for ever. The newest
-one is open until it is released: `scripts/schema.py write` writes it from the tables and guards, `freeze` ends that.
+one is open until it is released: `scripts/schema.py write` writes it from the tables and guards, and
+`scripts/schema.py freeze` ends that.
 """
 
 from alembic import op

@@ -5,12 +5,14 @@ without a browser, for what forms do where no script runs. Both are alice, whose
 """
 
 import asyncio
+import shutil
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +34,25 @@ FLAGS = (
 
 
 @pytest.fixture
-def kb(tmp_path: Path, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def engine_name() -> str:
     """One engine will do: what the pages show of the book is tested on both, without them."""
-    from keepbook import Keepbook
+    return "sqlite"
 
+
+@pytest.fixture
+def alices_house(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPBOOK_OWNER", "alice")
     monkeypatch.setenv("KEEPBOOK_PRESET", "advisor")
     monkeypatch.setenv("KEEPBOOK_JOBS_EVERY", "0")
+
+
+@pytest.fixture
+def kb(alices_house: None, clock: Any, book_url: str, sqlite_template: str) -> Iterator[Any]:
+    from keepbook import Keepbook
+
     clock.set("2026-11-12T09:16:00Z")
-    with closing(Keepbook(tmp_path / "book.db", clock=clock)) as keepbook:
+    shutil.copyfile(sqlite_template, book_url)
+    with closing(Keepbook(book_url, clock=clock)) as keepbook:
         yield keepbook
 
 
@@ -152,22 +164,23 @@ def until() -> Until:
     return wait
 
 
+def talking(kb: Any, *texts: str, chat: Any = None, close: bool = False, **started: Any) -> Any:
+    """A chat of alice's without a page."""
+    chat = chat or kb.book("alice").threads.start(**started)
+
+    async def all_of_it() -> None:
+        for text in texts:
+            async for _ in kb.talk(chat).say(text):
+                pass
+
+    with ThreadPoolExecutor(1) as apart:  # Playwright has a loop running in this thread
+        apart.submit(asyncio.run, all_of_it()).result()
+    if close:
+        chat.close()
+    return chat
+
+
 @pytest.fixture
 def talk(kb: Any) -> Callable[..., Any]:
-    """Talks in a chat of alice's without a page: `talk("I live in Oslo", close=True)` answers the chat."""
-
-    def say(*texts: str, chat: Any = None, close: bool = False, **started: Any) -> Any:
-        chat = chat or kb.book("alice").threads.start(**started)
-
-        async def all_of_it() -> None:
-            for text in texts:
-                async for _ in kb.talk(chat).say(text):
-                    pass
-
-        with ThreadPoolExecutor(1) as apart:  # Playwright has a loop running in this thread
-            apart.submit(asyncio.run, all_of_it()).result()
-        if close:
-            chat.close()
-        return chat
-
-    return say
+    """Talks in a chat of alice's: `talk("I live in Oslo", close=True)` answers the chat."""
+    return partial(talking, kb)

@@ -9,13 +9,17 @@ import re
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Page
 from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
+from tests.doors.http.web.conftest import talking
 from tests.traded import exposed, traded
 
 from keepbook.doors.http.web.frame.assets import FOLDER
@@ -73,11 +77,25 @@ PAGES = {
 
 
 @pytest.fixture
-def lived(kb: Any, alice: Any, talk: Any, clock: Any) -> dict[str, str]:
-    """A book with something of everything, and the addresses of what is in it."""
+def lived(prepared: Any, alices_house: None, clock: Any) -> Iterator[dict[str, str]]:
+    """A book with something of everything in place of an empty one, and the addresses of what is in it."""
+    with prepared("lived", live, clock) as (_, known):
+        yield known
+
+
+@pytest.fixture
+def kb(lived: dict[str, str], book_url: str, clock: Any) -> Iterator[Any]:
+    from keepbook import Keepbook
+
+    with closing(Keepbook(book_url, clock=clock)) as keepbook:
+        yield keepbook
+
+
+def live(kb: Any, clock: Any) -> dict[str, str]:
     from keepbook.book.chats import threads
     from keepbook.book.ground.when import stamp
 
+    alice, talk = kb.book("alice"), partial(talking, kb)
     clock.set("2026-08-14T09:00:00Z")
     alice.configure(zone="Europe/Vienna")
     memory = alice.remember("Keeps three months of expenses in cash", category="finance_context")

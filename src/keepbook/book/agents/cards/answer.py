@@ -62,10 +62,19 @@ def read_card(card: CardType, answer: str, now: str) -> dict[str, Any]:
 
 def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, Any]:
     """Slots as they are kept: every slot of the type, empty ones as None, times as UTC text. `Invalid` says all."""
-    wrong: dict[str, str] = {}
     known = {slot.name for slot in card.slots}
-    for name in sorted(given.keys() - known, key=str):
-        wrong[str(name)] = "there is no such slot"
+    wrong = {str(name): "there is no such slot" for name in sorted(given.keys() - known, key=str)}
+    kept = _kept(card, given, now, wrong)
+    wrong |= dict(_missing_or_too_much(card, kept, wrong))
+    wrong |= dict(_out_of_order(card, kept, wrong))
+    if wrong:
+        said = "; ".join(f"{name}: {why}" for name, why in wrong.items())
+        raise Invalid(f"the card does not fit {card.name}: {said}", field=next(iter(wrong)), code="invalid_card")
+    return kept
+
+
+def _kept(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[str, str]) -> dict[str, Any]:
+    """Each slot read for itself; one that cannot be is noted in `wrong`."""
     kept: dict[str, Any] = {}
     for slot in card.slots:
         value = given.get(slot.name)
@@ -75,24 +84,31 @@ def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, An
             kept[slot.name] = None if _is_empty(value) else _read(slot, value, now)
         except Invalid as error:
             wrong[slot.name] = error.message
+    return kept
+
+
+def _missing_or_too_much(
+    card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     for slot in card.slots:
         if slot.name in wrong:
             continue
         must_be_empty = slot.empty_when is not None and _holds(slot.empty_when, kept)
         if must_be_empty and kept[slot.name] is not None:
-            wrong[slot.name] = "must be empty here"
+            yield slot.name, "must be empty here"
         elif not must_be_empty and slot.required and kept[slot.name] is None:
-            wrong[slot.name] = "is missing"
+            yield slot.name, "is missing"
+
+
+def _out_of_order(card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    failed = dict(wrong)
     for rule in card.rules:
         values: list[Any] = [kept.get(name) for name in rule.rising]
-        if wrong.keys() & set(rule.rising) or None in values or not _holds(rule.when, kept):
+        if failed.keys() & set(rule.rising) or None in values or not _holds(rule.when, kept):
             continue
         if any(low >= high for low, high in pairwise(values)):
-            wrong[rule.rising[-1]] = rule.say
-    if wrong:
-        said = "; ".join(f"{name}: {why}" for name, why in wrong.items())
-        raise Invalid(f"the card does not fit {card.name}: {said}", field=next(iter(wrong)), code="invalid_card")
-    return kept
+            failed[rule.rising[-1]] = rule.say
+            yield rule.rising[-1], rule.say
 
 
 def line_of(card: CardType, slots: Mapping[str, Any], at: str, now: str) -> str:

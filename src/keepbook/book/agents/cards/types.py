@@ -3,16 +3,29 @@
 import os
 import re
 import string
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
+
+from pydantic import Field
 
 from keepbook.errors import Invalid
+from keepbook.strict_toml import (
+    SHAPE,
+    NotToml,
+    Number,
+    Switch,
+    Table,
+    Whole,
+    Wrong,
+    expecting,
+    nearest,
+    parse,
+    read,
+)
 
 RE_EXAMINATION = "re-examination"
 TYPES = ("text", "number", "choice", "list", "time", "boolean")
@@ -29,40 +42,57 @@ When = Mapping[str, tuple[str, ...]]
 """Choices by slot: it holds where each slot named has one of its choices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One value of a card. `min` and `max` bound a number, or the length of a text or list.
+_Amount = Annotated[Whole | Number, expecting("a number")]
+_Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], expecting("a list of words")]
+_ReExaminable = Annotated[Switch | str, expecting('true, false or "until_resolved"')]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotTable:
+    """What the file says of one slot. `min` and `max` bound a number, or the length of a text or list.
 
     Under the choices in `empty_when` it must be empty, else it is required (unless `required` is false). Left out, it
     takes the first line of the slot named in `from_`.
     """
 
-    name: str
+    __pydantic_config__ = SHAPE
+
     type: str
     about: str = ""
-    required: bool = True
-    min: float | None = None
-    max: float | None = None
-    above: float | None = None
-    choices: tuple[str, ...] = ()
+    required: Switch = True
+    min: _Amount | None = None
+    max: _Amount | None = None
+    above: _Amount | None = None
+    choices: _Words = ()
     pattern: str | None = None
-    future: bool = False
+    future: Switch = False
     from_: str | None = None
-    empty_when: When | None = None
+    empty_when: Table[_Words] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot(SlotTable):
+    """One value of a card, by the name of its table."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Slots that must rise strictly in this order, where `when` holds."""
 
-    when: When
-    rising: tuple[str, ...]
+    __pydantic_config__ = SHAPE
+
+    rising: _Words
     say: str
+    when: Table[_Words] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
 class BarRule:
     """Answers a forecast by itself: `test` of the bars of a symbol against a level, both named by their slots."""
+
+    __pydantic_config__ = SHAPE
 
     symbol: str
     test: str
@@ -76,10 +106,30 @@ class Forecast:
     Without a `claim` the answer is yes or no; with one it is a choice, and what that slot says is held to be so.
     """
 
+    __pydantic_config__ = SHAPE
+
     probability: str
     due: str
     claim: str | None = None
     rule: BarRule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardFile:
+    """The keys of a file."""
+
+    __pydantic_config__ = SHAPE
+
+    name: str
+    title: str
+    line: str
+    slots: Table[SlotTable]
+    re_examinable: _ReExaminable = False
+    re_examine_actions: _Words = ()
+    follow: str | None = None
+    plain: str | None = None
+    forecast: Forecast | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +180,8 @@ class CardTypes:
         for one in self.broken:
             if Path(one.path).stem == name:
                 raise Invalid(f"the card type {name!r} cannot be used: {one}", field="card_type")
-        raise Invalid(
-            f"there is no card type {name!r}.{_nearest(name, self.types)} Known: {', '.join(sorted(self.types))}",
-            field="card_type",
-        )
+        hint, known = _meant(nearest(name, self.types)), ", ".join(sorted(self.types))
+        raise Invalid(f"there is no card type {name!r}.{hint} Known: {known}", field="card_type")
 
     def find(self, name: str) -> CardType:
         """The type of a card that was kept. Where its file is gone, the card can still be shown, and no more."""
@@ -181,8 +229,8 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
     text = ""
     try:
         text = Path(path).read_text(encoding="utf-8")
-        return _card_type(tomllib.loads(text), Path(path).stem)
-    except tomllib.TOMLDecodeError as error:
+        return _card_type(parse(text), Path(path).stem)
+    except NotToml as error:
         where = re.search(r"at line (\d+)", str(error))
         line = int(where[1]) if where else len(text.splitlines())
         return Broken(path, line, f"not valid TOML: {str(error).partition(' (at')[0].lower()}")
@@ -190,14 +238,22 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
         return Broken(path, error.object[: error.start].count(b"\n") + 1, "not text in UTF-8")
     except OSError as error:
         return Broken(path, None, f"cannot be read: {error.strerror}")
-    except _Wrong as error:
-        return Broken(path, _line_of(text, error.key), f"`{'.'.join(error.key)}`: {error.reason}")
+    except Wrong as error:
+        return _broken(path, text, tuple(map(str, error.key)), _told(error))
+    except _Unfit as error:
+        return _broken(path, text, error.key, error.reason)
 
 
-class _Wrong(Exception):
+class _Unfit(Exception):
+    """What the shape of a file cannot say: a card that would make no sense."""
+
     def __init__(self, key: tuple[str, ...], reason: str) -> None:
         super().__init__(reason)
         self.key, self.reason = key, reason
+
+
+def _broken(path: str, text: str, key: tuple[str, ...], reason: str) -> Broken:
+    return Broken(path, _line_of(text, key), f"`{'.'.join(key)}`: {reason}")
 
 
 def _line_of(text: str, key: tuple[str, ...]) -> int:
@@ -220,37 +276,19 @@ def _line_of(text: str, key: tuple[str, ...]) -> int:
 # Rules
 
 
-_KEYS: dict[str, type | tuple[type, ...]] = {
-    "name": str, "title": str, "line": str, "slots": dict, "re_examinable": (str, bool), "re_examine_actions": list,
-    "follow": str, "plain": str, "rules": list, "forecast": dict,
-}  # fmt: skip
-_SLOT_KEYS: dict[str, type | tuple[type, ...]] = {
-    "type": str, "about": str, "required": bool, "min": (int, float), "max": (int, float), "above": (int, float),
-    "choices": list, "pattern": str, "future": bool, "from": str, "empty_when": dict,
-}  # fmt: skip
-_FORECAST_KEYS: dict[str, type | tuple[type, ...]] = {"probability": str, "due": str, "claim": str, "rule": dict}
-_BAR_RULE_KEYS: dict[str, type | tuple[type, ...]] = {"symbol": str, "test": str, "level": str}
-_RULE_KEYS: dict[str, type | tuple[type, ...]] = {"when": dict, "rising": list, "say": str}
-_WORDS: dict[Any, str] = {
-    str: "text", dict: "a table", list: "a list", bool: "true or false", (int, float): "a number",
-    (str, bool): "true, false, \"opt_in\" or \"until_resolved\"",
-}  # fmt: skip
-
-
 def _card_type(data: dict[str, Any], stem: str) -> CardType:
-    _check_keys(data, _KEYS, (), ("name", "title", "line", "slots"))
-    if data["name"] != stem or not _NAME.fullmatch(stem):
+    file = read(CardFile, data)
+    if file.name != stem or not _NAME.fullmatch(stem):
         _refuse(("name",), f'expected "{stem}", like the file: small letters, digits and dashes')
-    slots = {name: _slot(name, table) for name, table in data["slots"].items()}
+    slots = {name: _slot(name, table) for name, table in file.slots.items()}
     if not slots:
         _refuse(("slots",), "a card has at least one slot")
-    allows = data.get("re_examinable", False)
+    allows = file.re_examinable
     card = CardType(
-        name=stem, title=data["title"], line=data["line"], slots=tuple(slots.values()),
+        name=stem, title=file.title, line=file.line, slots=tuple(slots.values()),
         re_examinable=str(allows).lower() if isinstance(allows, bool) else allows,
-        re_examine_actions=tuple(data.get("re_examine_actions", ())), follow=data.get("follow"),
-        plain=data.get("plain"), forecast=_forecast(data["forecast"]) if "forecast" in data else None,
-        rules=tuple(_rule(table, index) for index, table in enumerate(data.get("rules", ()))),
+        re_examine_actions=file.re_examine_actions, follow=file.follow, plain=file.plain, forecast=file.forecast,
+        rules=file.rules,
     )  # fmt: skip
     for ok, key, reason in _checks(card, slots):
         if not ok:
@@ -258,47 +296,20 @@ def _card_type(data: dict[str, Any], stem: str) -> CardType:
     return card
 
 
-def _slot(name: str, table: Any) -> Slot:
+def _slot(name: str, table: SlotTable) -> Slot:
     at = ("slots", name)
     if not _SLOT.fullmatch(name) or name == "age":
         _refuse(at, "a slot's name has small letters, digits and underscores, and is not `age`")
-    if not isinstance(table, dict):
-        _refuse(at, "expected a table")
-    _check_keys(table, _SLOT_KEYS, at, ("type",))
-    if table["type"] not in TYPES:
+    if table.type not in TYPES:
         _refuse((*at, "type"), f"expected one of {', '.join(TYPES)}")
-    if (table["type"] == "choice") != bool(table.get("choices")):
+    if (table.type == "choice") != bool(table.choices):
         _refuse((*at, "choices"), "a choice, and only a choice, has choices")
-    given = {("from_" if key == "from" else key): value for key, value in table.items()}
-    for key in ("choices", "empty_when"):
-        if key in given:
-            given[key] = _when(given[key], (*at, key)) if key == "empty_when" else _texts(given[key], (*at, key))
-    if "pattern" in given:
+    if table.pattern is not None:
         try:
-            re.compile(given["pattern"])
+            re.compile(table.pattern)
         except re.error as error:
             _refuse((*at, "pattern"), f"no regular expression: {error}")
-    return Slot(name, **given)
-
-
-def _rule(table: Any, index: int) -> Rule:
-    at = ("rules", str(index))
-    if not isinstance(table, dict):
-        _refuse(at, "expected a table")
-    _check_keys(table, _RULE_KEYS, at, ("rising", "say"))
-    return Rule(_when(table.get("when", {}), (*at, "when")), _texts(table["rising"], (*at, "rising")), table["say"])
-
-
-def _forecast(table: Any) -> Forecast:
-    _check_keys(table, _FORECAST_KEYS, ("forecast",), ("probability", "due"))
-    rule = None
-    if "rule" in table:
-        at = ("forecast", "rule")
-        _check_keys(table["rule"], _BAR_RULE_KEYS, at, ("symbol", "test", "level"))
-        rule = BarRule(**table["rule"])
-        if rule.test not in TESTS:
-            _refuse((*at, "test"), f"expected one of {', '.join(TESTS)}")
-    return Forecast(table["probability"], table["due"], table.get("claim"), rule)
+    return Slot(name=name, **{each.name: getattr(table, each.name) for each in fields(SlotTable)})
 
 
 def _forecast_checks(
@@ -318,6 +329,7 @@ def _forecast_checks(
     if told.rule is not None:
         at = ("forecast", "rule")
         checks += [
+            (told.rule.test in TESTS, (*at, "test"), f"expected one of {', '.join(TESTS)}"),
             (told.claim is None, (*at, "test"), "a rule answers yes or no, so there is no claim beside it"),
             (is_a(told.rule.symbol, "text"), (*at, "symbol"), "expected a text slot"),
             (is_a(told.rule.level, "number"), (*at, "level"), "expected a number slot"),
@@ -367,37 +379,19 @@ def _fields(line: str) -> list[str] | None:
         return None
 
 
-def _check_keys(
-    data: Mapping[str, Any], known: Mapping[str, Any], at: tuple[str, ...], needed: tuple[str, ...]
-) -> None:
-    for name, value in data.items():
-        if name not in known:
-            _refuse((*at, name), f"there is no such key;{_nearest(name, known)} known are {', '.join(known)}")
-        is_bool = isinstance(value, bool)
-        wanted = known[name] if isinstance(known[name], tuple) else (known[name],)
-        if not isinstance(value, wanted) or (is_bool and bool not in wanted):
-            _refuse((*at, name), f"expected {_WORDS[known[name]]}")
-    for name in needed:
-        if name not in data:
-            _refuse((*at, name), "this key is missing")
-
-
-def _texts(value: Any, at: tuple[str, ...]) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        _refuse(at, "expected a list of words")
-    return tuple(value)
-
-
-def _when(value: Mapping[str, Any], at: tuple[str, ...]) -> When:
-    if not isinstance(value, dict):
-        _refuse(at, "expected a table")
-    return MappingProxyType({name: _texts(choices, at) for name, choices in value.items()})
-
-
 def _refuse(key: tuple[str, ...], reason: str) -> NoReturn:
-    raise _Wrong(key, reason)
+    raise _Unfit(key, reason)
 
 
-def _nearest(name: str, known: Mapping[str, Any]) -> str:
-    close = get_close_matches(name, list(known), n=1)
-    return f" did you mean {close[0]!r}?" if close else ""
+def _told(wrong: Wrong) -> str:
+    match wrong.kind:
+        case "unknown":
+            return f"there is no such key;{_meant(wrong.nearest)} known are {', '.join(wrong.known)}"
+        case "missing":
+            return "this key is missing"
+        case _:
+            return f"expected {wrong.belongs}"
+
+
+def _meant(name: str | None) -> str:
+    return f" did you mean {name!r}?" if name else ""

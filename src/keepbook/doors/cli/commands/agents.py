@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import reading, working
 from keepbook.doors.cli.sheets import agents as sheets
-from keepbook.doors.cli.terminal.command import Desk, command, group
+from keepbook.doors.cli.terminal.command import AGENTS, Invocation, command, group
+from keepbook.doors.cli.terminal.streams import reading, working
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
     from keepbook.models.agents.runner import Runner
-
-AGENTS = "Agents"
-"""The section of `keepbook --help`."""
 
 Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Its name, or its id.", show_default=False)]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, as `run list` shows it.", show_default=False)]
@@ -80,7 +77,7 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    desk: Desk,
+    call: Invocation,
     name: Name,
     instructions: Instructions = None,
     prompt: DefaultPrompt = None,
@@ -100,26 +97,26 @@ def create(
         schedule=schedule, team=specialist, use_block=block, memory_enabled=memory, review_decisions=review,
         second_looks=looks,
     )  # fmt: skip
-    desk.answer(desk.book.agents.create(name, **given), sheets.made)
+    call.answer(call.book.agents.create(name, **given), sheets.made)
 
 
-def listing(desk: Desk) -> None:
+def listing(call: Invocation) -> None:
     """List the agents, with what they carry."""
-    desk.answer(desk.book.agents.list(), sheets.listing)
+    call.answer(call.book.agents.list(), sheets.listing)
 
 
-def show(desk: Desk, agent: Agent) -> None:
+def show(call: Invocation, agent: Agent) -> None:
     """Show an agent, its Active Memory and its last runs."""
-    found = desk.book.agents.get(agent)
-    runs = desk.book.runs.list(found.id, limit=10)
-    if desk.as_json:
-        desk.json(found)
+    found = call.book.agents.get(agent)
+    runs = call.book.runs.list(found.id, limit=10)
+    if call.as_json:
+        call.json(found)
         return
-    sheets.whole(desk.paper, found, runs)
+    sheets.whole(call.paper, found, runs)
 
 
 def update(
-    desk: Desk,
+    call: Invocation,
     agent: Agent,
     name: NewName = None,
     instructions: Instructions = None,
@@ -140,39 +137,39 @@ def update(
     )  # fmt: skip
     if not given:
         raise Invalid("say what should change; see: keepbook agent update --help", field="agent")
-    desk.answer(desk.book.agents.update(agent, **given), sheets.changed, "changed")
+    call.answer(call.book.agents.update(agent, **given), sheets.changed, "changed")
 
 
-def enable_memory(desk: Desk, agent: Agent) -> None:
+def enable_memory(call: Invocation, agent: Agent) -> None:
     """Switch Active Memory on: chat and runs share one session, which starts fresh."""
-    answer = desk.book.agents.update(agent, memory_enabled=True)
-    desk.note("Its context grows with each run, and so does what a run costs; reset it now and then.")
-    desk.answer(answer, sheets.changed, "remembers from here on")
+    answer = call.book.agents.update(agent, memory_enabled=True)
+    call.note("Its context grows with each run, and so does what a run costs; reset it now and then.")
+    call.answer(answer, sheets.changed, "remembers from here on")
 
 
-def disable_memory(desk: Desk, agent: Agent) -> None:
+def disable_memory(call: Invocation, agent: Agent) -> None:
     """Switch Active Memory off: what is there is kept, and no run sees it."""
-    desk.answer(desk.book.agents.update(agent, memory_enabled=False), sheets.changed, "starts each run fresh")
+    call.answer(call.book.agents.update(agent, memory_enabled=False), sheets.changed, "starts each run fresh")
 
 
-def reset(desk: Desk, agent: Agent) -> None:
+def reset(call: Invocation, agent: Agent) -> None:
     """Start its session fresh; chats and decisions stay."""
-    desk.answer(desk.book.agents.reset(agent), sheets.changed, "starts fresh")
+    call.answer(call.book.agents.reset(agent), sheets.changed, "starts fresh")
 
 
-def delete(desk: Desk, agent: Agent) -> None:
+def delete(call: Invocation, agent: Agent) -> None:
     """Take an agent out of every list; its runs and decisions stay."""
-    desk.answer(desk.book.agents.delete(agent), sheets.changed, "is gone; what it did stays")
+    call.answer(call.book.agents.delete(agent), sheets.changed, "is gone; what it did stays")
 
 
-def run(desk: Desk, agent: Agent, prompt: Prompt = None) -> None:
+def run(call: Invocation, agent: Agent, prompt: Prompt = None) -> None:
     """Run an agent now, and show what it concludes."""
-    text = None if prompt is None else desk.text(prompt, "prompt")
-    _carried_out(desk, lambda runner: runner.run(agent, text))
+    text = None if prompt is None else call.text(prompt, "prompt")
+    _carried_out(call, lambda runner: runner.run(agent, text))
 
 
 def record(
-    desk: Desk,
+    call: Invocation,
     agent: Agent,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The card as JSON; - is stdin.", show_default=False)],
     made_at: Annotated[str | None, typer.Option("--made-at", metavar="WHEN", help="When it was made; now.")] = None,
@@ -186,39 +183,39 @@ def record(
         card = json.loads(text)
     except ValueError:
         raise Invalid("the card is no JSON object", field="card", code="invalid_card") from None
-    when = desk.moment(made_at, "made_at")
-    desk.answer(desk.book.decisions.record(agent, card, made_at=when, key=key, link=link), sheets.recorded)
+    when = call.moment(made_at, "made_at")
+    call.answer(call.book.decisions.record(agent, card, made_at=when, key=key, link=link), sheets.recorded)
 
 
-def decisions(desk: Desk, agent: Agent, limit: Most = 5) -> None:
+def decisions(call: Invocation, agent: Agent, limit: Most = 5) -> None:
     """List an agent's last decisions, as it sees them itself."""
-    desk.answer(desk.book.agents.decisions(agent, limit), sheets.past)
+    call.answer(call.book.agents.decisions(agent, limit), sheets.past)
 
 
 def calibration(
-    desk: Desk,
+    call: Invocation,
     agent: Annotated[str | None, typer.Argument(metavar="[AGENT]", help="One alone; all, if none is named.")] = None,
     forecasts: Annotated[bool, typer.Option("--forecasts", help="Of forecasts instead of trades.")] = False,
 ) -> None:
     """Tell whether stated conviction has meant anything."""
-    desk.answer(desk.book.decisions.calibration(agent, forecasts=forecasts), sheets.calibration)
+    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts), sheets.calibration)
 
 
-def cards(desk: Desk) -> None:
+def cards(call: Invocation) -> None:
     """List the card types, and the files that are none."""
-    known = desk.book.agents.cards
-    if not desk.as_json:
-        sheets.cards(desk.paper, known)
+    known = call.book.agents.cards
+    if not call.as_json:
+        sheets.cards(call.paper, known)
         return
     types = [{"name": one.name, "title": one.title, "re_examinable": one.re_examinable} for one in known.types.values()]
-    desk.json({"types": types, "broken": [str(one) for one in known.broken]})
+    call.json({"types": types, "broken": [str(one) for one in known.broken]})
 
 
 # Runs
 
 
 def list_runs(
-    desk: Desk,
+    call: Invocation,
     agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Of this one alone.")] = None,
     kind: Annotated[
         str | None, typer.Option("--kind", help="scheduled, manual, chat, recorded or re-examination.")
@@ -227,16 +224,16 @@ def list_runs(
     limit: Most = 50,
 ) -> None:
     """List runs, the newest first."""
-    found = desk.book.runs.list(agent, kind=kind, status=status, limit=limit)
-    if desk.as_json:
-        desk.json(found)
+    found = call.book.runs.list(agent, kind=kind, status=status, limit=limit)
+    if call.as_json:
+        call.json(found)
         return
-    sheets.runs(desk.paper, found, _names(desk))
+    sheets.runs(call.paper, found, _names(call))
 
 
-def show_run(desk: Desk, run: RunId) -> None:
+def show_run(call: Invocation, run: RunId) -> None:
     """Show a run: prompt, transcript, card, session, and how conviction went since."""
-    book = desk.book
+    book = call.book
     found = book.runs.get(run)
     more: dict[str, Any] = {
         "transcript": book.runs.transcript(run),
@@ -245,22 +242,22 @@ def show_run(desk: Desk, run: RunId) -> None:
         "re_examinations": book.runs.re_examinations(run),
         "re_examinable": book.runs.may_re_examine(run),
     }
-    if desk.as_json:
+    if call.as_json:
         # The book is open by now, and with it this.
         from keepbook.book.ground.to_json import to_json
 
-        desk.json({**to_json(found), **to_json(more)})
+        call.json({**to_json(found), **to_json(more)})
         return
-    sheets.one_run(desk.paper, found, _names(desk), **more)
+    sheets.one_run(call.paper, found, _names(call), **more)
 
 
-def re_examine(desk: Desk, run: RunId) -> None:
+def re_examine(call: Invocation, run: RunId) -> None:
     """Look again at what a run concluded; it stays as it is."""
-    _carried_out(desk, lambda runner: runner.re_examine(run))
+    _carried_out(call, lambda runner: runner.re_examine(run))
 
 
 def resolve(
-    desk: Desk,
+    call: Invocation,
     run: RunId,
     price: Annotated[float | None, typer.Option("--price", min=0, help="Where you got out.")] = None,
     when: Annotated[str | None, typer.Option("--when", metavar="WHEN", help="When; now, if nothing is said.")] = None,
@@ -269,32 +266,32 @@ def resolve(
     ] = None,
 ) -> None:
     """Say that you got out of a trade, or how a forecast came out."""
-    at = desk.moment(when, "when")
+    at = call.moment(when, "when")
     if outcome is None:
-        desk.answer(desk.book.decisions.exit(run, price, at=at), sheets.resolved)
+        call.answer(call.book.decisions.exit(run, price, at=at), sheets.resolved)
         return
     said = {"yes": True, "true": True, "no": False, "false": False}.get(outcome.strip().lower(), outcome.strip())
-    desk.answer(desk.book.decisions.answer(run, said, at=at), sheets.resolved)
+    call.answer(call.book.decisions.answer(run, said, at=at), sheets.resolved)
 
 
 # Shared
 
 
-def _carried_out(desk: Desk, do: "Callable[[Runner], Awaitable[Run]]") -> None:
-    runner = desk.keepbook.runner(desk.book)
+def _carried_out(call: Invocation, do: "Callable[[Runner], Awaitable[Run]]") -> None:
+    runner = call.keepbook.runner(call.book)
 
     async def whole() -> "Run":
         return await do(runner)
 
     with working("Running"):
         done = asyncio.run(whole())
-    desk.answer(done, sheets.concluded)
+    call.answer(done, sheets.concluded)
     if done.status == "failed":
         raise typer.Exit(1)
 
 
-def _names(desk: Desk) -> dict[str, str]:
-    return {agent.id: agent.name for agent in desk.book.agents.list()}
+def _names(call: Invocation) -> dict[str, str]:
+    return {agent.id: agent.name for agent in call.book.agents.list()}
 
 
 def _given(**told: Any) -> dict[str, Any]:

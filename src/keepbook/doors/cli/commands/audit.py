@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from keepbook.doors.cli.sheets.memory import entry
-from keepbook.doors.cli.terminal.command import CARE, Desk, command
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command
 from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, count, grid, ink
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ def register(app: typer.Typer) -> None:
     command(app, "audit", audit, panel=CARE)
 
 
-def audit(desk: Desk) -> None:
+def audit(call: Invocation) -> None:
     """Report what a careful person would tidy up: duplicates, stale ones, secrets, the size of the block."""
-    found = desk.book.audit()
-    if desk.as_json:
+    found = call.book.audit()
+    if call.as_json:
         # The book is open by now, and with it this.
         from keepbook.book.ground.to_json import to_json
 
-        desk.json({"clean": found.clean, **to_json(found)})
+        call.json({"clean": found.clean, **to_json(found)})
         return
-    report(desk.paper, found, desk.book.get)
+    report(call.paper, found, call.book.get)
 
 
 def report(paper: Paper, found: "Audit", get: Get) -> None:

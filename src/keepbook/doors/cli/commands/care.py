@@ -1,4 +1,4 @@
-"""Commands that take care of a book and of what is under it: verify, configure, db, bench."""
+"""Commands that take care of a book and of what is under it: verify, configure, db."""
 
 import sqlite3
 from contextlib import closing
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.terminal.command import CARE, Desk, command, group
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import AMBER, Paper, count, ink
 from keepbook.errors import Invalid, NotFound
 
@@ -21,24 +21,18 @@ def register(app: typer.Typer) -> None:
     database = group(app, "db", panel=CARE, words="Upgrade or check the database under the books.")
     command(database, "upgrade", upgrade, writes=True)
     command(database, "check", check)
-    bench = group(app, "bench", panel=CARE, words="Measure Keepbook on this machine.")
-    command(bench, "memory", bench_memory)
-    command(bench, "extraction", bench_extraction)
-    command(bench, "recall", bench_recall)
-    command(bench, "http", bench_http)
-    command(bench, "trading", bench_trading)
 
 
-def verify(desk: Desk) -> None:
+def verify(call: Invocation) -> None:
     """Walk the whole ledger and hold the book against it."""
-    result = desk.book.verify()
-    desk.answer(result, _verified)
+    result = call.book.verify()
+    call.answer(result, _verified)
     if not result.ok:
         raise typer.Exit(1)
 
 
 def configure(
-    desk: Desk,
+    call: Invocation,
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="on|off", help="off: no chat reads or writes memory.")
     ] = None,
@@ -54,92 +48,35 @@ def configure(
     if memory not in (None, "on", "off"):
         raise Invalid(f"memory is on or off, not {memory!r}", field="memory")
     topics = [topic for topic in never if topic] if never else None
-    told = {"preset": desk.given.preset, "zone": desk.given.zone, "memory": memory, "never": topics, "tier": tier}
+    told = {"preset": call.given.preset, "zone": call.given.zone, "memory": memory, "never": topics, "tier": tier}
     answer = {name: value for name, value in told.items() if value is not None}
     if not answer:
         raise Invalid("say what to set: --preset, --zone, --memory, --never or --tier", field="preset")
-    with desk.book.transaction() as book:
-        book.configure(preset=desk.given.preset, zone=desk.given.zone)
+    with call.book.transaction() as book:
+        book.configure(preset=call.given.preset, zone=call.given.zone)
         book.choose(memory=None if memory is None else memory == "on", never=topics, tier=tier)
-    desk.answer({"owner": desk.book.owner, **answer}, _configured)
+    call.answer({"owner": call.book.owner, **answer}, _configured)
 
 
-def upgrade(desk: Desk) -> None:
+def upgrade(call: Invocation) -> None:
     """Bring the database to this version's schema; for PostgreSQL as its administrator."""
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import upgrade as bring_up
 
-    steps = [] if desk.file is not None else bring_up(desk.place)
-    facts = desk.keepbook.facts()  # opening a SQLite book brings it up
-    desk.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
+    steps = [] if call.file is not None else bring_up(call.place)
+    facts = call.keepbook.facts()  # opening a SQLite book brings it up
+    call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
 
 
-def check(desk: Desk) -> None:
+def check(call: Invocation) -> None:
     """Check that the database is reachable, prepared for this version and whole."""
-    if desk.file is not None and not desk.file.exists():
-        raise NotFound(f"there is no book at {desk.file}; the first write makes it", field="db")
-    facts = desk.keepbook.facts()
-    damage = [] if desk.file is None else _damage(desk.file, desk.settings.busy_seconds)
-    desk.answer({"ok": not damage, **facts, "damage": damage}, _checked)
+    if call.file is not None and not call.file.exists():
+        raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
+    facts = call.keepbook.facts()
+    damage = [] if call.file is None else _damage(call.file, call.settings.busy_seconds)
+    call.answer({"ok": not damage, **facts, "damage": damage}, _checked)
     if damage:
         raise typer.Exit(1)
-
-
-def bench_memory(
-    desk: Desk,
-    owners: Annotated[int, typer.Option("--owners", min=1, help="Grow to this many owners.")] = 100_000,
-    postgres: Annotated[
-        str | None, typer.Option("--postgres", metavar="URL", help="Measure the growth on this server too.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller, for a first look.")] = False,
-) -> None:
-    """Measure remember, block, list and the growth in owners against bare sqlite3; exit code 1 over a bar."""
-    # The bench reaches down everywhere and is loaded only when asked for.
-    from keepbook.bench.memory import main as run
-
-    if not run(owners=owners, postgres=postgres, json=desk.as_json, quick=quick):
-        raise typer.Exit(1)
-
-
-def bench_extraction(
-    desk: Desk,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where the predictions go.", show_default=False)],
-    data: Annotated[
-        str, typer.Option("--data", metavar="FILE", help="Chats, one a line.")
-    ] = "../shared/data/extraction-dev.jsonl",
-) -> None:
-    """Run the offline extractor over a file of chats and write what it would do, for the scorer."""
-    # See bench_memory.
-    from keepbook.bench.extraction import predict
-
-    _there(data)
-    try:
-        chats = predict(data, out)
-    except (KeyError, TypeError, ValueError) as error:
-        raise Invalid(f"{data} is not a file of chats for this bench: {error!r}", field="data") from None
-    desk.answer({"chats": chats, "out": out}, _predicted)
-
-
-def bench_recall(
-    desk: Desk,
-    data: Annotated[
-        str, typer.Option("--data", metavar="FILE", help="Conversations with questions and their evidence.")
-    ] = "../shared/data/locomo10.json",
-    scale: Annotated[bool, typer.Option("--scale", help="Measure its growth and its peers instead.")] = False,
-) -> None:
-    """Measure how well and how fast recall finds what answers."""
-    # See bench_memory.
-    from keepbook.bench.recall import main as run
-
-    if not scale:
-        _there(data)
-    if not run(data, desk.as_json, scale):
-        raise typer.Exit(1)
-
-
-def _there(data: str) -> None:
-    if not Path(data).is_file():
-        raise NotFound(f"there is no file {data}; name the data with --data FILE", field="data")
 
 
 def _damage(path: Path, busy_seconds: float) -> list[str]:
@@ -169,10 +106,6 @@ def _configured(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put(ink(f"Set for {answer['owner']}: {', '.join(chosen)}."))
 
 
-def _predicted(paper: Paper, answer: dict[str, Any]) -> None:
-    paper.put(f"Read {count(answer['chats'], 'chat')}; what would be kept is in ", ink(answer["out"]), ".")
-
-
 def _upgraded(paper: Paper, answer: dict[str, Any]) -> None:
     took = f"took the steps {', '.join(answer['steps'])}; " if answer["steps"] else ""
     paper.put(ink(f"{answer['place']}: {took}schema {answer['schema']} is up to date."))
@@ -186,35 +119,3 @@ def _checked(paper: Paper, answer: dict[str, Any]) -> None:
     for line in answer["damage"]:
         paper.put(ink(f"  {line}", AMBER))
     paper.put(ink("The file is damaged. Restore a backup, or save what can be read: "), paper.hint("export", "FILE"))
-
-
-def bench_http(
-    desk: Desk,
-    rounds: Annotated[int, typer.Option("--rounds", min=10, help="How often each request is sent.")] = 200,
-) -> None:
-    """Requests a second for block, list, remember, recall and each page, beside an empty route."""
-    # See bench_memory.
-    from keepbook.bench.http import main as run
-
-    run(desk.as_json, rounds)
-
-
-def bench_trading(
-    desk: Desk,
-    bars: Annotated[
-        str, typer.Option("--bars", metavar="N,M", help="Load so many, each into a new book.")
-    ] = "100000,1000000",
-    trades: Annotated[int, typer.Option("--trades", min=0, help="And so many trades.")] = 100_000,
-) -> None:
-    """Measure loading, its memory, and exposure as bars grow; exit code 1 over a bar."""
-    # See bench_memory.
-    from keepbook.bench.trading import main as run
-
-    try:
-        sizes = [int(size.replace("_", "")) for size in bars.split(",")]
-    except ValueError:
-        sizes = []
-    if not sizes or min(sizes) < 1:
-        raise Invalid(f"--bars takes numbers like 100000,10000000, not {bars!r}", field="bars")
-    if not run(desk.as_json, sizes, trades):
-        raise typer.Exit(1)

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from keepbook.doors.cli.commands.chats import CHATS
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets.chat_screen import Face, Screen, Tape
-from keepbook.doors.cli.terminal.command import Desk, command
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, visible
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def chat(
-    desk: Desk,
+    call: Invocation,
     incognito: Annotated[bool, typer.Option("--incognito", help="Read and write no memory.")] = False,
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="CHAT", help="Go on with this one; `threads list` shows its id.")
@@ -52,24 +51,24 @@ def chat(
     if agent is not None:
         if thread is not None:
             raise Invalid("a chat with an agent is one chat; leave out --thread", field="thread")
-        thread = desk.keepbook.chat_with(desk.book, agent).id
-    going_on = None if thread is None else _found(desk, thread, incognito=incognito)
-    sitting = Sitting(desk, incognito=incognito, going_on=going_on)
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not desk.as_json
+        thread = call.keepbook.chat_with(call.book, agent).id
+    going_on = None if thread is None else _found(call, thread, incognito=incognito)
+    sitting = Sitting(call, incognito=incognito, going_on=going_on)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not call.as_json
     sitting.run(_typed() if at_terminal else _piped())
     if sitting.failed and not at_terminal:
         raise typer.Exit(1)
 
 
-def _found(desk: Desk, id: str, *, incognito: bool) -> "Chat":
+def _found(call: Invocation, id: str, *, incognito: bool) -> "Chat":
     """The chat to go on with, as it was begun."""
-    found = desk.book.threads.get(id)
+    found = call.book.threads.get(id)
     thread = found.thread
     if thread.deleted_at is not None:
         raise Conflict(f"chat {id} is in the trash; bring it back with `keepbook threads restore {id}`", code="trash")
     if incognito and not thread.incognito:
         raise Invalid("a chat is incognito from its beginning or not at all; begin a new one", field="incognito")
-    if desk.given.preset not in (None, thread.preset):
+    if call.given.preset not in (None, thread.preset):
         raise Invalid(f"chat {id} has the preset {thread.preset}, and keeps it; leave out --preset", field="preset")
     return found
 
@@ -114,15 +113,15 @@ def _piped() -> Iterator[str | _Unreadable]:
 class Sitting:
     """One run of the program: the chat it is in, and where that is shown."""
 
-    def __init__(self, desk: Desk, *, incognito: bool, going_on: "Chat | None") -> None:
-        models = desk.keepbook.models  # a name that is no model is refused before anything is said
-        self.desk = desk
-        self.book = desk.book
+    def __init__(self, call: Invocation, *, incognito: bool, going_on: "Chat | None") -> None:
+        models = call.keepbook.models  # a name that is no model is refused before anything is said
+        self.call = call
+        self.book = call.book
         self.incognito = incognito
         self.failed = False
         self.model = models.chat.name
         remote = models.chat is not models.offline
-        self.face: Face = Tape() if desk.as_json else Screen(desk, tuple(COMMANDS), remote=remote)
+        self.face: Face = Tape() if call.as_json else Screen(call, tuple(COMMANDS), remote=remote)
         self._talk: Talk | None = None
         self._last_event: int | None = None
         self._going_on = going_on
@@ -143,7 +142,7 @@ class Sitting:
 
     def _facts(self) -> list[str]:
         begun = None if self._going_on is None else self._going_on.thread
-        preset = self.desk.given.preset if begun is None else begun.preset
+        preset = self.call.given.preset if begun is None else begun.preset
         facts = [self.book.owner, self.book.preset(preset).name, f"model {self.model}"]
         if begun.incognito if begun else self.incognito:
             facts.append("incognito: reads and writes no memory")
@@ -174,12 +173,12 @@ class Sitting:
     def talk(self) -> "Talk":
         """The chat it is in; one begins when there is something to say."""
         if self._talk is None:
-            self._enter(self.book.threads.start(incognito=self.incognito, preset=self.desk.given.preset))
+            self._enter(self.book.threads.start(incognito=self.incognito, preset=self.call.given.preset))
         assert self._talk is not None
         return self._talk
 
     def _enter(self, chat: "Chat") -> None:
-        self._talk = self.desk.keepbook.talk(chat)
+        self._talk = self.call.keepbook.talk(chat)
         self.face.began(chat.thread, chat.messages()[-_SHOWN_AGAIN:])
 
     def say(self, text: str) -> None:
@@ -216,8 +215,8 @@ class Sitting:
             match event:
                 case TextDelta(piece):
                     self.face.heard(piece)
-                case Called(call) if call.memory_event:
-                    written.append(call.memory_event)
+                case Called(used) if used.memory_event:
+                    written.append(used.memory_event)
                 case Notice(told):
                     self.face.notice(told)
                 case Kept(message, titled):
@@ -253,7 +252,7 @@ class Sitting:
         if self._talk is not None:
             text = self._talk.chat.inject()
         else:
-            text = "" if self.incognito else self.book.block(preset=self.desk.given.preset)
+            text = "" if self.incognito else self.book.block(preset=self.call.given.preset)
         self.face.answer("block", text, _as_it_stands)
 
     def undo(self, typed: str) -> None:

@@ -8,14 +8,11 @@ from typing import Annotated
 import typer
 
 from keepbook.doors.cli.commands.reindex import asking
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import chats as sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
-from keepbook.doors.cli.terminal.command import Desk, command, group
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command, group
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Invalid
-
-CHATS = "Chats"
-"""The section of `keepbook --help`."""
 
 STATES = ("active", "idle", "archived")
 DECISIONS = ("waiting", "accepted", "declined", "expired")
@@ -58,7 +55,7 @@ def register(app: typer.Typer) -> None:
 
 
 def listing(
-    desk: Desk,
+    call: Invocation,
     state: Annotated[str | None, typer.Option("--state", help="Only active, idle or archived ones.")] = None,
     trash: Annotated[bool, typer.Option("--trash", help="What lies in the trash instead.")] = False,
     limit: Most = 100,
@@ -66,54 +63,54 @@ def listing(
     """List the chats, the last touched first."""
     if state is not None and state not in STATES:
         raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
-    found = desk.book.threads.list(state=state, trash=trash, limit=limit)
-    desk.answer(found, sheets.listing, narrowed=state is not None, trash=trash)
+    found = call.book.threads.list(state=state, trash=trash, limit=limit)
+    call.answer(found, sheets.listing, narrowed=state is not None, trash=trash)
 
 
-def show(desk: Desk, thread: Thread) -> None:
+def show(call: Invocation, thread: Thread) -> None:
     """Show a chat: what was said in it, and what was learned from it."""
-    chat = desk.book.threads.get(thread)
-    learned = [desk.book.get(id) for id in desk.book.threads.learned(chat.id)]
-    if desk.as_json:
+    chat = call.book.threads.get(thread)
+    learned = [call.book.get(id) for id in call.book.threads.learned(chat.id)]
+    if call.as_json:
         # The book is open by now, and with it this.
         from keepbook.book.ground.to_json import to_json
 
         learned_ids = [memory.id for memory in learned]
-        desk.json({**to_json(chat.thread), "messages": to_json(chat.messages()), "learned": learned_ids})
+        call.json({**to_json(chat.thread), "messages": to_json(chat.messages()), "learned": learned_ids})
         return
-    sheets.whole(desk.paper, chat.thread, chat.messages(), learned)
+    sheets.whole(call.paper, chat.thread, chat.messages(), learned)
 
 
-def search(desk: Desk, query: Words, limit: Most = 20) -> None:
+def search(call: Invocation, query: Words, limit: Most = 20) -> None:
     """Find the turns that say these words, in all chats."""
-    desk.answer(desk.book.threads.search(query, limit), sheets.snippets)
+    call.answer(call.book.threads.search(query, limit), sheets.snippets)
 
 
 def rename(
-    desk: Desk,
+    call: Invocation,
     thread: Thread,
     title: Annotated[str, typer.Argument(metavar="TITLE", help="Its name from now on.", show_default=False)],
 ) -> None:
     """Give a chat a name; yours is never replaced by another."""
-    desk.answer(desk.book.threads.rename(thread, title), sheets.changed, "renamed")
+    call.answer(call.book.threads.rename(thread, title), sheets.changed, "renamed")
 
 
-def archive(desk: Desk, thread: Thread) -> None:
+def archive(call: Invocation, thread: Thread) -> None:
     """Put a closed chat aside; a new message brings it back."""
-    desk.answer(desk.book.threads.archive(thread), sheets.changed, "archived")
+    call.answer(call.book.threads.archive(thread), sheets.changed, "archived")
 
 
-def close(desk: Desk, thread: Thread) -> None:
+def close(call: Invocation, thread: Thread) -> None:
     """Close a chat now: read what is new in it for memories."""
     with working("Reading the chat for memories"):
-        closed = desk.book.close_thread(thread)
-    desk.answer(closed, sheets.closed, whole=True)
+        closed = call.book.close_thread(thread)
+    call.answer(closed, sheets.closed, whole=True)
     if closed.status == "failed":
         raise typer.Exit(1)
 
 
 def delete(
-    desk: Desk,
+    call: Invocation,
     thread: Thread,
     memories: Annotated[
         bool, typer.Option("--memories", help="Also put what was learned from it in the trash.")
@@ -121,75 +118,75 @@ def delete(
     forever: Annotated[bool, typer.Option("--forever", help="Gone at once; nothing brings it back.")] = False,
 ) -> None:
     """Put a chat into the trash, from where it can come back for 30 days."""
-    book = desk.book
+    book = call.book
     learned = [id for id in book.threads.learned(thread) if book.get(id).state != "trash"]
     left = book.threads.delete(thread, memories=memories, forever=forever)
     answer = {"id": thread, "forever": left is None, "learned": learned, "memories_deleted": memories}
-    desk.answer(answer, sheets.deleted)
+    call.answer(answer, sheets.deleted)
 
 
-def restore(desk: Desk, thread: Thread) -> None:
+def restore(call: Invocation, thread: Thread) -> None:
     """Bring a chat back from the trash."""
-    desk.answer(desk.book.threads.restore(thread), sheets.changed, "restored")
+    call.answer(call.book.threads.restore(thread), sheets.changed, "restored")
 
 
 def recall_chats(
-    desk: Desk,
+    call: Invocation,
     query: Annotated[str, typer.Argument(metavar="QUESTION", help="Words or a question.", show_default=False)],
     limit: Most = 10,
 ) -> None:
     """Find the turns of earlier chats that answer a question, best first."""
-    with asking(desk):
-        desk.answer(desk.book.recall_chats(query, limit), sheets.turns)
+    with asking(call):
+        call.answer(call.book.recall_chats(query, limit), sheets.turns)
 
 
 # Notes
 
 
 def list_notes(
-    desk: Desk,
+    call: Invocation,
     words: Annotated[str | None, typer.Option("--search", help="Only those that say this.")] = None,
 ) -> None:
     """List the notes, the newest first."""
-    desk.answer(desk.book.notes.list(words), sheets.journal, narrowed=words is not None)
+    call.answer(call.book.notes.list(words), sheets.journal, narrowed=words is not None)
 
 
-def show_note(desk: Desk, note: Note) -> None:
+def show_note(call: Invocation, note: Note) -> None:
     """Show a note in full."""
-    desk.answer(desk.book.notes.get(note), sheets.note)
+    call.answer(call.book.notes.get(note), sheets.note)
 
 
-def write_note(desk: Desk, text: Text) -> None:
+def write_note(call: Invocation, text: Text) -> None:
     """Write a note of your own."""
-    desk.answer(desk.book.notes.write(desk.text(text, "text")), sheets.noted, "Noted")
+    call.answer(call.book.notes.write(call.text(text, "text")), sheets.noted, "Noted")
 
 
 def bookmark(
-    desk: Desk,
+    call: Invocation,
     thread: Thread,
     turn: Annotated[
         int, typer.Argument(metavar="TURN", help="Its number, as `threads show` has it.", show_default=False)
     ],
 ) -> None:
     """Keep what was said at a turn of a chat."""
-    desk.answer(desk.book.notes.bookmark(thread, turn), sheets.noted, "Bookmarked")
+    call.answer(call.book.notes.bookmark(thread, turn), sheets.noted, "Bookmarked")
 
 
-def edit_note(desk: Desk, note: Note, text: Text) -> None:
+def edit_note(call: Invocation, note: Note, text: Text) -> None:
     """Write a note anew."""
-    desk.answer(desk.book.notes.edit(note, desk.text(text, "text")), sheets.noted, "Changed")
+    call.answer(call.book.notes.edit(note, call.text(text, "text")), sheets.noted, "Changed")
 
 
-def delete_note(desk: Desk, note: Note) -> None:
+def delete_note(call: Invocation, note: Note) -> None:
     """Delete a note, for good."""
-    desk.answer(desk.book.notes.delete(note), sheets.noted, "Deleted for good")
+    call.answer(call.book.notes.delete(note), sheets.noted, "Deleted for good")
 
 
 # Proposals
 
 
 def list_proposals(
-    desk: Desk,
+    call: Invocation,
     status: Annotated[
         str, typer.Option("--status", help="waiting (the default), accepted, declined or expired.")
     ] = "waiting",
@@ -197,15 +194,15 @@ def list_proposals(
     """List what waits for your word, oldest first."""
     if status not in DECISIONS:
         raise Invalid(f"status is one of {', '.join(DECISIONS)}, not {status!r}", field="status")
-    desk.answer(desk.book.proposals.list(status), sheets.review, status=status)
+    call.answer(call.book.proposals.list(status), sheets.review, status=status)
 
 
-def accept(desk: Desk, proposal: Proposal) -> None:
+def accept(call: Invocation, proposal: Proposal) -> None:
     """Say yes: from here on it is your own word."""
-    op = desk.book.proposals.get(proposal).op
-    desk.answer(desk.book.proposals.accept(proposal), memory_sheets.written, "remember" if op == "add" else op)
+    op = call.book.proposals.get(proposal).op
+    call.answer(call.book.proposals.accept(proposal), memory_sheets.written, "remember" if op == "add" else op)
 
 
-def decline(desk: Desk, proposal: Proposal) -> None:
+def decline(call: Invocation, proposal: Proposal) -> None:
     """Say no: nothing is kept, and it is not proposed again."""
-    desk.answer(desk.book.proposals.decline(proposal), sheets.declined)
+    call.answer(call.book.proposals.decline(proposal), sheets.declined)

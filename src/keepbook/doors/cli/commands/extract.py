@@ -17,11 +17,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from keepbook.book.ground.when import instant
-from keepbook.doors.cli.commands.chats import CHATS
-from keepbook.doors.cli.commands.transfer import reading, working
 from keepbook.doors.cli.sheets import chats as sheets
-from keepbook.doors.cli.terminal.command import Desk, command
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.doors.cli.terminal.paper import AMBER, GONE, HEAD, ID, META, PENCIL, Paper, dotted, grid, ink, share
+from keepbook.doors.cli.terminal.streams import reading, working
 from keepbook.errors import Invalid, ModelFailed
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def register(app: typer.Typer) -> None:
 
 
 def extract(
-    desk: Desk,
+    call: Invocation,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="The chat, as JSON Lines or as text; - is stdin.", show_default=False)
     ],
@@ -89,10 +88,10 @@ def extract(
     """Show what closing a chat would keep, and why not the rest."""
     if not dry_run:
         raise Invalid("extract only shows what closing would keep; say so with --dry-run", field="dry_run")
-    lines = transcript(_whole(file), desk.zone)
+    lines = transcript(_whole(file), call.zone)
     with working("Reading the chat for memories"):
-        rehearsal = rehearse(desk, lines)
-    desk.answer(rehearsal, _shown)
+        rehearsal = rehearse(call, lines)
+    call.answer(rehearsal, _shown)
 
 
 # The transcript
@@ -149,10 +148,10 @@ def _from_text(text: str) -> list[Line]:
 # The rehearsal
 
 
-def rehearse(desk: Desk, lines: Sequence[Line]) -> Rehearsal:
+def rehearse(call: Invocation, lines: Sequence[Line]) -> Rehearsal:
     """Close the chat on a copy of the book."""
-    copy = _copied(desk)
-    chat = copy.threads.start(preset=desk.given.preset)
+    copy = _copied(call)
+    chat = copy.threads.start(preset=call.given.preset)
     chat.inject()  # as a chat that begins now would be; what merely repeats it is not learned
     for line in lines:
         chat.add(line.role, line.text, line.at, line.speaker)
@@ -161,16 +160,16 @@ def rehearse(desk: Desk, lines: Sequence[Line]) -> Rehearsal:
     for key, (tokens_in, tokens_out) in _spent(copy).items():
         before = spent.get(key, (0, 0))
         if (tokens_in, tokens_out) != before:
-            desk.book.spending.count(*key, tokens_in - before[0], tokens_out - before[1])
+            call.book.spending.count(*key, tokens_in - before[0], tokens_out - before[1])
     if closed.status == "failed":
         raise ModelFailed(chat.thread.failure or closed.notice)
     return _findings(copy, chat, closed)
 
 
-def _copied(desk: Desk) -> "Book":
+def _copied(call: Invocation) -> "Book":
     whole = io.StringIO()
-    desk.book.export(whole)
-    copy = desk.open(":memory:").book(desk.book.owner, door="cli")
+    call.book.export(whole)
+    copy = call.open(":memory:").book(call.book.owner, door="cli")
     copy.import_(whole.getvalue().splitlines(keepends=True))
     return copy
 

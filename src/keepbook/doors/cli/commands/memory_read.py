@@ -9,7 +9,7 @@ from keepbook.book.ground.when import parse_stamp
 from keepbook.doors.cli.commands.reindex import asking
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets import timeline
-from keepbook.doors.cli.terminal.command import LOOK_BACK, READ, Desk, command
+from keepbook.doors.cli.terminal.command import LOOK_BACK, READ, Invocation, command
 from keepbook.doors.cli.terminal.paper import Paper
 
 EVERY_SCOPE = "*"
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def listing(
-    desk: Desk,
+    call: Invocation,
     category: OnlyCategory = None,
     subject: Annotated[str | None, typer.Option("--subject", "-s", help="Only about this.")] = None,
     state: Annotated[str, typer.Option("--state", help="active, archived, trash or all.")] = "active",
@@ -46,26 +46,26 @@ def listing(
     cursor: Annotated[str | None, typer.Option("--cursor", help="Go on where a list ended.")] = None,
 ) -> None:
     """List the memories, oldest first."""
-    page = desk.book.list(category, subject, scope or EVERY_SCOPE, state, limit, cursor)
-    if desk.as_json:
-        desk.json(page)
+    page = call.book.list(category, subject, scope or EVERY_SCOPE, state, limit, cursor)
+    if call.as_json:
+        call.json(page)
         return
     narrowed = any(given is not None for given in (category, subject, scope, cursor))
-    memory_sheets.listing(desk.paper, page, state=state, narrowed=narrowed, rendered=desk.book.rendered())
+    memory_sheets.listing(call.paper, page, state=state, narrowed=narrowed, rendered=call.book.rendered())
 
 
-def show(desk: Desk, memory: Ref) -> None:
+def show(call: Invocation, memory: Ref) -> None:
     """Show everything about one memory."""
-    found = desk.book.get(desk.book.find(memory))
-    if desk.as_json:
-        desk.json(found)
+    found = call.book.get(call.book.find(memory))
+    if call.as_json:
+        call.json(found)
         return
     ends = {end for link in found.links for end in (link.from_id, link.to_id)} - {found.id}
-    memory_sheets.detailed(desk.paper, found, {id: desk.book.get(id).content for id in sorted(ends)})
+    memory_sheets.detailed(call.paper, found, {id: call.book.get(id).content for id in sorted(ends)})
 
 
 def recall(
-    desk: Desk,
+    call: Invocation,
     query: Annotated[str, typer.Argument(metavar="QUESTION", help="Words or a question.", show_default=False)],
     category: OnlyCategory = None,
     known: Known = None,
@@ -77,51 +77,51 @@ def recall(
 ) -> None:
     """Find the memories that answer a question, best first."""
     if known is not None or valid is not None:
-        past = desk.moment(known, "known"), desk.moment(valid, "valid")
-        found = desk.book.recall(query, limit, category, scope or EVERY_SCOPE, *past)
-        desk.answer(found, memory_sheets.hits)
+        past = call.moment(known, "known"), call.moment(valid, "valid")
+        found = call.book.recall(query, limit, category, scope or EVERY_SCOPE, *past)
+        call.answer(found, memory_sheets.hits)
         return
-    with asking(desk):
-        desk.answer(desk.book.recall(query, limit, category, scope or EVERY_SCOPE), memory_sheets.hits)
+    with asking(call):
+        call.answer(call.book.recall(query, limit, category, scope or EVERY_SCOPE), memory_sheets.hits)
 
 
 def block(
-    desk: Desk,
+    call: Invocation,
     known: Known = None,
     valid: Valid = None,
     scope: Annotated[str | None, typer.Option("--scope", help="As this agent or skill sees it.")] = None,
 ) -> None:
     """Print the text that a new chat would be given."""
-    text = desk.book.block(
-        preset=desk.given.preset, scope=scope, known=desk.moment(known, "known"), valid=desk.moment(valid, "valid")
+    text = call.book.block(
+        preset=call.given.preset, scope=scope, known=call.moment(known, "known"), valid=call.moment(valid, "valid")
     )
-    _print_block(desk, {"block": text})
+    _print_block(call, {"block": text})
 
 
 def inject(
-    desk: Desk,
+    call: Invocation,
     session: Annotated[str, typer.Argument(help="Any name for the chat.", show_default=False)],
     scope: Annotated[str | None, typer.Option("--scope", help="As this agent or skill sees it.")] = None,
 ) -> None:
     """Print the block of a session: made at the first call, then the same bytes for as long as it lasts."""
-    text = desk.book.inject(session, preset=desk.given.preset, scope=scope)
-    _print_block(desk, {"session": session, "block": text})
+    text = call.book.inject(session, preset=call.given.preset, scope=scope)
+    _print_block(call, {"session": session, "block": text})
 
 
-def history(desk: Desk, memory: Ref) -> None:
+def history(call: Invocation, memory: Ref) -> None:
     """Show every version of a memory, on both clocks."""
-    desk.answer(desk.book.history(memory), timeline.history)
+    call.answer(call.book.history(memory), timeline.history)
 
 
-def as_of(desk: Desk, known: Known = None, valid: Valid = None) -> None:
+def as_of(call: Invocation, known: Known = None, valid: Valid = None) -> None:
     """Show the book as it was known at one moment, about another."""
-    then, about = desk.moment(known, "known"), desk.moment(valid, "valid")
-    kept = desk.book.as_of(known=then, valid=about)
-    if desk.as_json:
-        desk.json(kept)
+    then, about = call.moment(known, "known"), call.moment(valid, "valid")
+    kept = call.book.as_of(known=then, valid=about)
+    if call.as_json:
+        call.json(kept)
         return
     memory_sheets.past(
-        desk.paper,
+        call.paper,
         kept,
         known=parse_stamp(then) if then else None,
         valid=parse_stamp(about) if about else None,
@@ -129,7 +129,7 @@ def as_of(desk: Desk, known: Known = None, valid: Valid = None) -> None:
 
 
 def ledger(
-    desk: Desk,
+    call: Invocation,
     memory: Annotated[str | None, typer.Option("--memory", "-m", help="Only about the memory with this id.")] = None,
     thread: Annotated[str | None, typer.Option("--thread", help="Only from this chat.")] = None,
     actor: Annotated[str | None, typer.Option("--actor", help="person, agent, extractor or job.")] = None,
@@ -138,15 +138,15 @@ def ledger(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 100,
 ) -> None:
     """Show what was written, newest first."""
-    entries = desk.book.ledger(memory=memory, thread=thread, actor=actor, after=after, before=before, limit=limit)
+    entries = call.book.ledger(memory=memory, thread=thread, actor=actor, after=after, before=before, limit=limit)
     narrowed = bool(memory or thread or actor or after or before)
-    desk.answer(entries, memory_sheets.ledger, narrowed=narrowed, limit=limit)
+    call.answer(entries, memory_sheets.ledger, narrowed=narrowed, limit=limit)
 
 
-def _print_block(desk: Desk, answer: dict[str, Any]) -> None:
-    desk.answer(answer, _as_it_stands)
+def _print_block(call: Invocation, answer: dict[str, Any]) -> None:
+    call.answer(answer, _as_it_stands)
     if not answer["block"]:
-        desk.note("The block is empty: no memory goes into a new chat.")
+        call.note("The block is empty: no memory goes into a new chat.")
 
 
 def _as_it_stands(_: Paper, answer: dict[str, Any]) -> None:

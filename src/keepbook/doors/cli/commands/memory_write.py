@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from keepbook.doors.cli.sheets import memory as memory_sheets
-from keepbook.doors.cli.terminal.command import WRITE, Desk, command
+from keepbook.doors.cli.terminal.command import WRITE, Invocation, command
 from keepbook.doors.cli.terminal.paper import ID, Paper, ink
 from keepbook.errors import Invalid, NotFound
 
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def remember(
-    desk: Desk,
+    call: Invocation,
     content: Content,
     category: Category = None,
     subject: Subject = None,
@@ -55,17 +55,17 @@ def remember(
     force: Annotated[bool, typer.Option("--force", help="Keep it though something like it is there.")] = False,
 ) -> None:
     """Keep a new thing."""
-    written = desk.book.remember(
-        _text(desk, content, detail), category=category, subject=subject, summary=summary,
-        body=_detail(desk, detail), confidence=confidence, importance=importance,
-        valid_from=desk.moment(since, "since"), valid_until=desk.moment(until, "until", end=True),
+    written = call.book.remember(
+        _text(call, content, detail), category=category, subject=subject, summary=summary,
+        body=_detail(call, detail), confidence=confidence, importance=importance,
+        valid_from=call.moment(since, "since"), valid_until=call.moment(until, "until", end=True),
         scope=scope, thread_id=thread, turn_ids=turn or (), force=force,
     )  # fmt: skip
-    desk.answer(written, memory_sheets.written, "remember")
+    call.answer(written, memory_sheets.written, "remember")
 
 
 def update(
-    desk: Desk,
+    call: Invocation,
     memory: Ref,
     content: Content,
     correction: Annotated[
@@ -86,28 +86,28 @@ def update(
     turn: Turns = None,
 ) -> None:
     """Say it anew: the next version of a memory. A detail that is not given is kept, '' clears it."""
-    written = desk.book.update(
-        memory, _text(desk, content, detail), summary=summary, body=_detail(desk, detail), category=category,
-        subject=subject, confidence=confidence, importance=importance, valid_from=desk.moment(since, "since"),
-        valid_until=desk.moment(until, "until", end=True) if until else until,
+    written = call.book.update(
+        memory, _text(call, content, detail), summary=summary, body=_detail(call, detail), category=category,
+        subject=subject, confidence=confidence, importance=importance, valid_from=call.moment(since, "since"),
+        valid_until=call.moment(until, "until", end=True) if until else until,
         correction=correction, expect_version=expect_version, thread_id=thread, turn_ids=turn or (),
     )  # fmt: skip
-    desk.answer(written, memory_sheets.written, "update")
+    call.answer(written, memory_sheets.written, "update")
 
 
 def forget(
-    desk: Desk,
+    call: Invocation,
     memory: Ref,
     reason: Annotated[
         str, typer.Option("--reason", help="user_deleted, user_corrected or agent_forget.")
     ] = "user_deleted",
 ) -> None:
     """Archive a memory: out of every chat and recall, restorable."""
-    desk.answer(desk.book.forget(memory, reason), memory_sheets.written, "forget")
+    call.answer(call.book.forget(memory, reason), memory_sheets.written, "forget")
 
 
 def delete(
-    desk: Desk,
+    call: Invocation,
     memory: Ref,
     forever: Annotated[
         bool, typer.Option("--forever", help="Gone at once, text and all; nothing brings it back. Needs the id.")
@@ -115,38 +115,38 @@ def delete(
 ) -> None:
     """Put a memory into the trash, from where it can come back for 30 days."""
     if not forever:
-        written = desk.book.delete(memory)
+        written = call.book.delete(memory)
         assert written is not None
-        desk.answer(written, memory_sheets.written, "delete")
+        call.answer(written, memory_sheets.written, "delete")
         return
     # By its id alone: a piece of text may fit another memory than was meant, and there is no way back.
-    id = desk.book.get(memory).id
-    desk.book.delete(id, forever=True)
-    desk.answer({"id": id, "forever": True}, _gone)
+    id = call.book.get(memory).id
+    call.book.delete(id, forever=True)
+    call.answer({"id": id, "forever": True}, _gone)
 
 
-def restore(desk: Desk, memory: Ref) -> None:
+def restore(call: Invocation, memory: Ref) -> None:
     """Bring a memory back from the archive or the trash, by its id."""
-    desk.answer(desk.book.restore(memory), memory_sheets.written, "restore")
+    call.answer(call.book.restore(memory), memory_sheets.written, "restore")
 
 
-def confirm(desk: Desk, memory: Ref) -> None:
+def confirm(call: Invocation, memory: Ref) -> None:
     """Say that a memory still holds; its fading starts anew."""
-    desk.answer(desk.book.confirm(memory), memory_sheets.written, "confirm")
+    call.answer(call.book.confirm(memory), memory_sheets.written, "confirm")
 
 
-def promote(desk: Desk, memory: Ref) -> None:
+def promote(call: Invocation, memory: Ref) -> None:
     """Make a reading your own word."""
-    desk.answer(desk.book.promote(memory), memory_sheets.written, "promote")
+    call.answer(call.book.promote(memory), memory_sheets.written, "promote")
 
 
-def demote(desk: Desk, memory: Ref) -> None:
+def demote(call: Invocation, memory: Ref) -> None:
     """Make your word a mere reading."""
-    desk.answer(desk.book.demote(memory), memory_sheets.written, "demote")
+    call.answer(call.book.demote(memory), memory_sheets.written, "demote")
 
 
 def link(
-    desk: Desk,
+    call: Invocation,
     from_memory: Annotated[str, typer.Argument(metavar="FROM", help="An id, or a piece of what it says.")],
     to_memory: Annotated[str, typer.Argument(metavar="TO", help="An id, or a piece of what it says.")],
     relation: Annotated[
@@ -155,19 +155,19 @@ def link(
     ] = "relates_to",
 ) -> None:
     """Join two memories."""
-    desk.answer(desk.book.link(from_memory, to_memory, relation), memory_sheets.linked, "link")
+    call.answer(call.book.link(from_memory, to_memory, relation), memory_sheets.linked, "link")
 
 
 def unlink(
-    desk: Desk,
+    call: Invocation,
     link_id: Annotated[str, typer.Argument(metavar="LINK", help="The id of the link, as `show` lists it.")],
 ) -> None:
     """Take a link away."""
-    desk.answer(desk.book.unlink(link_id), memory_sheets.linked, "unlink")
+    call.answer(call.book.unlink(link_id), memory_sheets.linked, "unlink")
 
 
 def undo(
-    desk: Desk,
+    call: Invocation,
     event: Annotated[
         int | None, typer.Argument(metavar="ENTRY", help="Its number, as the write or `ledger` shows it.")
     ] = None,
@@ -177,21 +177,21 @@ def undo(
     if (event is None) is not last:
         raise Invalid("name the entry to undo by its number, or say --last for the newest one", field="event")
     if event is None:
-        newest = desk.book.ledger(limit=1)
+        newest = call.book.ledger(limit=1)
         if not newest:
             raise NotFound("there is nothing to undo: the ledger is empty")
         event = newest[0].event
-    desk.answer(desk.book.undo(event), memory_sheets.undone, event)
+    call.answer(call.book.undo(event), memory_sheets.undone, event)
 
 
-def _text(desk: Desk, content: str, detail: str | None) -> str:
+def _text(call: Invocation, content: str, detail: str | None) -> str:
     if content == detail == "-":
         raise Invalid("stdin can be read once: give the text or the detail on the line", field="content")
-    return desk.text(content, "content")
+    return call.text(content, "content")
 
 
-def _detail(desk: Desk, detail: str | None) -> str | None:
-    return None if detail is None else desk.text(detail, "detail")
+def _detail(call: Invocation, detail: str | None) -> str | None:
+    return None if detail is None else call.text(detail, "detail")
 
 
 def _gone(paper: Paper, answer: dict[str, object]) -> None:

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import working
-from keepbook.doors.cli.terminal.command import CARE, Desk, command, group
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import META, Paper, count, grid, ink
+from keepbook.doors.cli.terminal.streams import working
 
 _TEXTS = ("memory or turn", "memories and turns")
 
@@ -24,10 +24,10 @@ def register(app: typer.Typer) -> None:
     command(embedder, "install", install)
 
 
-def reindex(desk: Desk) -> None:
+def reindex(call: Invocation) -> None:
     """Build the word index anew and embed what waits, for every owner or the one of --owner; it can be resumed."""
-    keepbook = desk.keepbook
-    owners = keepbook.owners() if desk.given.owner is None else [desk.settings.owner]
+    keepbook = call.keepbook
+    owners = keepbook.owners() if call.given.owner is None else [call.settings.owner]
     mended = embedded = 0
     with working("Reindexing") as told:
         for number, owner in enumerate(owners, 1):
@@ -40,16 +40,16 @@ def reindex(desk: Desk) -> None:
             )
     meaning = keepbook.meaning
     space = None if meaning is None else meaning.embedder.space
-    desk.answer({"owners": len(owners), "mended": mended, "embedded": embedded, "embedder": space}, _reindexed)
+    call.answer({"owners": len(owners), "mended": mended, "embedded": embedded, "embedder": space}, _reindexed)
 
 
-def status(desk: Desk) -> None:
+def status(call: Invocation) -> None:
     """Tell which embedder is in force, where it is and what waits for it."""
-    desk.answer(in_force(desk), _status)
+    call.answer(in_force(call), _status)
 
 
 def install(
-    desk: Desk,
+    call: Invocation,
     wanted: Annotated[
         str, typer.Argument(metavar="DIR|NAME", help="A folder with model.onnx and tokenizer.json, or a known model.")
     ] = "minilm-l6",
@@ -66,37 +66,37 @@ def install(
         made = put_in_place(
             wanted, hub=hub or HUB, progress=lambda done, of: told.say(f"{done / 1e6:,.0f} of {of / 1e6:,.0f} MB")
         )
-    used = desk.settings.embedder == "auto"
-    desk.answer({"installed": wanted, "place": str(place()), "space": made.space, "in_force": used}, _installed)
+    used = call.settings.embedder == "auto"
+    call.answer({"installed": wanted, "place": str(place()), "space": made.space, "in_force": used}, _installed)
 
 
-def in_force(desk: Desk) -> dict[str, Any]:
+def in_force(call: Invocation) -> dict[str, Any]:
     """The embedder that the settings lead to, and this owner's backlog."""
     # See install.
     from keepbook.models.embedders import where
 
-    setting, meaning = desk.settings.embedder, desk.keepbook.meaning
+    setting, meaning = call.settings.embedder, call.keepbook.meaning
     if meaning is None:
         return {"setting": setting, "embedder": None, "place": None, "waiting": 0}
     place = where(meaning.embedder)
     return {
-        "setting": setting, "embedder": meaning.embedder.space, "place": place, "waiting": desk.book.index.left(),
+        "setting": setting, "embedder": meaning.embedder.space, "place": place, "waiting": call.book.index.left(),
     }  # fmt: skip
 
 
 @contextmanager
-def asking(desk: Desk) -> Iterator[None]:
+def asking(call: Invocation) -> Iterator[None]:
     """Around a question: a small backlog is embedded first, and where meaning had no part in the answer a note says so.
 
     That is said beside the answer too, since an answer without a hit has no reasons.
     """
-    left = desk.book.index.catch_up()
+    left = call.book.index.catch_up()
     yield
-    meaning = desk.book.meaning
+    meaning = call.book.meaning
     if meaning is not None and meaning.failure is not None:
-        desk.note(f"Words alone answered: {meaning.failure}.")
+        call.note(f"Words alone answered: {meaning.failure}.")
     elif left:
-        desk.note(f"Some memories or turns are not embedded yet, so words alone find them. Run: {desk.program} reindex")
+        call.note(f"Some memories or turns are not embedded yet, so words alone find them. Run: {call.program} reindex")
 
 
 # What people see

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import trading as sheets
-from keepbook.doors.cli.terminal.command import Desk, command, group
+from keepbook.doors.cli.terminal.command import TRADING, Invocation, command, group
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
     from keepbook.book.trading.files import Loaded, Progress, Source
 
-TRADING = "Trading"
-"""The section of `keepbook --help`."""
 DETAILS = ("summary", "trades", "lessons", "full")
 
 File = Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet; - is stdin.", show_default=False)]
@@ -73,38 +71,38 @@ def register(app: typer.Typer) -> None:
 
 
 def import_bars(
-    desk: Desk,
+    call: Invocation,
     file: Prices,
     symbol: Annotated[str | None, typer.Option("--symbol", help="Where the file does not say: ETH/USDT.")] = None,
     timeframe: Annotated[str | None, typer.Option("--timeframe", help="Where the file does not say: 1d.")] = None,
 ) -> None:
     """Load prices for everybody: symbol, timeframe, time, open, high, low, close, volume."""
-    market = desk.keepbook.market
+    market = call.keepbook.market
 
     def load(source: "Source", told: "Progress") -> "Loaded":
         return market.load(source, symbol=symbol, timeframe=timeframe, progress=told)
 
-    _loaded(desk, "bar", file, load)
+    _loaded(call, "bar", file, load)
 
 
-def import_events(desk: Desk, file: File) -> None:
+def import_events(call: Invocation, file: File) -> None:
     """Load market events for everybody: id, kind, symbols, time, importance, title."""
-    market = desk.keepbook.market
-    _loaded(desk, "event", file, lambda source, told: market.load_events(source, progress=told))
+    market = call.keepbook.market
+    _loaded(call, "event", file, lambda source, told: market.load_events(source, progress=told))
 
 
-def import_skills(desk: Desk, file: File) -> None:
+def import_skills(call: Invocation, file: File) -> None:
     """Load skills: name, description, strategy, schedule, chat."""
-    _load_own(desk, "skill", file)
+    _load_own(call, "skill", file)
 
 
-def import_deployments(desk: Desk, file: File) -> None:
+def import_deployments(call: Invocation, file: File) -> None:
     """Load deployments: name, skill, account, capital, currency, started_at, ended_at."""
-    _load_own(desk, "deployment", file)
+    _load_own(call, "deployment", file)
 
 
 def import_trades(
-    desk: Desk,
+    call: Invocation,
     file: File,
     deployment: Running = None,
     format: Annotated[
@@ -128,41 +126,41 @@ def import_trades(
 
     with _as_file(file) as path:
         if path.is_file() and path.open("rb").read(16).startswith(b"SQLite format 3"):
-            _load_own(desk, "trade", str(path), kind="freqtrade", deployment=deployment)
+            _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment)
             return
         if not (format or columns or dry_run) and (path.suffix == ".parquet" or is_ours(path)):
-            _load_own(desk, "trade", str(path), deployment=deployment)
+            _load_own(call, "trade", str(path), deployment=deployment)
             return
         with working("Loading"):
-            answer = desk.book.trading.bring_in(
+            answer = call.book.trading.bring_in(
                 path, deployment=deployment, format=format, columns=pairs(columns or (), "map"), symbol=symbol,
                 zone=times_in, multipliers=sizes(multiplier or ()), dry_run=dry_run,
             )  # fmt: skip
-    desk.answer(answer, sheets.imported)
+    call.answer(answer, sheets.imported)
     if answer.wrong:
         raise typer.Exit(1)
 
 
-def import_positions(desk: Desk, file: File, deployment: Running = None) -> None:
+def import_positions(call: Invocation, file: File, deployment: Running = None) -> None:
     """Load what is open now; what is no longer in the file is closed."""
-    _load_own(desk, "position", file, deployment=deployment)
+    _load_own(call, "position", file, deployment=deployment)
 
 
-def import_freqtrade(desk: Desk, file: Database, deployment: Running = None) -> None:
+def import_freqtrade(call: Invocation, file: Database, deployment: Running = None) -> None:
     """Load the trades and open positions of freqtrade's own database, which is only read."""
-    _load_own(desk, "trade", file, kind="freqtrade", deployment=deployment)
+    _load_own(call, "trade", file, kind="freqtrade", deployment=deployment)
 
 
-def _load_own(desk: Desk, what: str, file: str, kind: str | None = None, **told: str | None) -> None:
+def _load_own(call: Invocation, what: str, file: str, kind: str | None = None, **told: str | None) -> None:
     given = {name: value for name, value in told.items() if value is not None}
-    trading = desk.book.trading
-    _loaded(desk, what, file, lambda source, heard: trading.load(kind or f"{what}s", source, progress=heard, **given))
+    trading = call.book.trading
+    _loaded(call, what, file, lambda source, heard: trading.load(kind or f"{what}s", source, progress=heard, **given))
 
 
-def _loaded(desk: Desk, what: str, file: str, load: "Callable[[Source, Progress], Loaded]") -> None:
+def _loaded(call: Invocation, what: str, file: str, load: "Callable[[Source, Progress], Loaded]") -> None:
     with working("Loading") as told, _as_file(file) as path:
         answer = load(path, told.lines)
-    desk.answer(answer, sheets.loaded, what)
+    call.answer(answer, sheets.loaded, what)
     if answer.wrong:
         raise typer.Exit(1)
 
@@ -182,25 +180,25 @@ def _as_file(name: str) -> Iterator[Path]:
 # What there is
 
 
-def skills(desk: Desk) -> None:
+def skills(call: Invocation) -> None:
     """List your skills, and where each runs."""
-    found, running = desk.book.trading.skills(), desk.book.trading.deployments()
-    desk.answer(found, sheets.skills, running)
+    found, running = call.book.trading.skills(), call.book.trading.deployments()
+    call.answer(found, sheets.skills, running)
 
 
-def deployments(desk: Desk, skill: Skill = None) -> None:
+def deployments(call: Invocation, skill: Skill = None) -> None:
     """List your deployments, with what they earned and hold."""
-    trading = desk.book.trading
+    trading = call.book.trading
     found = trading.deployments(skill)
-    if desk.as_json:
-        desk.json(found)
+    if call.as_json:
+        call.json(found)
         return
     figures = {one.id: trading.performance(deployment=one.id) for one in found}
-    sheets.deployments(desk.paper, found, figures)
+    sheets.deployments(call.paper, found, figures)
 
 
 def performance(
-    desk: Desk,
+    call: Invocation,
     skill: SkillRef = None,
     deployment: Annotated[
         str | None, typer.Option("--deployment", metavar="NAME", help="Of this deployment alone, by name or id.")
@@ -215,16 +213,16 @@ def performance(
 
     if detail not in DETAILS:
         raise Invalid(f"detail is one of {', '.join(DETAILS)}, not {detail!r}", field="detail")
-    which, whose = _which(desk, skill, deployment)
-    found = report(desk.book, **which, detail=detail, known_at=desk.moment(known_at, "known_at"))
-    if desk.as_json:
-        desk.json({**to_json(whose), **found.data})
+    which, whose = _which(call, skill, deployment)
+    found = report(call.book, **which, detail=detail, known_at=call.moment(known_at, "known_at"))
+    if call.as_json:
+        call.json({**to_json(whose), **found.data})
         return
-    sheets.report(desk.paper, whose, found)
+    sheets.report(call.paper, whose, found)
 
 
 def trades(
-    desk: Desk,
+    call: Invocation,
     skill: Skill = None,
     deployment: Deployment = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 30,
@@ -232,17 +230,17 @@ def trades(
     known_at: KnownAt = None,
 ) -> None:
     """List closed trades, the newest first."""
-    page = desk.book.trading.trades(
-        skill=skill, deployment=deployment, limit=limit, cursor=cursor, known_at=desk.moment(known_at, "known_at")
+    page = call.book.trading.trades(
+        skill=skill, deployment=deployment, limit=limit, cursor=cursor, known_at=call.moment(known_at, "known_at")
     )
-    if desk.as_json:
-        desk.json(page)
+    if call.as_json:
+        call.json(page)
         return
-    sheets.trades(desk.paper, page)
+    sheets.trades(call.paper, page)
 
 
 def events(
-    desk: Desk,
+    call: Invocation,
     hours: Annotated[int, typer.Option("--hours", help="How far ahead, up to 72.")] = 24,
     deployment: Annotated[
         str | None, typer.Option("--deployment", metavar="NAME", help="With what each may do to its open positions.")
@@ -253,71 +251,71 @@ def events(
     known_at: KnownAt = None,
 ) -> None:
     """List the market events that are coming, and your exposure to them."""
-    found = desk.book.trading.events(
+    found = call.book.trading.events(
         lookahead_hours=hours, types=kind or (), symbols=symbol or (), min_importance=min_importance,
-        deployment=deployment, known_at=desk.moment(known_at, "known_at"),
+        deployment=deployment, known_at=call.moment(known_at, "known_at"),
     )  # fmt: skip
-    if desk.as_json:
-        desk.json(found)
+    if call.as_json:
+        call.json(found)
         return
-    sheets.coming(desk.paper, found, hours)
+    sheets.coming(call.paper, found, hours)
 
 
 # Lessons
 
 
 def reflect(
-    desk: Desk,
+    call: Invocation,
     skill: Skill = None,
     deployment: Deployment = None,
     window: Annotated[int | None, typer.Option("--window", metavar="DAYS", min=1, help="Only the last days.")] = None,
     known_at: KnownAt = None,
 ) -> None:
     """Turn closed trades into lessons, as far as the sample supports them."""
-    which, _ = _which(desk, skill, deployment)
+    which, _ = _which(call, skill, deployment)
     with working("Reflecting"):
-        answer = desk.book.trading.reflect(**which, window=window, known_at=desk.moment(known_at, "known_at"))
-    desk.answer(answer, sheets.reflection)
+        answer = call.book.trading.reflect(**which, window=window, known_at=call.moment(known_at, "known_at"))
+    call.answer(answer, sheets.reflection)
 
 
 def lessons(
-    desk: Desk,
+    call: Invocation,
     skill: Skill = None,
     deployment: Deployment = None,
     every: Annotated[bool, typer.Option("--all", help="Retired and withdrawn ones too.")] = False,
     known_at: KnownAt = None,
 ) -> None:
     """List what your trades taught."""
-    found = desk.book.trading.lessons(
+    found = call.book.trading.lessons(
         skill=skill, deployment=deployment, state="all" if every else "active",
-        known_at=desk.moment(known_at, "known_at"),
+        known_at=call.moment(known_at, "known_at"),
     )  # fmt: skip
-    desk.answer(found, sheets.lessons)
+    call.answer(found, sheets.lessons)
 
 
-def pin(desk: Desk, lesson: LessonId) -> None:
+def pin(call: Invocation, lesson: LessonId) -> None:
     """Make a lesson your own word: chats in the skill's scope are told of it."""
-    desk.answer(desk.book.trading.pin(lesson), sheets.lesson, "Pinned")
+    call.answer(call.book.trading.pin(lesson), sheets.lesson, "Pinned")
 
 
-def unpin(desk: Desk, lesson: LessonId) -> None:
+def unpin(call: Invocation, lesson: LessonId) -> None:
     """Make it a finding again, which the next reflection may change."""
-    desk.answer(desk.book.trading.unpin(lesson), sheets.lesson, "Unpinned")
+    call.answer(call.book.trading.unpin(lesson), sheets.lesson, "Unpinned")
 
 
-def retire(desk: Desk, lesson: LessonId) -> None:
+def retire(call: Invocation, lesson: LessonId) -> None:
     """Put a lesson away; reflecting does not bring it back."""
-    desk.answer(desk.book.trading.retire(lesson), sheets.lesson, "Retired")
+    call.answer(call.book.trading.retire(lesson), sheets.lesson, "Retired")
 
 
-def restore(desk: Desk, lesson: LessonId) -> None:
+def restore(call: Invocation, lesson: LessonId) -> None:
     """Bring back a lesson that was put away."""
-    desk.answer(desk.book.trading.restore_lesson(lesson), sheets.lesson, "Back")
+    call.answer(call.book.trading.restore_lesson(lesson), sheets.lesson, "Back")
 
 
-def _which(desk: Desk, skill: str | None, deployment: str | None) -> tuple[dict[str, Any], Any]:
+def _which(call: Invocation, skill: str | None, deployment: str | None) -> tuple[dict[str, Any], Any]:
     """What is meant, as arguments and as a value: the deployment where one is named, else the skill."""
-    trading = desk.book.trading
+    trading = call.book.trading
     if deployment is None:
         if skill is None:
             raise Invalid("name a skill or a deployment; `keepbook trading skills` lists them", field="skill")

@@ -10,24 +10,19 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from keepbook.doors.cli.terminal.command import CARRY, Desk, command
+from keepbook.doors.cli.terminal.command import CARRY, Invocation, command
 from keepbook.doors.cli.terminal.paper import Paper, count, ink, visible
+from keepbook.doors.cli.terminal.streams import Telling, reading, utf8, working
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from keepbook.book.upkeep.erase import Receipt
     from keepbook.book.upkeep.transfer import Imported
-
-_EVERY = 500
-"""Lines between two looks at the progress line."""
 
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
@@ -40,39 +35,39 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    desk: Desk,
+    call: Invocation,
     file: Annotated[str, typer.Argument(help="Where to; - is stdout.")] = "-",
     force: Force = False,
 ) -> None:
     """Write one owner's whole book as JSON Lines."""
     if file == "-":
         with working("Exporting") as told:
-            desk.book.export(_counted(_utf8(sys.stdout), told))
+            call.book.export(_counted(utf8(sys.stdout), told))
         return
     with new_file(file, force=force) as path, working("Exporting") as told, path.open("w", encoding="utf-8") as out:
-        lines = desk.book.export(_counted(out, told))
+        lines = call.book.export(_counted(out, told))
         _to_disk(out)
-    desk.answer({"file": file, "lines": lines}, _exported)
+    call.answer({"file": file, "lines": lines}, _exported)
 
 
 def import_(
-    desk: Desk,
+    call: Invocation,
     file: Annotated[str, typer.Argument(help="An export, or another program's JSON; - is stdin.", show_default=False)],
     merge: Annotated[bool, typer.Option("--merge", help="Add its memories to a book that is not empty.")] = False,
 ) -> None:
     """Restore an export into an empty book, or take over memories from a file."""
     with reading(file) as stream, working("Importing") as told:
-        answer = desk.book.import_(_told(stream, told), merge)
-    desk.answer(answer, _imported)
+        answer = call.book.import_(_told(stream, told), merge)
+    call.answer(answer, _imported)
 
 
 def backup(
-    desk: Desk,
+    call: Invocation,
     file: Annotated[str, typer.Argument(help="Where to.", show_default=False)],
     force: Force = False,
 ) -> None:
     """Copy a SQLite book with all its owners, safely while others write to it."""
-    source = desk.file
+    source = call.file
     if source is None:
         raise KeepbookError(
             "backup copies a SQLite file; for PostgreSQL use pg_dump, or `keepbook export` for one owner",
@@ -80,26 +75,26 @@ def backup(
         )
     if not source.exists():
         raise NotFound(f"there is no book at {source} to copy", field="db")
-    desk.keepbook.facts()  # refuses what is not a book, with its own words
+    call.keepbook.facts()  # refuses what is not a book, with its own words
     with new_file(file, force=force) as path, working("Copying"):
-        _copy(source, path, desk.settings.busy_seconds)
+        _copy(source, path, call.settings.busy_seconds)
         size = path.stat().st_size
-    desk.answer({"file": file, "bytes": size}, _backed_up)
+    call.answer({"file": file, "bytes": size}, _backed_up)
 
 
 def erase(
-    desk: Desk,
+    call: Invocation,
     confirm: Annotated[
         str | None, typer.Option("--confirm", metavar="OWNER", help="The owner's name, instead of being asked.")
     ] = None,
 ) -> None:
     """Erase everything of an owner, for good."""
-    owner = desk.book.owner
+    owner = call.book.owner
     if confirm is None:
-        if desk.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise Invalid(f"this erases everything of {owner!r}; to confirm, add: --confirm {owner}", field="confirm")
         confirm = _asked(owner)
-    desk.answer(desk.book.erase(confirm), _erased)
+    call.answer(call.book.erase(confirm), _erased)
 
 
 def _asked(owner: str) -> str:
@@ -183,28 +178,6 @@ def new_file(name: str, *, force: bool) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-@contextmanager
-def reading(name: str) -> Iterator[Iterable[str]]:
-    """The lines of a file or of stdin."""
-    if name == "-":
-        yield _utf8(sys.stdin, "utf-8-sig")
-        return
-    path = Path(name).expanduser()
-    try:
-        stream = path.open(encoding="utf-8-sig")  # some editors begin a file with a mark
-    except OSError as error:
-        raise NotFound(f"cannot read {path} ({error.strerror}); check its name and permissions", field="file") from None
-    with stream:
-        yield stream
-
-
-def _utf8(stream: TextIO, encoding: str = "utf-8") -> TextIO:
-    """Exports are UTF-8 with plain line ends, whatever the terminal speaks."""
-    if isinstance(stream, TextIOWrapper):
-        stream.reconfigure(encoding=encoding, errors="strict", newline="\n")
-    return stream
-
-
 def _copy(source: Path, target: Path, busy_seconds: float) -> None:
     """VACUUM INTO reads one snapshot, which writers do not disturb. The backup API would start over with each
     write to the source, and for ever with a connection that has one open."""
@@ -225,40 +198,10 @@ def _to_disk(out: TextIO) -> None:
 # Progress
 
 
-class _Telling:
-    """How far a long work is."""
-
-    def __init__(self, progress: "Progress | None", what: str) -> None:
-        self._progress, self._what = progress, what
-        self._task = None if progress is None else progress.add_task(what, total=None)
-
-    def say(self, how_far: str) -> None:
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, description=f"{self._what}, {how_far}")
-
-    def lines(self, number: int) -> None:
-        if number % _EVERY == 0:
-            self.say(count(number, "line"))
-
-
-@contextmanager
-def working(what: str) -> Iterator[_Telling]:
-    if not sys.stderr.isatty():
-        yield _Telling(None, what)
-        return
-    # Half of what loading this module would cost, for a line that few runs show.
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    parts = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*parts, console=Console(stderr=True), transient=True) as progress:
-        yield _Telling(progress, what)
-
-
 class _Counted:
     """A stream that tells how many lines went through it."""
 
-    def __init__(self, stream: TextIO, told: _Telling) -> None:
+    def __init__(self, stream: TextIO, told: Telling) -> None:
         self._stream, self._told, self._number = stream, told, 0
 
     def write(self, text: str) -> int:
@@ -267,11 +210,11 @@ class _Counted:
         return self._stream.write(text)
 
 
-def _counted(stream: TextIO, told: _Telling) -> TextIO:
+def _counted(stream: TextIO, told: Telling) -> TextIO:
     return cast(TextIO, _Counted(stream, told))  # an export only ever writes
 
 
-def _told(stream: Iterable[str], told: _Telling) -> Iterator[str]:
+def _told(stream: Iterable[str], told: Telling) -> Iterator[str]:
     for number, line in enumerate(stream, 1):
         told.lines(number)
         yield line

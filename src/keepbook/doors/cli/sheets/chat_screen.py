@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from rich.cells import cell_len
 from rich.text import Text
 
-from keepbook.doors.cli.commands.transfer import working
 from keepbook.doors.cli.sheets import chats
-from keepbook.doors.cli.terminal.command import Desk
+from keepbook.doors.cli.terminal.command import Invocation
 from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, dotted, ink, visible
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
@@ -80,12 +80,12 @@ class Slate(Paper):
 class Screen:
     """A person's terminal, or the file into which their chat is piped."""
 
-    def __init__(self, desk: Desk, commands: Sequence[str], *, remote: bool) -> None:
-        self._desk = desk
+    def __init__(self, call: Invocation, commands: Sequence[str], *, remote: bool) -> None:
+        self._desk = call
         self._remote = remote
         self._wait = ExitStack()
         self._flow: Flow | None = None
-        self._slate = Slate(zone=lambda: desk.zone, now=datetime.now(UTC), program=desk.program)
+        self._slate = Slate(zone=lambda: call.zone, now=datetime.now(UTC), program=call.program)
         self._slate.commands = frozenset(commands)
 
     @property

@@ -1,4 +1,4 @@
-"""The desk a command works at: what the line gave, the settings in force, the open book, where answers go.
+"""What a command works with: what the line gave, the settings in force, the open book, where answers go.
 
 Global options may stand before or after a command; each command takes them too, and the later word wins.
 An answer goes to stdout, as a sheet for a person or as JSON for a program; everything else goes to stderr.
@@ -35,6 +35,7 @@ Work = Callable[..., None]
 
 # The sections of `keepbook --help`.
 BEGIN, WRITE, READ, LOOK_BACK = "Begin", "Write", "Read", "Look back"
+CHATS, AGENTS, TRADING = "Chats", "Agents", "Trading"
 CARRY, CARE = "Carry away", "Take care"
 _ANYWHERE = "Before or after any command"
 
@@ -125,18 +126,18 @@ def group(app: typer.Typer, name: str, *, panel: str, words: str) -> typer.Typer
 
 
 def command(app: typer.Typer, name: str, work: Work, *, panel: str | None = None, writes: bool = False) -> None:
-    """Make a function a command. Its first argument is the desk; the rest comes from the line."""
+    """Make a function a command. Its first argument is the invocation; the rest comes from the line."""
     own = list(inspect.signature(work).parameters.values())[1:]
     own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
 
     @functools.wraps(work)
     def run(context: typer.Context, **values: Any) -> None:
         later = Given(**{name: values.pop(name) for name in _OPTIONS})
-        desk = Desk((context.obj or Given()).then(later), writes=writes)
+        call = Invocation((context.obj or Given()).then(later), writes=writes)
         try:
-            work(desk, **values)
+            work(call, **values)
         finally:
-            desk.close()
+            call.close()
 
     _sign(run, [_CONTEXT, *own, *_PARAMETERS])
     app.command(name, rich_help_panel=panel)(run)
@@ -164,7 +165,7 @@ def version() -> str:
         return "from source, not installed"
 
 
-class Desk:
+class Invocation:
     """One run of one command."""
 
     def __init__(self, given: Given, *, writes: bool = True) -> None:
@@ -300,7 +301,7 @@ def system_zone() -> str:
 
 def home() -> Path:
     """The folder of settings and, by default, of the book."""
-    # See Desk.settings.
+    # See Invocation.settings.
     from keepbook.settings import HOME
 
     return HOME.expanduser()

@@ -22,7 +22,7 @@ from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Desk, Reading, Writing, answer
+from keepbook.doors.http.call import Call, Reading, Writing, answer
 from keepbook.doors.http.problems import documented
 from keepbook.models.agents.runner import Runner
 
@@ -152,22 +152,22 @@ class CardTypes:
 
 
 @router.get("/agents", response_model=Agents)
-def list_agents(desk: Reading) -> Response:
+def list_agents(call: Reading) -> Response:
     """In the order in which they were made, each with what it carries (`memory`)."""
-    return answer(Agents(list(desk.book.agents.list())))
+    return answer(Agents(list(call.book.agents.list())))
 
 
 @router.post("/agents", status_code=201, response_model=Agent)
-def create(desk: Writing, new: NewAgent) -> Response:
+def create(call: Writing, new: NewAgent) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
-    return desk.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
+    return call.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
 
 
 @router.get("/agents/card-types", response_model=CardTypes)
-def card_types(desk: Reading) -> Response:
+def card_types(call: Reading) -> Response:
     """What an agent's answer can be, and the files that are no card type, with the line and the reason."""
-    known = desk.book.agents.cards
+    known = call.book.agents.cards
     types = [
         CardTypeShown(one.name, one.title, one.re_examinable, list(one.re_examine_actions))
         for one in known.types.values()
@@ -176,47 +176,47 @@ def card_types(desk: Reading) -> Response:
 
 
 @router.get("/agents/{id}", response_model=Agent)
-def get(desk: Reading, id: AgentId) -> Response:
-    return answer(desk.book.agents.get(id))
+def get(call: Reading, id: AgentId) -> Response:
+    return answer(call.book.agents.get(id))
 
 
 @router.patch("/agents/{id}", response_model=Agent)
-def change(desk: Writing, id: AgentId, changed: ChangedAgent) -> Response:
+def change(call: Writing, id: AgentId, changed: ChangedAgent) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
-    return desk.write(lambda book: book.agents.update(id, **given))
+    return call.write(lambda book: book.agents.update(id, **given))
 
 
 @router.delete("/agents/{id}", response_model=Agent)
-def delete(desk: Writing, id: AgentId) -> Response:
+def delete(call: Writing, id: AgentId) -> Response:
     """Out of every list and never run again; its runs and decisions stay."""
-    return desk.write(lambda book: book.agents.delete(id))
+    return call.write(lambda book: book.agents.delete(id))
 
 
 @router.post("/agents/{id}/memory/reset", response_model=Agent)
-def reset(desk: Writing, id: AgentId) -> Response:
+def reset(call: Writing, id: AgentId) -> Response:
     """The next run starts fresh; chats and decisions stay."""
-    return desk.write(lambda book: book.agents.reset(id))
+    return call.write(lambda book: book.agents.reset(id))
 
 
 @router.post("/agents/{id}/chat", response_model=Thread)
-def chat(desk: Writing, id: AgentId) -> Response:
+def chat(call: Writing, id: AgentId) -> Response:
     """The one chat with this agent, begun if need be; talk in it under `/api/chat/threads/{id}/messages`."""
-    return desk.write(lambda book: desk.kb.chat_with(book, id).thread)
+    return call.write(lambda book: call.kb.chat_with(book, id).thread)
 
 
 @router.get("/agents/{id}/decisions", response_model=OwnDecisions)
-def own_decisions(desk: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
+def own_decisions(call: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
     """Its own last cards, as `get_my_decisions` answers them."""
-    return answer(OwnDecisions(list(desk.book.agents.decisions(id, limit))))
+    return answer(OwnDecisions(list(call.book.agents.decisions(id, limit))))
 
 
 @router.post("/agents/{id}/decisions", status_code=201, response_model=Recorded, responses=documented(409))
-def record(desk: Writing, id: AgentId, new: NewDecision) -> Response:
+def record(call: Writing, id: AgentId, new: NewDecision) -> Response:
     """Record a card of this agent's type that was made elsewhere. 200 where it was recorded under this key before, 409
     where another card was."""
     given = new.model_dump()
-    return desk.write(lambda book: book.decisions.record(id, given.pop("card"), **given), _recorded)
+    return call.write(lambda book: book.decisions.record(id, given.pop("card"), **given), _recorded)
 
 
 # Runs
@@ -224,7 +224,7 @@ def record(desk: Writing, id: AgentId, new: NewDecision) -> Response:
 
 @router.get("/agents/{id}/runs", response_model=Runs)
 def list_runs(
-    desk: Reading,
+    call: Reading,
     id: AgentId,
     kind: Annotated[str | None, Query(description="scheduled, manual, chat, recorded or re-examination")] = None,
     status: Annotated[str | None, Query(description="queued, running, succeeded or failed")] = None,
@@ -232,31 +232,31 @@ def list_runs(
     before: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
     """Newest first."""
-    return answer(_page(desk.book, limit, agent=id, kind=kind, status=status, before=before))
+    return answer(_page(call.book, limit, agent=id, kind=kind, status=status, before=before))
 
 
 @router.get("/runs", response_model=Runs)
 def list_all_runs(
-    desk: Reading,
+    call: Reading,
     kind: str | None = None,
     status: str | None = None,
     limit: Limit = 50,
     before: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     """Those of every agent, newest first."""
-    return answer(_page(desk.book, limit, agent=None, kind=kind, status=status, before=before))
+    return answer(_page(call.book, limit, agent=None, kind=kind, status=status, before=before))
 
 
 @router.post("/agents/{id}/runs", status_code=201, response_model=Run)
-async def run(desk: Writing, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
+async def run(call: Writing, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
     """Run it now, with its default prompt or this one."""
     prompt = new.prompt if new else None
-    return await _begun(desk, lambda runner: runner.queue(id, prompt), wait)
+    return await _begun(call, lambda runner: runner.queue(id, prompt), wait)
 
 
 @router.get("/runs/{id}", response_model=Shown)
-def show_run(desk: Reading, id: RunId) -> Response:
-    book = desk.book
+def show_run(call: Reading, id: RunId) -> Response:
+    book = call.book
     found = book.runs.get(id)
     known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
     return answer(
@@ -271,38 +271,38 @@ def show_run(desk: Reading, id: RunId) -> Response:
 
 
 @router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
-async def re_examine(desk: Writing, id: RunId, wait: Wait = WAIT) -> Response:
+async def re_examine(call: Writing, id: RunId, wait: Wait = WAIT) -> Response:
     """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
-    return await _begun(desk, lambda runner: runner.queue_again(id), wait)
+    return await _begun(call, lambda runner: runner.queue_again(id), wait)
 
 
 @router.get("/runs/{id}/re-examine", response_model=SecondLook)
-def second_look(desk: Reading, id: RunId) -> Response:
+def second_look(call: Reading, id: RunId) -> Response:
     """What to ask an agent that runs elsewhere for a second look: the whole prompt, made here. 409 where there is none
     any more."""
-    return answer(desk.book.decisions.second_look(id))
+    return answer(call.book.decisions.second_look(id))
 
 
 @router.post("/runs/{id}/re-examinations", status_code=201, response_model=Recorded, responses=documented(409))
-def record_second_look(desk: Writing, id: RunId, new: NewDecision) -> Response:
+def record_second_look(call: Writing, id: RunId, new: NewDecision) -> Response:
     """Record a second look that was made elsewhere, with the card it was asked for."""
     given = new.model_dump()
-    return desk.write(lambda book: book.decisions.record_second_look(id, given.pop("card"), **given), _recorded)
+    return call.write(lambda book: book.decisions.record_second_look(id, given.pop("card"), **given), _recorded)
 
 
 @router.get("/runs/{id}/re-examinations", response_model=list[Run])
-def re_examinations(desk: Reading, id: RunId) -> Response:
+def re_examinations(call: Reading, id: RunId) -> Response:
     """In time order."""
-    return answer(list(desk.book.runs.re_examinations(id)))
+    return answer(list(call.book.runs.re_examinations(id)))
 
 
 @router.post("/runs/{id}/resolve", response_model=Decision)
-def resolve(desk: Writing, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
+def resolve(call: Writing, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
     """The person got out of an open trade; or somebody says how a forecast came out (`outcome`)."""
     given = told or Exit()
     if "outcome" in given.model_fields_set:
-        return desk.write(lambda book: book.decisions.answer(id, given.outcome, at=given.at, note=given.note))
-    return desk.write(lambda book: book.decisions.exit(id, given.price, at=given.at))
+        return call.write(lambda book: book.decisions.answer(id, given.outcome, at=given.at, note=given.note))
+    return call.write(lambda book: book.decisions.exit(id, given.price, at=given.at))
 
 
 # Decisions
@@ -310,7 +310,7 @@ def resolve(desk: Writing, id: RunId, told: Annotated[Exit | None, Body()] = Non
 
 @router.get("/decisions", response_model=Decisions)
 def decisions(
-    desk: Reading,
+    call: Reading,
     state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     limit: Limit = 100,
@@ -318,18 +318,18 @@ def decisions(
     forecasts: Annotated[bool | None, Query(description="Only those, or none of them.")] = None,
 ) -> Response:
     """Newest first."""
-    found = desk.book.decisions.list(state=state, agent=agent, limit=limit, offset=offset, forecasts=forecasts)
+    found = call.book.decisions.list(state=state, agent=agent, limit=limit, offset=offset, forecasts=forecasts)
     return answer(Decisions(list(found)))
 
 
 @router.get("/decisions/calibration", response_model=Calibration)
 def calibration(
-    desk: Reading,
+    call: Reading,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
 ) -> Response:
     """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return answer(desk.book.decisions.calibration(agent, forecasts=forecasts))
+    return answer(call.book.decisions.calibration(agent, forecasts=forecasts))
 
 
 def _recorded(made: Recorded) -> int:
@@ -341,17 +341,17 @@ def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> Runs:
     return Runs(found, found[-1].id if len(found) == limit else None)
 
 
-async def _begun(desk: Desk, queue: Callable[[Runner], Run], wait: float) -> Response:
+async def _begun(call: Call, queue: Callable[[Runner], Run], wait: float) -> Response:
     """Queue a run, let it go on in this process, and answer with it after a while. Sent again with the same key it is
     not run again."""
     queued: list[Run] = []
 
     def do(book: Book) -> Run:
-        queued.append(queue(desk.kb.runner(book)))
+        queued.append(queue(call.kb.runner(book)))
         return queued[-1]
 
-    first = await run_in_threadpool(desk.write, do, 201)
+    first = await run_in_threadpool(call.write, do, 201)
     if not queued:
         return first
-    await desk.request.app.state.runs.stay(desk.kb.perform(desk.book, queued[0].id), wait=wait)
-    return answer(await run_in_threadpool(desk.book.runs.get, queued[0].id), 201)
+    await call.request.app.state.runs.stay(call.kb.perform(call.book, queued[0].id), wait=wait)
+    return answer(await run_in_threadpool(call.book.runs.get, queued[0].id), 201)

@@ -100,17 +100,17 @@ class Reply:
 
 @router.get("/chat/threads", response_model=Threads)
 def list_threads(
-    desk: Reading,
+    call: Reading,
     state: Annotated[str | None, Query(description="active, idle or archived")] = None,
     trash: bool = False,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """The last touched first."""
-    return answer(Threads(list(desk.book.threads.list(state=state, trash=trash, limit=limit))))
+    return answer(Threads(list(call.book.threads.list(state=state, trash=trash, limit=limit))))
 
 
 @router.post("/chat/threads", status_code=201, response_model=Thread)
-def start(desk: Writing, new: NewThread) -> Response:
+def start(call: Writing, new: NewThread) -> Response:
     def do(book: Any) -> Thread:
         if new.session is not None:
             chat = book.threads.of_session(new.session, incognito=new.incognito)
@@ -121,27 +121,27 @@ def start(desk: Writing, new: NewThread) -> Response:
         thread: Thread = chat.thread
         return thread
 
-    return desk.write(do, 201)
+    return call.write(do, 201)
 
 
 @router.get("/chat/threads/search", response_model=Found)
 def search(
-    desk: Reading,
+    call: Reading,
     q: Annotated[str, Query(min_length=1, max_length=500)],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Response:
     """What was said, with the words marked between ⟦ and ⟧."""
-    return answer(Found(list(desk.book.threads.search(q, limit))))
+    return answer(Found(list(call.book.threads.search(q, limit))))
 
 
 @router.get("/chat/threads/{id}", response_model=Shown)
-def show(desk: Reading, id: Id) -> Response:
-    chat = desk.book.threads.get(id)
+def show(call: Reading, id: Id) -> Response:
+    chat = call.book.threads.get(id)
     return answer(Shown(chat.thread, list(chat.messages())))
 
 
 @router.patch("/chat/threads/{id}", response_model=Thread)
-def change(desk: Writing, id: Id, changed: ChangedThread) -> Response:
+def change(call: Writing, id: Id, changed: ChangedThread) -> Response:
     def do(book: Any) -> Thread:
         thread: Thread = book.threads.get(id).thread
         if changed.title is not None:
@@ -150,29 +150,29 @@ def change(desk: Writing, id: Id, changed: ChangedThread) -> Response:
             thread = book.threads.archive(id)
         return thread
 
-    return desk.write(do)
+    return call.write(do)
 
 
 @router.delete("/chat/threads/{id}", response_model=Thread, responses={204: {"description": "Gone for good"}})
-def delete(desk: Writing, id: Id, memories: bool = False, forever: bool = False) -> Response:
+def delete(call: Writing, id: Id, memories: bool = False, forever: bool = False) -> Response:
     """Into the trash for 30 days, with the memories learned from it if wanted."""
-    return desk.write(lambda book: book.threads.delete(id, memories=memories, forever=forever), 204 if forever else 200)
+    return call.write(lambda book: book.threads.delete(id, memories=memories, forever=forever), 204 if forever else 200)
 
 
 @router.post("/chat/threads/{id}/restore", response_model=Thread)
-def restore(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.threads.restore(id))
+def restore(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.threads.restore(id))
 
 
 @router.post("/chat/threads/{id}/close", response_model=Closed, responses=documented(502))
-def close(desk: Writing, id: Id) -> Response:
+def close(call: Writing, id: Id) -> Response:
     """Read what is new for memories, once. `status`: closed, nothing, busy, open or failed."""
-    return answer(desk.book.threads.get(id).close())
+    return answer(call.book.threads.get(id).close())
 
 
 @router.get("/chat/threads/{id}/messages", response_model=Shown)
-def messages(desk: Reading, id: Id) -> Response:
-    return show(desk, id)
+def messages(call: Reading, id: Id) -> Response:
+    return show(call, id)
 
 
 @router.post(
@@ -188,7 +188,7 @@ def messages(desk: Reading, id: Id) -> Response:
     },
 )
 async def say(
-    desk: Writing,
+    call: Writing,
     id: Id,
     new: NewMessage,
     reply: Annotated[bool | None, Query(description="The same as in the body.")] = None,
@@ -196,9 +196,9 @@ async def say(
 ) -> Response:
     """Say something. With `reply=false`, in the body or in the address, it is only recorded."""
     if not (new.reply if reply is None else reply):
-        return await run_in_threadpool(desk.write, lambda book: _record(book, id, new), 201)
-    chat = await run_in_threadpool(lambda: desk.book.threads.get(id))
-    talk = await run_in_threadpool(desk.kb.talk, chat)
+        return await run_in_threadpool(call.write, lambda book: _record(book, id, new), 201)
+    chat = await run_in_threadpool(lambda: call.book.threads.get(id))
+    talk = await run_in_threadpool(call.kb.talk, chat)
     if "application/json" in (accept or ""):
         return answer(await _whole(talk, new), 201)
     return StreamingResponse(_streamed(talk, new), media_type=MEDIA_TYPE)
@@ -215,8 +215,8 @@ async def _streamed(talk: Talk, new: NewMessage) -> AsyncIterator[bytes]:
             match told:
                 case TextDelta(text):
                     yield event("text", {"text": text})
-                case Called(call):
-                    yield event("tool", {"name": call.name, "answer": call.answer, "memory_event": call.memory_event})
+                case Called(used):
+                    yield event("tool", {"name": used.name, "answer": used.answer, "memory_event": used.memory_event})
                 case Notice(text):
                     yield event("notice", {"text": text})
                 case Kept(message, titled):
@@ -229,8 +229,8 @@ async def _whole(talk: Talk, new: NewMessage) -> Reply:
     events, notices = [], []
     async for told in talk.say(new.text, hidden=new.hidden):
         match told:
-            case Called(call) if call.memory_event:
-                events.append(call.memory_event)
+            case Called(used) if used.memory_event:
+                events.append(used.memory_event)
             case Notice(text):
                 notices.append(text)
             case Kept(message, titled):
@@ -242,29 +242,29 @@ async def _whole(talk: Talk, new: NewMessage) -> Reply:
 
 
 @router.get("/journal", response_model=Notes)
-def list_notes(desk: Reading, q: Annotated[str | None, Query(max_length=500)] = None) -> Response:
-    return answer(Notes(list(desk.book.notes.list(q))))
+def list_notes(call: Reading, q: Annotated[str | None, Query(max_length=500)] = None) -> Response:
+    return answer(Notes(list(call.book.notes.list(q))))
 
 
 @router.post("/journal", status_code=201, response_model=Note)
-def write_note(desk: Writing, new: NewNote) -> Response:
+def write_note(call: Writing, new: NewNote) -> Response:
     """A note of your own (`text`), or a bookmarked reply (`thread_id` and `turn`)."""
     if new.thread_id is not None and new.turn is not None:
         where, turn = new.thread_id, new.turn
-        return desk.write(lambda book: book.notes.bookmark(where, turn), 201)
-    return desk.write(lambda book: book.notes.write(new.text or ""), 201)
+        return call.write(lambda book: book.notes.bookmark(where, turn), 201)
+    return call.write(lambda book: book.notes.write(new.text or ""), 201)
 
 
 @router.get("/journal/{id}", response_model=Note)
-def show_note(desk: Reading, id: NoteId) -> Response:
-    return answer(desk.book.notes.get(id))
+def show_note(call: Reading, id: NoteId) -> Response:
+    return answer(call.book.notes.get(id))
 
 
 @router.put("/journal/{id}", response_model=Note)
-def edit_note(desk: Writing, id: NoteId, changed: ChangedNote) -> Response:
-    return desk.write(lambda book: book.notes.edit(id, changed.text))
+def edit_note(call: Writing, id: NoteId, changed: ChangedNote) -> Response:
+    return call.write(lambda book: book.notes.edit(id, changed.text))
 
 
 @router.delete("/journal/{id}", response_model=Note)
-def delete_note(desk: Writing, id: NoteId) -> Response:
-    return desk.write(lambda book: book.notes.delete(id))
+def delete_note(call: Writing, id: NoteId) -> Response:
+    return call.write(lambda book: book.notes.delete(id))

@@ -49,7 +49,7 @@ class Feed:
     responses={200: {"description": "What changed", "content": DESCRIBED}},
 )
 async def events(
-    desk: Reading,
+    call: Reading,
     request: Request,
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -59,7 +59,7 @@ async def events(
     """Changes after an event, oldest first; as a stream for who accepts `text/event-stream`."""
     if last_event_id is not None and last_event_id.isdecimal():
         after = int(last_event_id)
-    book = desk.book
+    book = call.book
     if MEDIA_TYPE in (accept or ""):
         return StreamingResponse(_followed(request, book, after), media_type=MEDIA_TYPE)
     found = await run_in_threadpool(_since, book, after, limit)

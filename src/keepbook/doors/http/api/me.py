@@ -14,7 +14,7 @@ from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.transfer import Imported
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Desk, Governing, Reading, Writing, answer
+from keepbook.doors.http.call import Call, Governing, Reading, Writing, answer
 from keepbook.errors import Invalid, NotAllowed
 
 router = APIRouter(prefix="/api", tags=["me"])
@@ -76,13 +76,13 @@ class TokenList:
 
 
 @router.get("/me", response_model=Me)
-def me(desk: Reading) -> Response:
-    return answer(_me(desk))
+def me(call: Reading) -> Response:
+    return answer(_me(call))
 
 
 @router.patch("/me", response_model=Me)
-def choose(desk: Writing, chosen: Chosen) -> Response:
-    if desk.caller.kind == "agent":
+def choose(call: Writing, chosen: Chosen) -> Response:
+    if call.caller.kind == "agent":
         raise NotAllowed("only the person chooses how their book is kept", code="person_only")
     given = chosen.model_dump(exclude_none=True)
 
@@ -90,14 +90,14 @@ def choose(desk: Writing, chosen: Chosen) -> Response:
         with book.transaction():
             book.configure(zone=given.pop("zone", None), preset=given.pop("preset", None))
             book.choose(**given)
-        return _me(desk)
+        return _me(call)
 
-    return desk.write(do)
+    return call.write(do)
 
 
-def _me(desk: Desk) -> Me:
-    book, settings = desk.book, desk.kb.settings
-    choices, caller = book.choices, desk.caller
+def _me(call: Call) -> Me:
+    book, settings = call.book, call.kb.settings
+    choices, caller = book.choices, call.caller
     return Me(
         owner=book.owner, kind=caller.kind, scopes=sorted(caller.scopes), zone=book.zone, preset=book.preset().name,
         tier=choices.tier, memory=choices.memory, never=choices.never, model=settings.model,
@@ -107,29 +107,29 @@ def _me(desk: Desk) -> Me:
 
 
 @router.get("/tokens", response_model=TokenList)
-def list_tokens(desk: Governing) -> Response:
-    return answer(TokenList(list(desk.kb.tokens.list(desk.caller.owner))))
+def list_tokens(call: Governing) -> Response:
+    return answer(TokenList(list(call.kb.tokens.list(call.caller.owner))))
 
 
 @router.post("/tokens", status_code=201, response_model=MadeToken)
-def make_token(desk: Governing, wanted: WantedToken) -> Response:
+def make_token(call: Governing, wanted: WantedToken) -> Response:
     """For the caller's own book, and never with more than the caller may."""
     if wanted.kind == "service":
         raise NotAllowed("a service token opens every book; make it with keepbook token create", code="service_token")
     for scope in wanted.scopes:
         if scope in ("read", "write", "admin"):
-            desk.caller.needs(scope)
+            call.caller.needs(scope)
     given = wanted.model_dump()
     if wanted.agent is not None:
-        given["agent"] = desk.book.agents.get(wanted.agent).id
-    made: NewToken = desk.kb.tokens.create(desk.caller.owner, **given)
+        given["agent"] = call.book.agents.get(wanted.agent).id
+    made: NewToken = call.kb.tokens.create(call.caller.owner, **given)
     known = made.known
     return answer(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
 
 
 @router.delete("/tokens/{id}", response_model=Token)
-def revoke_token(desk: Governing, id: Annotated[str, Path(max_length=200)]) -> Response:
-    return answer(desk.kb.tokens.revoke(id, owner=desk.caller.owner))
+def revoke_token(call: Governing, id: Annotated[str, Path(max_length=200)]) -> Response:
+    return answer(call.kb.tokens.revoke(id, owner=call.caller.owner))
 
 
 @router.get(
@@ -137,9 +137,9 @@ def revoke_token(desk: Governing, id: Annotated[str, Path(max_length=200)]) -> R
     response_class=Response,
     responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
 )
-def export(desk: Reading) -> Response:
+def export(call: Reading) -> Response:
     lines = io.StringIO()
-    desk.book.export(lines)
+    call.book.export(lines)
     headers = {"Content-Disposition": 'attachment; filename="keepbook.jsonl"'}
     return Response(lines.getvalue().encode(), media_type=LINES, headers=headers)
 
@@ -149,17 +149,17 @@ def export(desk: Reading) -> Response:
     response_model=Imported,
     openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(("text/plain", LINES), TEXT)}},
 )
-async def import_(desk: Writing, request: Request, merge: Annotated[bool, Query()] = False) -> Response:
+async def import_(call: Writing, request: Request, merge: Annotated[bool, Query()] = False) -> Response:
     """Restore an export into an empty book, or with `merge` take over the memories of any file."""
     sent = await request.body()
     try:
         lines = sent.decode().splitlines()
     except UnicodeDecodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-    return await run_in_threadpool(desk.write, lambda book: book.import_(lines, merge=merge))
+    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge=merge))
 
 
 @router.post("/erase", response_model=Receipt)
-def erase(desk: Governing, confirmed: Confirmed) -> Response:
+def erase(call: Governing, confirmed: Confirmed) -> Response:
     """Everything of this owner, ledger and tokens included; nothing undoes it."""
-    return answer(desk.book.erase(confirmed.confirm))
+    return answer(call.book.erase(confirmed.confirm))

@@ -131,7 +131,7 @@ class Proposals:
 
 @router.get("/", response_model=MemoryPage)
 def list_memories(
-    desk: Reading,
+    call: Reading,
     category: str | None = None,
     subject: str | None = None,
     scope: Annotated[str | None, Query(description="Also this agent's own; * for all.")] = None,
@@ -140,12 +140,12 @@ def list_memories(
     limit: Limit = 100,
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
-    return answer(desk.book.list(category, subject, scope, state, limit, cursor, q))
+    return answer(call.book.list(category, subject, scope, state, limit, cursor, q))
 
 
 @router.get("/recall", response_model=Hits)
 def recall(
-    desk: Reading,
+    call: Reading,
     q: Asked,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     category: str | None = None,
@@ -153,34 +153,34 @@ def recall(
     known: Moment = None,
     valid: Moment = None,
 ) -> Response:
-    hits = desk.book.recall(q, limit, category, scope, known, valid)
+    hits = call.book.recall(q, limit, category, scope, known, valid)
     return answer(Hits(list(hits), getattr(hits, "notice", None)))
 
 
 @router.get("/recall-chats", response_model=ChatHits)
-def recall_chats(desk: Reading, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
-    hits = desk.book.recall_chats(q, limit)
+def recall_chats(call: Reading, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
+    hits = call.book.recall_chats(q, limit)
     return answer(ChatHits(list(hits), getattr(hits, "notice", None)))
 
 
 @router.get("/block", response_model=Block)
 def block(
-    desk: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
+    call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
     """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
-    text = desk.book.block(preset=preset, scope=scope, known=known, valid=valid)
-    return answer(Block(text, desk.book.preset(preset).name))
+    text = call.book.block(preset=preset, scope=scope, known=known, valid=valid)
+    return answer(Block(text, call.book.preset(preset).name))
 
 
 @router.get("/as-of", response_model=Memories)
-def as_of(desk: Reading, known: Moment = None, valid: Moment = None) -> Response:
+def as_of(call: Reading, known: Moment = None, valid: Moment = None) -> Response:
     """What was known at one instant about another."""
-    return answer(Memories(list(desk.book.as_of(known, valid))))
+    return answer(Memories(list(call.book.as_of(known, valid))))
 
 
 @router.get("/ledger", response_model=Entries)
 def ledger(
-    desk: Reading,
+    call: Reading,
     memory: str | None = None,
     thread: str | None = None,
     actor: str | None = None,
@@ -189,29 +189,29 @@ def ledger(
 ) -> Response:
     """What was written, newest first; `before` is the last event of the page before."""
     return answer(
-        Entries(list(desk.book.ledger(memory=memory, thread=thread, actor=actor, before=before, limit=limit)))
+        Entries(list(call.book.ledger(memory=memory, thread=thread, actor=actor, before=before, limit=limit)))
     )
 
 
 @router.get("/verify", response_model=Verification)
-def verify(desk: Reading) -> Response:
-    return answer(desk.book.verify())
+def verify(call: Reading) -> Response:
+    return answer(call.book.verify())
 
 
 @router.get("/audit", response_model=Audit)
-def audit(desk: Reading) -> Response:
-    return answer(desk.book.audit())
+def audit(call: Reading) -> Response:
+    return answer(call.book.audit())
 
 
 @router.get("/proposals", response_model=Proposals)
-def proposals(desk: Reading, status: str = "waiting") -> Response:
+def proposals(call: Reading, status: str = "waiting") -> Response:
     """What waits for the person's word."""
-    return answer(Proposals(list(desk.book.proposals.list(status))))
+    return answer(Proposals(list(call.book.proposals.list(status))))
 
 
 @router.get("/{id}", response_model=Detailed)
-def get(desk: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
-    memory = desk.book.get(id)
+def get(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
+    memory = call.book.get(id)
     if if_none_match is not None and _tag(memory) in if_none_match:
         return Response(status_code=304, headers=_tagged(memory))
     return answer(memory, headers=_tagged(memory))
@@ -221,14 +221,14 @@ def get(desk: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_l
 
 
 @router.post("/", status_code=201, response_model=Written)
-def remember(desk: Writing, new: NewMemory) -> Response:
+def remember(call: Writing, new: NewMemory) -> Response:
     """Something like it exists in a preset that asks first, and no `force`: 409 with `similar`."""
     given = new.model_dump()
-    return desk.write(lambda book: book.remember(given.pop("content"), **given), 201, _tagged)
+    return call.write(lambda book: book.remember(given.pop("content"), **given), 201, _tagged)
 
 
 @router.put("/{id}", response_model=Written, responses=documented(412))
-def update(desk: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
+def update(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
     given = changed.model_dump()
     content = given.pop("content")
 
@@ -237,79 +237,79 @@ def update(desk: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = No
             _refuse_miss(book, id, if_match)
             return book.update(id, content, **given)
 
-    return desk.write(do, headers=_tagged)
+    return call.write(do, headers=_tagged)
 
 
 @router.delete("/{id}", response_model=Written, responses={204: {"description": "Gone for good"}, **documented(412)})
-def delete(desk: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
+def delete(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
     def do(book: Book) -> Written | None:
         with book.transaction():
             _refuse_miss(book, id, if_match)
             return book.delete(book.get(id).id, forever)
 
-    return desk.write(do, 204 if forever else 200)
+    return call.write(do, 204 if forever else 200)
 
 
 @router.post("/{id}/forget", response_model=Written)
-def forget(desk: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
-    return desk.write(lambda book: book.forget(id, (told or Forgotten()).reason))
+def forget(call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
+    return call.write(lambda book: book.forget(id, (told or Forgotten()).reason))
 
 
 @router.post("/{id}/restore", response_model=Written)
-def restore(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.restore(id))
+def restore(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.restore(id))
 
 
 @router.post("/{id}/confirm", response_model=Written)
-def confirm(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.confirm(id))
+def confirm(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.confirm(id))
 
 
 @router.post("/{id}/promote", response_model=Written)
-def promote(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.promote(id))
+def promote(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.promote(id))
 
 
 @router.post("/{id}/demote", response_model=Written)
-def demote(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.demote(id))
+def demote(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.demote(id))
 
 
 @router.post("/inject", response_model=Block)
-def inject(desk: Writing, session: Session) -> Response:
+def inject(call: Writing, session: Session) -> Response:
     """The block of a session: rendered at the first call, then the same bytes."""
 
     def do(book: Book) -> Block:
         text = book.inject(session.session, preset=session.preset, scope=session.scope)
         return Block(text, book.preset(session.preset).name)
 
-    return desk.write(do)
+    return call.write(do)
 
 
 @router.post("/links", status_code=201, response_model=Link)
-def link(desk: Writing, new: NewLink) -> Response:
-    return desk.write(lambda book: book.link(new.from_id, new.to_id, new.relation), 201)
+def link(call: Writing, new: NewLink) -> Response:
+    return call.write(lambda book: book.link(new.from_id, new.to_id, new.relation), 201)
 
 
 @router.delete("/links/{id}", response_model=Link)
-def unlink(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.unlink(id))
+def unlink(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.unlink(id))
 
 
 @router.post("/undo/{event}", response_model=Written | Link)
-def undo(desk: Writing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
+def undo(call: Writing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
-    return desk.write(lambda book: book.undo(event))
+    return call.write(lambda book: book.undo(event))
 
 
 @router.post("/proposals/{id}/accept", response_model=Written)
-def accept(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.proposals.accept(id))
+def accept(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.proposals.accept(id))
 
 
 @router.post("/proposals/{id}/decline", response_model=Proposal)
-def decline(desk: Writing, id: Id) -> Response:
-    return desk.write(lambda book: book.proposals.decline(id))
+def decline(call: Writing, id: Id) -> Response:
+    return call.write(lambda book: book.proposals.decline(id))
 
 
 def _tag(memory: Memory) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
-from keepbook.doors.http.call import Calling, Desk, Reading, answer
+from keepbook.doors.http.call import Call, Calling, Reading, answer
 from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer
@@ -18,29 +18,29 @@ Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description=
 
 @router.get("", response_model=list[dict[str, Any]])
 def list_tools(
-    desk: Reading, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
+    call: Reading, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
 ) -> Response:
-    return answer(_tools(desk, preset, mode).schemas(format))
+    return answer(_tools(call, preset, mode).schemas(format))
 
 
 @router.post("/{name}", response_model=Answer)
 def call_tool(
-    desk: Calling,
+    call: Calling,
     name: Annotated[str, Path(max_length=200)],
     arguments: Annotated[dict[str, Any] | None, Body()] = None,
     preset: Preset = None,
     mode: Mode = None,
 ) -> Response:
     """What the model asked for. What it got wrong is answered in words too, with `error` set."""
-    tools = _tools(desk, preset, mode)
+    tools = _tools(call, preset, mode)
     if not tools[name].annotations.read_only:
-        desk.caller.needs("write")
-    return desk.write(lambda _: tools.call(name, arguments))
+        call.caller.needs("write")
+    return call.write(lambda _: tools.call(name, arguments))
 
 
-def _tools(desk: Desk, preset: str | None, mode: str | None) -> ToolSet:
+def _tools(call: Call, preset: str | None, mode: str | None) -> ToolSet:
     """An agent's tools always act on the agent's word."""
-    book = desk.kb.book(desk.caller.owner, by="agent", door="http")
-    if desk.caller.agent is not None:
-        return toolbox(book, book.agents.get(desk.caller.agent))
+    book = call.kb.book(call.caller.owner, by="agent", door="http")
+    if call.caller.agent is not None:
+        return toolbox(book, book.agents.get(call.caller.agent))
     return build(preset, book, outside=True, extra=agent_tools(book), mode=mode)

@@ -181,34 +181,34 @@ class Lessons:
 
 
 @router.get("/skills", response_model=Skills)
-def list_skills(desk: Reading) -> Response:
+def list_skills(call: Reading) -> Response:
     """In the order in which they were made, each with what it says now."""
-    return answer(Skills(list(desk.book.trading.skills())))
+    return answer(Skills(list(call.book.trading.skills())))
 
 
 @router.post("/skills", status_code=201, response_model=Skill)
-def create_skill(desk: Writing, new: NewSkill) -> Response:
+def create_skill(call: Writing, new: NewSkill) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
-    return desk.write(lambda book: book.trading.create_skill(given.pop("name"), **given), 201, _tagged)
+    return call.write(lambda book: book.trading.create_skill(given.pop("name"), **given), 201, _tagged)
 
 
 @router.get("/skills/{id}", response_model=SkillShown)
 def show_skill(
-    desk: Reading,
+    call: Reading,
     id: SkillId,
     detail: Literal["summary", "trades", "lessons", "full"] = "summary",
     known_at: Moment = None,
 ) -> Response:
     """How it did, all its deployments taken together."""
-    trading = desk.book.trading
+    trading = call.book.trading
     skill = trading.skill(id)
     shown = {"skill": skill, "deployments": trading.deployments(skill.id)}
-    return answer(shown | _reported(desk.book, detail, known_at, skill=skill.id), headers=_tagged(skill))
+    return answer(shown | _reported(call.book, detail, known_at, skill=skill.id), headers=_tagged(skill))
 
 
 @router.patch("/skills/{id}", response_model=Skill, responses=documented(412))
-def write_fields(desk: Writing, id: SkillId, said: SkillFields, if_match: IfMatch = None) -> Response:
+def write_fields(call: Writing, id: SkillId, said: SkillFields, if_match: IfMatch = None) -> Response:
     """Each field that is sent gets a new version; the earlier ones stay."""
     given = said.model_dump(exclude_none=True)
 
@@ -220,41 +220,41 @@ def write_fields(desk: Writing, id: SkillId, said: SkillFields, if_match: IfMatc
                 book.trading.set_field(skill.id, field, value)
             return book.trading.skill(skill.id)
 
-    return desk.write(do, headers=_tagged)
+    return call.write(do, headers=_tagged)
 
 
 # Deployments
 
 
 @router.get("/deployments", response_model=Deployments)
-def list_deployments(desk: Reading, skill_id: OfSkill = None) -> Response:
+def list_deployments(call: Reading, skill_id: OfSkill = None) -> Response:
     """In the order in which they were made, also those that have ended."""
-    return answer(Deployments(list(desk.book.trading.deployments(skill_id))))
+    return answer(Deployments(list(call.book.trading.deployments(skill_id))))
 
 
 @router.post("/deployments", status_code=201, response_model=Deployment)
-def create_deployment(desk: Writing, new: NewDeployment) -> Response:
+def create_deployment(call: Writing, new: NewDeployment) -> Response:
     given = new.model_dump()
     name, skill = given.pop("name"), given.pop("skill_id")
-    return desk.write(lambda book: book.trading.create_deployment(name, skill, **given), 201)
+    return call.write(lambda book: book.trading.create_deployment(name, skill, **given), 201)
 
 
 @router.get("/deployments/{id}", response_model=DeploymentShown)
 def show_deployment(
-    desk: Reading,
+    call: Reading,
     id: DeploymentId,
     detail: Literal["list", "trades", "lessons", "full"] = "list",
     known_at: Moment = None,
 ) -> Response:
-    found = desk.book.trading.deployment(id)
-    return answer({"deployment": found} | _reported(desk.book, detail, known_at, deployment=found.id))
+    found = call.book.trading.deployment(id)
+    return answer({"deployment": found} | _reported(call.book, detail, known_at, deployment=found.id))
 
 
 @router.patch("/deployments/{id}", response_model=Deployment)
-def change_deployment(desk: Writing, id: DeploymentId, changed: ChangedDeployment) -> Response:
+def change_deployment(call: Writing, id: DeploymentId, changed: ChangedDeployment) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
-    return desk.write(lambda book: book.trading.change_deployment(id, **given))
+    return call.write(lambda book: book.trading.change_deployment(id, **given))
 
 
 # Trades and events
@@ -262,7 +262,7 @@ def change_deployment(desk: Writing, id: DeploymentId, changed: ChangedDeploymen
 
 @router.get("/trades", response_model=TradePage)
 def list_trades(
-    desk: Reading,
+    call: Reading,
     skill_id: OfSkill = None,
     deployment_id: OfDeployment = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 30,
@@ -270,7 +270,7 @@ def list_trades(
     known_at: Moment = None,
 ) -> Response:
     """Closed trades, the newest first."""
-    page = desk.book.trading.trades(
+    page = call.book.trading.trades(
         skill=skill_id, deployment=deployment_id, limit=limit, cursor=cursor, known_at=known_at
     )
     return answer(page)
@@ -278,7 +278,7 @@ def list_trades(
 
 @router.get("/events", response_model=ComingShown)
 def coming_events(
-    desk: Reading,
+    call: Reading,
     lookahead_hours: Annotated[int, Query(ge=1, le=LONGEST_LOOK)] = 24,
     types: Annotated[list[str], Query(description="Only these kinds.", max_length=50)] = [],  # noqa: B006
     symbols: Annotated[list[str], Query(description="Only what touches these.", max_length=50)] = [],  # noqa: B006
@@ -287,7 +287,7 @@ def coming_events(
     known_at: Moment = None,
 ) -> Response:
     """What is coming; with a deployment also what each event may do to its open positions."""
-    found = desk.book.trading.events(
+    found = call.book.trading.events(
         lookahead_hours=lookahead_hours, types=types, symbols=symbols, min_importance=min_importance,
         deployment=deployment_id, known_at=known_at,
     )  # fmt: skip
@@ -299,19 +299,19 @@ def coming_events(
 
 @router.get("/lessons", response_model=Lessons)
 def list_lessons(
-    desk: Reading,
+    call: Reading,
     skill_id: OfSkill = None,
     deployment_id: OfDeployment = None,
     state: Annotated[str, Query(description=", ".join(STATES))] = "active",
     known_at: Moment = None,
 ) -> Response:
     """Pinned ones first, then the best supported."""
-    found = desk.book.trading.lessons(skill=skill_id, deployment=deployment_id, state=state, known_at=known_at)
+    found = call.book.trading.lessons(skill=skill_id, deployment=deployment_id, state=state, known_at=known_at)
     return answer(Lessons(list(found)))
 
 
 @router.post("/lessons/reflect", response_model=Reflection)
-def reflect(desk: Writing, told: Annotated[Reflected, Body()]) -> Response:
+def reflect(call: Writing, told: Annotated[Reflected, Body()]) -> Response:
     """Turn closed trades into lessons, as far as the sample supports them."""
 
     def do(book: Book) -> Reflection:
@@ -319,29 +319,29 @@ def reflect(desk: Writing, told: Annotated[Reflected, Body()]) -> Response:
             skill=told.skill_id, deployment=told.deployment_id, window=told.window, known_at=told.known_at
         )
 
-    return desk.write(do)
+    return call.write(do)
 
 
 @router.post("/lessons/{id}/pin", response_model=Lesson)
-def pin(desk: Writing, id: LessonId) -> Response:
+def pin(call: Writing, id: LessonId) -> Response:
     """The person's own word from now on, told in every chat in the skill's scope."""
-    return desk.write(lambda book: book.trading.pin(id))
+    return call.write(lambda book: book.trading.pin(id))
 
 
 @router.post("/lessons/{id}/unpin", response_model=Lesson)
-def unpin(desk: Writing, id: LessonId) -> Response:
-    return desk.write(lambda book: book.trading.unpin(id))
+def unpin(call: Writing, id: LessonId) -> Response:
+    return call.write(lambda book: book.trading.unpin(id))
 
 
 @router.post("/lessons/{id}/retire", response_model=Lesson)
-def retire(desk: Writing, id: LessonId) -> Response:
+def retire(call: Writing, id: LessonId) -> Response:
     """Put away; a later reflection does not bring it back."""
-    return desk.write(lambda book: book.trading.retire(id))
+    return call.write(lambda book: book.trading.retire(id))
 
 
 @router.post("/lessons/{id}/restore", response_model=Lesson)
-def restore(desk: Writing, id: LessonId) -> Response:
-    return desk.write(lambda book: book.trading.restore_lesson(id))
+def restore(call: Writing, id: LessonId) -> Response:
+    return call.write(lambda book: book.trading.restore_lesson(id))
 
 
 # Shared

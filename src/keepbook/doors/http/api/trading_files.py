@@ -19,7 +19,7 @@ from keepbook.book.trading.files import PARQUET, Loaded, Source
 from keepbook.book.trading.imports import mapping
 from keepbook.book.trading.imports.file import is_ours
 from keepbook.book.trading.imports.load import SQLITE, Imported
-from keepbook.doors.http.call import Desk, Writing, answer
+from keepbook.doors.http.call import Call, Writing, answer
 from keepbook.errors import NotAllowed
 
 router = APIRouter(prefix="/api/trading", tags=["trading"])
@@ -43,7 +43,7 @@ _FILE = {
 
 @router.post("/import", response_model=Loaded | Imported, openapi_extra=_FILE)
 async def import_file(
-    desk: Writing,
+    call: Writing,
     request: Request,
     kind: Annotated[Kind, Query(description="What the file holds.")],
     deployment_id: Annotated[
@@ -63,7 +63,7 @@ async def import_file(
 ) -> Response:
     """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`. Trades of a
     broker's file are recognised and paired."""
-    if kind in SHARED and not _installations_own(desk):
+    if kind in SHARED and not _installations_own(call):
         raise NotAllowed(
             f"{kind} are shared by everybody here; load them with a service token, or with keepbook trading import",
             code="installation_only",
@@ -74,28 +74,28 @@ async def import_file(
     brought = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
     if brought and (format or map or dry_run or not is_ours(sent)):
         return await run_in_threadpool(
-            _bring_in, desk, sent, told | {"deployment": deployment_id, "multipliers": sizes}
+            _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
         )
     kind = "freqtrade" if kind == "trades" and sent.startswith(SQLITE) else kind
-    return await run_in_threadpool(_load, desk, kind, sent, deployment_id, symbol, timeframe)
+    return await run_in_threadpool(_load, call, kind, sent, deployment_id, symbol, timeframe)
 
 
-def _bring_in(desk: Desk, sent: bytes, told: dict[str, Any]) -> Response:
+def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
     if told["dry_run"]:
-        return answer(desk.book.trading.bring_in(sent, **told))
-    return desk.write(lambda book: book.trading.bring_in(sent, **told))
+        return answer(call.book.trading.bring_in(sent, **told))
+    return call.write(lambda book: book.trading.bring_in(sent, **told))
 
 
 def _load(
-    desk: Desk, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
+    call: Call, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
 ) -> Response:
     with _file(sent, whole=kind == "freqtrade" or sent.startswith(PARQUET)) as source:
         # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
         if kind == "bars":
-            return answer(desk.kb.market.load(source, symbol=symbol, timeframe=timeframe))
+            return answer(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
         if kind == "events":
-            return answer(desk.kb.market.load_events(source))
-        return desk.write(lambda book: book.trading.load(kind, source, deployment=deployment))
+            return answer(call.kb.market.load_events(source))
+        return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
 
 
 @contextmanager
@@ -111,5 +111,5 @@ def _file(sent: bytes, *, whole: bool) -> Iterator[Source]:
         yield path
 
 
-def _installations_own(desk: Desk) -> bool:
-    return desk.caller.kind == "service" or desk.caller.token_id is None
+def _installations_own(call: Call) -> bool:
+    return call.caller.kind == "service" or call.caller.token_id is None

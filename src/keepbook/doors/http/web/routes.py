@@ -19,10 +19,11 @@ from keepbook.doors.http.web.account import api_docs, settings, sign_in
 from keepbook.doors.http.web.agents import agents, forecasts, results, runs
 from keepbook.doors.http.web.agents import form as agent_form
 from keepbook.doors.http.web.chat import chat, notes, search
+from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.memory import listing, one, review, time_travel, undo
+from keepbook.doors.http.web.memory import listing, one, review, time_travel
 from keepbook.doors.http.web.trading import bring_in
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
@@ -37,7 +38,6 @@ ROUTERS = (
     review.router,
     one.router,
     time_travel.router,
-    undo.router,
     sign_in.router,
     notes.router,
     settings.router,
@@ -71,6 +71,7 @@ Handler = Callable[[Request, Any], Response | Awaitable[Response]]
 
 def install(app: FastAPI) -> None:
     """Add the pages to an application whose problem documents are installed already."""
+    sidebar.stand_around(templates)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", Assets(), "static")

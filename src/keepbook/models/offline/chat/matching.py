@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from keepbook.book.text.words import STOP_WORDS, fold, near_duplicate, numbers, polarity, stem, tokens
+from keepbook.models.closing import rules
 from keepbook.models.offline.chat.known_here import Held
 from keepbook.models.offline.extract import dialog, other_languages, reconcile
 from keepbook.models.offline.extract import english as w
@@ -224,7 +225,7 @@ def skeleton(text: str) -> frozenset[str]:
     """The words of a line without its values: names, numbers, days."""
     values = {stem(word) for value in _NAMES.findall(text) for word in tokens(value)}
     days = {stem(word) for word in re.findall(rf"\b(?:{w.WEEKDAY}|{w.MONTH})\b", text.lower())}
-    return frozenset(word for word in reconcile.words(text) - values - days if not numbers(word))
+    return frozenset(word for word in rules.words(text) - values - days if not numbers(word))
 
 
 def kinship(new: str, old: str) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from keepbook.book.text.words import numbers
+from keepbook.models.closing import rules
 from keepbook.models.model import Turn
 from keepbook.models.offline.extract import dialog, evidence, reconcile, speech_acts
 from keepbook.models.offline.extract.drafts import Draft, Reading, barred, lower
@@ -51,11 +52,11 @@ def only_repeats(state: Reading, sentence: str) -> bool:
     if numbers(sentence) - held:
         return False
     fresh = (
-        reconcile.words(sentence)
-        - reconcile.words(known)
+        rules.words(sentence)
+        - rules.words(known)
         - {"correct", "right", "yep", "yes", "boy", "know", "grand", "good", "pleas", "usual", "still", "alway"}
     )
-    return bool(reconcile.words(sentence) & reconcile.words(known)) and len(fresh) <= 1
+    return bool(rules.words(sentence) & rules.words(known)) and len(fresh) <= 1
 
 
 def answer(state: Reading, turn: Turn, number: int, sentence: str, question: str, lasting: bool) -> None:
@@ -94,9 +95,9 @@ def answer(state: Reading, turn: Turn, number: int, sentence: str, question: str
 def answer_known(state: Reading, turn: Turn, number: int, sentence: str, question: str) -> bool:
     """A new value for something known that the assistant asked about ("still 8%?" – "went up to 11")."""
     for known in state.existing:
-        linked = reconcile.overlap(question, known.content) >= 0.5 or reconcile.attributes(
-            question
-        ) & reconcile.attributes(known.content)
+        linked = rules.overlap(question, known.content) >= 0.5 or reconcile.attributes(question) & reconcile.attributes(
+            known.content
+        )
         if not linked and not numbers(question) & numbers(known.content):
             continue
         if (dialog.YES.match(sentence) and len(sentence.split()) <= 4) or (

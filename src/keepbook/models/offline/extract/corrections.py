@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from keepbook.book.text.words import polarity
+from keepbook.models.closing import rules
 from keepbook.models.model import Turn
 from keepbook.models.offline.extract import dialog, reconcile
 from keepbook.models.offline.extract.drafts import Draft, Reading
@@ -57,12 +58,10 @@ def amend(state: Reading, turn: Turn, number: int, text: str, mends: bool) -> bo
     if len(found) != 1 or len(text.split()) > 8:
         return False
     new = found[0].rstrip(".,")
-    nouns = reconcile.words(text) - _SLIP_WORDS
+    nouns = rules.words(text) - _SLIP_WORDS
     recent = state.user_turns[-1] if state.user_turns else number
     for draft in reversed(state.drafts):
-        if (nouns and not nouns & reconcile.words(draft.line())) or (
-            not nouns and draft.number not in (recent, number)
-        ):
+        if (nouns and not nouns & rules.words(draft.line())) or (not nouns and draft.number not in (recent, number)):
             continue
         slots = [
             m.group(0).rstrip(".,")
@@ -96,7 +95,7 @@ def take_back(state: Reading, sentence: str) -> None:
         r"\b(\w{4,}?)s?(?:'s| is| are) (?:fine|ok|okay|allowed|good|back on)\b", sentence, re.IGNORECASE
     ):
         lifted = reconcile.stem_of(found.group(1))
-        state.drafts = [d for d in state.drafts if not (lifted in reconcile.words(d.line()) and polarity(d.line()))]
+        state.drafts = [d for d in state.drafts if not (lifted in rules.words(d.line()) and polarity(d.line()))]
 
 
 def _alike(a: str, b: str) -> bool:
@@ -118,9 +117,7 @@ def supersede(state: Reading, new: Draft, mends: bool) -> None:
     for old in state.drafts:
         before = {noun: value for value, noun in counted(old.line())}
         clash = [n for n in fresh if n in before and fresh[n] != before[n]]
-        if clash and (
-            mends or (len(reconcile.words(old.line())) <= 5 and reconcile.overlap(new.line(), old.line()) >= 0.3)
-        ):
+        if clash and (mends or (len(rules.words(old.line())) <= 5 and rules.overlap(new.line(), old.line()) >= 0.3)):
             new.turn_ids = list(dict.fromkeys([*old.turn_ids, *new.turn_ids]))
             continue
         keep.append(old)

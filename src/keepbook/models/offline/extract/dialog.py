@@ -36,27 +36,6 @@ _KEEP_ASK = _rx(
     r"(?:note|remember|save|store|keep|record|write|put|log|add (?:that|this|it)|jot|make a note|take)\b|in memory\b|"
     r"soll ich (?:mir )?\w+ merken|skal jeg (?:huske|notere|lagre))|¿(?:lo )?(?:recuerdo|apunto|guardo)|要我记|ให้จำ"
 )
-DECLINE = _rx(
-    r"\b(?:(?:don't|do not|dont|never|please don't|not to|no need to|rather you didn't|"
-    r"wish you wouldn't|stop|without) (?:you )?(?:to )?"
-    r"(?:(?:remember|remembering|save|saving|store|storing|memori[sz]e|retain|record|"
-    r"recording)\b(?! to\b| me\b| my\b)|"
-    r"(?:hang|hold) on ?to\b|(?:note|keep|keeping|log) (?:\w+ )?(?:that|this|it|any|anything|those|them)\b|"
-    r"(?:write|put|file|add|log)(?: \w+){0,2}? (?:down|anywhere|on (?:file|record)|away|(?:in|"
-    r"to) (?:your|the|any) (?:notes?|memory|file|records?|book))\b)|"
-    r"^(?:please )?(?:don't|do not),? (?:i'd rather|keep|leave|it's)|"
-    r"off the record|in confidence|confidential|"
-    r"(?:keep|leave) (?:it|that|this|all that|all this|those|my \w+) (?:out|off|away)\b|"
-    r"stays? (?:off|out of|between)|(?:out of|off) (?:your|any|the) (?:notes?|records?|memory|book|"
-    r"file)|"
-    r"forget (?:i|what i|that i|everything i) (?:said|told|mentioned|wrote)|"
-    r"forget (?:all )?(?:that|this)\b|strike that from|not for (?:your|the) (?:notes?|records?|"
-    r"memory|files?|book|log)|"
-    r"(?:it's|that's|this is) (?:private|too personal|confidential)|"
-    r"merk dir das nicht|nicht (?:merken|speichern|notieren)|behalt\w* das nicht|"
-    r"no (?:lo )?(?:recuerdes|guardes|apuntes)|que quede entre|ikke (?:husk|lagre|noter)\w*|"
-    r"mellom oss)\b|别记|不要记|不用记|请勿记|别保存|ไม่ต้องจำ|อย่าจำ|อย่าบันทึก|ไม่ต้องบันทึก"
-)
 AHEAD = _rx(
     r"\b(?:off the record|between you and me|(?<!\w )(?:just )?between (?:us|ourselves)(?! two)|"
     r"(?:stays|is) between (?:us|ourselves)|between (?:us|ourselves)(?=\W*$)|in confidence|"
@@ -69,12 +48,6 @@ ON_RECORD = _rx(
 ALL = _rx(
     r"\b(?:any|all|none|everything|anything) (?:of )?(?:this|that|it|i said|we)\b|\bany of (?:this|"
     r"that|it)\b|\beverything\b|nada de esto|nichts davon|ingenting av dette"
-)
-FORGET = _rx(
-    r"\b(?:forget|delete|remove|erase|wipe|scrap|purge|drop|clear|strike|stop remembering|"
-    r"get rid of|take .{1,30} off|cross .{1,30} off|vergiss|lösch\w*|olvida\w*|borra\w*|elimina\w*|"
-    r"glem|slett)\b"
-    r"|忘掉|忘了|删掉|删除|ลืม|ลบ"
 )
 MEMORY_WORD = _rx(
     r"\b(?:memory|memories|notes?|file|records?|list|profile|what you (?:know|keep|have)|"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from keepbook.models.closing import rules
 from keepbook.models.model import Known, TurnId
-from keepbook.models.offline.extract import reconcile
 from keepbook.models.offline.extract.people import Person
 from keepbook.models.offline.extract.third_person import line
 
@@ -79,5 +79,5 @@ def barred(state: Reading, text: str) -> bool:
     low = text.lower()
     if any(topic in low for topic in state.never):
         return True
-    said = reconcile.words(text)
+    said = rules.words(text)
     return any(len(said & gone) >= max(1, min(len(gone), len(said)) * 0.6) for gone in state.declined if gone and said)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from keepbook.book.text.secrets import find_secrets
+from keepbook.models.closing import rules
 from keepbook.models.model import Candidate, Known, Turn
 from keepbook.models.offline.extract import dialog, evidence, other_languages, reconcile, speech_acts
 from keepbook.models.offline.extract.answers import answer, answer_known, only_repeats, says_who, take_up
@@ -312,7 +313,7 @@ def _add_relations(state: Reading, turn: Turn, number: int, parts: Sequence[Piec
 def _read_foreign(state: Reading, turn: Turn, number: int, own: str, tongue: str) -> None:
     hush = False
     for n, sentence in enumerate(other_languages.sentences_of(own, tongue)):
-        if dialog.DECLINE.search(sentence) or (
+        if rules.DECLINE.search(sentence) or (
             n == 0 and dialog.asks_to_keep(state.asked) and dialog.NO.match(sentence)
         ):
             withdraws(state, turn, number, sentence, n)

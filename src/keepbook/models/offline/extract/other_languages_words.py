@@ -1,4 +1,4 @@
-"""Word classes of Spanish, German, Norwegian, Chinese and Thai: what `languages` reads with.
+"""Word classes of Spanish, German, Norwegian, Chinese and Thai: what `other_languages` reads with.
 
 For each language: the little words that tell it, what rules a piece out (questions, today, moods, hedges,
 suppositions, jobs, the past), the classes that count for it with their weights, and where a piece may begin.

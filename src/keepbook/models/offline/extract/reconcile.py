@@ -12,7 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepbook.book.text.words import STOP_WORDS, numbers, polarity, stem, tokens
+from keepbook.book.text.words import numbers, polarity, stem
+from keepbook.models.closing.rules import overlap, words
 from keepbook.models.model import Known, Op
 from keepbook.models.offline.extract.dialog import VALUE, kind
 
@@ -77,47 +78,12 @@ class Verdict(NamedTuple):
     reason: str | None = None
 
 
-def words(text: str) -> set[str]:
-    """Content words, stemmed; numbers left out (they are values, not the matter)."""
-    return {stem(t) for t in tokens(text) if t not in STOP_WORDS and not t[0].isdecimal() and len(t) > 1} - _FAINT
-
-
-_FAINT = {
-    "user",
-    "they",
-    "them",
-    "is",
-    "has",
-    "ha",
-    "want",
-    "use",
-    "also",
-    "still",
-    "year",
-    "month",
-    "day",
-    "week",
-    "about",
-    "one",
-    "two",
-    "new",
-    "now",
-    "get",
-    "make",
-}
-
-
 def stem_of(word: str) -> str:
     return stem(word.lower())
 
 
 def attributes(text: str) -> set[str]:
     return {name for name, pattern in ATTRIBUTES.items() if pattern.search(text)}
-
-
-def overlap(a: str, b: str) -> float:
-    one, other = words(a), words(b)
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
 def _names(text: str) -> set[str]:

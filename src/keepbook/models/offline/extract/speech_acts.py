@@ -1,7 +1,7 @@
 """What a piece of English does: state, ask, suppose, hedge, order, report, joke, tell of the past.
 
 Only statements and standing orders can become memories. The tests are grammatical (inversion, modal,
-tense, imperative) with word classes from `words_en`; exceptions are named where they are made.
+tense, imperative) with word classes from `english`; exceptions are named where they are made.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""One migration for each released schema, its SQL frozen beside it."""

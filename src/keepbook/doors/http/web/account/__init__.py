@@ -1,0 +1,1 @@
+"""Pages about the visit itself: signing in, settings, the API as a page."""

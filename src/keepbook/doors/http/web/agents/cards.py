@@ -206,7 +206,7 @@ def _text(value: Any) -> str:
 def _guessed(name: str, value: Any) -> Slot:
     """A slot of a card whose file is gone."""
     kind = "list" if isinstance(value, list) else "number" if isinstance(value, int | float) else "text"
-    return Slot(name, kind)
+    return Slot(name=name, type=kind)
 
 
 # Pictures

@@ -26,7 +26,7 @@ READ = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolUse:
     """A tool that was called, with what it answered."""
 
     text: str
@@ -39,7 +39,7 @@ class Said:
 
     who: str
     text: str
-    calls: list[Call]
+    calls: list[ToolUse]
     hidden: str
 
 
@@ -76,7 +76,7 @@ def show(visit: Visiting, id: str) -> Response:
 
 def _said(line: Line) -> Said:
     parts = line.parts if isinstance(line.parts, dict) else {}
-    calls = [Call(_call(one), one.get("answer") or "") for one in parts.get("calls", ())]
+    calls = [ToolUse(_call(one), one.get("answer") or "") for one in parts.get("calls", ())]
     who = {"user": "prompt", "assistant": "answer"}.get(line.role, line.role)
     return Said(who, line.text, calls, parts.get("hidden") or "")
 

@@ -1,0 +1,1 @@
+"""Pages of talk: the chat, what a reply kept, search in all chats, the journal."""

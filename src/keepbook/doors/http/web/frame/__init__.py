@@ -1,0 +1,1 @@
+"""What every page is made with: the visit, the sidebar around it, files, times, charts, marked changes."""

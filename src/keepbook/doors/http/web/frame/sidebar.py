@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from jinja2 import Environment
+
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory import review
-from keepbook.doors.http.web.frame.visit import Visit, templates
+from keepbook.doors.http.web.frame.visit import Visit
 
 SHOWN = 60
 """How many chats the sidebar lists; a page has them all."""
@@ -111,4 +113,6 @@ def here(visit: Visit) -> str:
     return url.path + (f"?{'&'.join(left)}" if left else "")
 
 
-templates.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE)
+def stand_around(pages: Environment) -> None:
+    """Gives every page what its shell shows."""
+    pages.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE)

@@ -1,4 +1,4 @@
-"""Are these right? The answers Yes and No. ("Not quite" is an edit, see memory_forms.)"""
+"""Are these right? The answers Yes and No. ("Not quite" is an edit, see `forms`.)"""
 
 from typing import Annotated
 

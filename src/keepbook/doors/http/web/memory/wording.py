@@ -11,7 +11,7 @@ from datetime import date, datetime, time, timedelta
 from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
-from keepbook.book.memory.block import Rendered
+from keepbook.book.memory.block import Rendered, days_above_floor
 from keepbook.book.memory.memories import AUTOMATIC, Memory
 from keepbook.doors.http.web.frame.times import in_zone
 from keepbook.errors import Invalid
@@ -87,7 +87,7 @@ def fades_on(memory: Memory, preset: Preset) -> datetime | None:
         return None
     since = max(memory.recorded_at, memory.last_confirmed_at or memory.recorded_at)
     try:
-        return since + timedelta(days=preset.half_life_days * math.log2(memory.score / preset.floor))
+        return since + timedelta(days=days_above_floor(memory.score, preset))
     except OverflowError:
         return None
 

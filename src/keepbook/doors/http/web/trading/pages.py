@@ -1,7 +1,7 @@
 """`/trading`: what trades for the person, how it went, what it has learnt, and what is coming.
 
 A skill has deployments; a deployment has a page with everything: figures, equity, the events ahead with what they may
-do to what is open, lessons, and trades. `trading_forms` has what these pages change.
+do to what is open, lessons, and trades. `forms` has what these pages change.
 """
 
 from collections.abc import Sequence

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keepbook.doors.cli.commands.chats import CHATS
-from keepbook.doors.cli.terminal.command import Desk, command
+from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.errors import Invalid, NotAllowed
 
 if TYPE_CHECKING:
@@ -22,36 +21,36 @@ def register(app: typer.Typer) -> None:
     command(app, "telegram", telegram, panel=CHATS, writes=True)
 
 
-def telegram(desk: Desk) -> None:
+def telegram(call: Invocation) -> None:
     """Run a Telegram bot for the chats that telegram_chats lists, until Ctrl-C."""
-    times_told = asyncio.run(_until_told(desk, _made(desk)))
+    times_told = asyncio.run(_until_told(call, _made(call)))
     if times_told > 1:
         raise typer.Exit(130)
-    desk.note("Ended.")
+    call.note("Ended.")
 
 
-def _made(desk: Desk) -> "Bot":
+def _made(call: Invocation) -> "Bot":
     if find_spec("telegram") is None:
         raise NotAllowed("Telegram needs its library; install it with: pip install 'keepbook[telegram]'")
-    token = desk.settings.telegram_token
+    token = call.settings.telegram_token
     if token is None or not token.get_secret_value():
         advice = "ask @BotFather in Telegram for a bot and set KEEPBOOK_TELEGRAM_TOKEN to the token it gives you"
         raise Invalid(f"the bot has no token: {advice}", field="telegram_token")
     # Loaded here, as the library is an extra, and slow.
     from keepbook.doors.telegram.bot import Bot
 
-    keepbook = desk.keepbook
+    keepbook = call.keepbook
     keepbook.models  # noqa: B018  a name that is no model is refused before anybody is served
     return Bot(
         keepbook,
         token.get_secret_value().strip(),
-        desk.settings.telegram_chats,
-        note=desk.note,
-        base_url=desk.settings.telegram_base_url,
+        call.settings.telegram_chats,
+        note=call.note,
+        base_url=call.settings.telegram_base_url,
     )
 
 
-async def _until_told(desk: Desk, bot: "Bot") -> int:
+async def _until_told(call: Invocation, bot: "Bot") -> int:
     """Serve, and answer how often it was told to stop."""
     stop, loop, told = asyncio.Event(), asyncio.get_running_loop(), 0
 
@@ -60,7 +59,7 @@ async def _until_told(desk: Desk, bot: "Bot") -> int:
         told += 1
         stop.set()
         if told == 1:
-            desk.note("Ending, once what has come in is answered. The same again ends it at once.")
+            call.note("Ending, once what has come in is answered. The same again ends it at once.")
             return
         for task in asyncio.all_tasks(loop):
             task.cancel()

@@ -18,7 +18,7 @@ def extract(book: Any, content: str, score: float, **told: Any) -> Any:
     """Keep what the close of a chat found."""
     with book.writing() as (tx, preset):
         origin = Origin("extractor", "chat", source="extracted")
-        return changes.remember(tx, origin, preset, content, score=score, made_by="rules", **told)
+        return changes.remember(tx, origin, preset, changes.Statement(content, score=score, made_by="rules", **told))
 
 
 def propose(book: Any, content: str, *, op: str = "add", nature: str = "proposal", memory_id: str | None = None) -> Any:

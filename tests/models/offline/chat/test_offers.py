@@ -1,7 +1,7 @@
 """Open questions: which one, update or keep both, shall I remember that, what should it say; and words beside them."""
 
 import pytest
-from tests.models.offline_chat.conftest import Chat, Open
+from tests.models.offline.chat.conftest import Chat, Open
 
 from keepbook.models.offline.chat.phrases import TONGUES, say, words
 from keepbook.models.offline.extract import dialog

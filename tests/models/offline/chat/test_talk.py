@@ -1,8 +1,8 @@
 """Everything that must change nothing, said to every preset; and how the model speaks of itself."""
 
 import pytest
-from tests.models.offline_chat.conftest import Open
-from tests.models.offline_chat.test_intents import HARMLESS, READS, TALK
+from tests.models.offline.chat.conftest import Open
+from tests.models.offline.chat.test_intents import HARMLESS, READS, TALK
 
 PRESETS = ("general", "advisor", "assistant", "coach")
 OPINIONS = (

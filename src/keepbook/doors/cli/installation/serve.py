@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.terminal.command import CARE, Desk, command, group
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import AMBER, GONE, ID, META, Paper, dotted, ink
 from keepbook.errors import Invalid, NotAllowed
 
@@ -40,27 +40,27 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    desk: Desk,
+    call: Invocation,
     host: Host = None,
     port: Port = None,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes.")] = 1,
     no_open: NoOpen = False,
 ) -> None:
     """Serve the web pages, the HTTP API and MCP until Ctrl-C."""
-    given = {"host": host, "port": port, "db": desk.place}
-    settings = desk.settings.model_copy(update={name: value for name, value in given.items() if value is not None})
+    given = {"host": host, "port": port, "db": call.place}
+    settings = call.settings.model_copy(update={name: value for name, value in given.items() if value is not None})
     server = http_server()
-    server.refuse_open_door(desk.keepbook, settings.host)
-    if workers > 1 and desk.place == ":memory:":
+    server.refuse_open_door(call.keepbook, settings.host)
+    if workers > 1 and call.place == ":memory:":
         raise Invalid("a book in memory has one process; name a file or a server with --db", field="workers")
     listening = server.bind(settings.host, settings.port)
     address = address_of(settings.host, listening.getsockname()[1])
     if workers > 1:
-        announce(desk, address, no_open=True)
+        announce(call, address, no_open=True)
         server.run_workers(settings, listening, workers)
         return
-    app = server.create_app(desk.keepbook, hosts=server.names_of(settings.host), local=server.is_local(settings.host))
-    server.run(app, listening, lambda: announce(desk, address, no_open=no_open))
+    app = server.create_app(call.keepbook, hosts=server.names_of(settings.host), local=server.is_local(settings.host))
+    server.run(app, listening, lambda: announce(call, address, no_open=no_open))
 
 
 def address_of(host: str, port: int) -> str:
@@ -69,9 +69,9 @@ def address_of(host: str, port: int) -> str:
     return f"http://{shown}:{port}"
 
 
-def announce(desk: Desk, address: str, *, no_open: bool, words: str = "Keepbook is open at") -> None:
+def announce(call: Invocation, address: str, *, no_open: bool, words: str = "Keepbook is open at") -> None:
     """Say where it is, and show it to a person who sits here."""
-    if desk.as_json:
+    if call.as_json:
         sys.stdout.write(f'{{"address": "{address}"}}\n')
     else:
         sys.stdout.write(f"{words} {address} · Ctrl-C ends it.\n")
@@ -97,7 +97,7 @@ def http_server() -> Any:
 
 
 def create(
-    desk: Desk,
+    call: Invocation,
     kind: Annotated[
         str, typer.Option("--kind", help="person, agent, or service (a host application that serves many).")
     ] = "person",
@@ -110,38 +110,38 @@ def create(
 ) -> None:
     """Make a token; it is shown this once. From the first one on, every request needs one."""
     wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
-    owner = None if kind == "service" else desk.settings.owner
-    if kind == "service" and desk.given.owner is not None:
+    owner = None if kind == "service" else call.settings.owner
+    if kind == "service" and call.given.owner is not None:
         raise Invalid("a service token names its owner with each request; leave out --owner", field="owner")
-    bound = None if agent is None else desk.book.agents.get(agent).id
-    made = desk.keepbook.tokens.create(
-        owner, kind=kind, scopes=wanted, name=name, expires=desk.moment(expires, "expires", end=True), agent=bound
+    bound = None if agent is None else call.book.agents.get(agent).id
+    made = call.keepbook.tokens.create(
+        owner, kind=kind, scopes=wanted, name=name, expires=call.moment(expires, "expires", end=True), agent=bound
     )
     known = made.known
-    if desk.as_json:
-        desk.json(
+    if call.as_json:
+        call.json(
             {"id": known.id, "token": made.token, "owner": known.owner, "kind": known.kind, "scopes": known.scopes}
         )
         return
     whose = "any owner, named with each request" if known.owner is None else known.owner
-    desk.paper.put(made.token)
-    desk.note(f"Token {known.id} for {whose} ({', '.join(known.scopes)}). It is shown this once: keep it safe.")
+    call.paper.put(made.token)
+    call.note(f"Token {known.id} for {whose} ({', '.join(known.scopes)}). It is shown this once: keep it safe.")
 
 
 def listing(
-    desk: Desk,
+    call: Invocation,
     everyone: Annotated[bool, typer.Option("--all", help="Of every owner, and services'.")] = False,
 ) -> None:
     """Show the tokens of an owner; their secrets are not kept."""
-    desk.answer(desk.keepbook.tokens.list(None if everyone else desk.settings.owner), _tokens)
+    call.answer(call.keepbook.tokens.list(None if everyone else call.settings.owner), _tokens)
 
 
 def revoke(
-    desk: Desk,
+    call: Invocation,
     id: Annotated[str, typer.Argument(metavar="TOKEN", help="Its id, as `token list` shows it.", show_default=False)],
 ) -> None:
     """Revoke a token: from here on it opens nothing."""
-    desk.answer(desk.keepbook.tokens.revoke(id), _revoked)
+    call.answer(call.keepbook.tokens.revoke(id), _revoked)
 
 
 def _revoked(paper: Paper, token: "Token") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 from tests.conftest import Clock
-from tests.models.offline_chat.conftest import Chat, Open
+from tests.models.offline.chat.conftest import Chat, Open
 
 from keepbook import Keepbook
 from keepbook.models.offline.chat.known_here import in_block

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.models.offline_chat.conftest import SEEDS, Chat, Open
+from tests.models.offline.chat.conftest import SEEDS, Chat, Open
 
 from keepbook import Keepbook
 from keepbook.tools.catalogue import ToolSet

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from keepbook.doors.cli.terminal.command import BEGIN, Desk, command
+from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command
 from keepbook.doors.cli.terminal.paper import ID, META, Paper, grid, ink
 from keepbook.doors.mcp.clients import CLIENTS, Client, add, client_named
 from keepbook.errors import Invalid, NotAllowed
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def mcp(
-    desk: Desk,
+    call: Invocation,
     client: Annotated[
         str | None, typer.Argument(metavar="[CLIENT]", help=f"With --install: {', '.join(CLIENTS)}.")
     ] = None,
@@ -53,14 +53,14 @@ def mcp(
     if install:
         if agent is not None:
             raise Invalid("--install sets up the whole book; leave out --agent", field="agent")
-        _install(desk, client, yes=yes)
+        _install(call, client, yes=yes)
     elif client is not None or yes:
         raise Invalid("to set up a client, add --install; to serve, name no client", field="client")
     else:
-        _serve(desk, agent, blind=blind, mode=mode)
+        _serve(call, agent, blind=blind, mode=mode)
 
 
-def _serve(desk: Desk, agent: str | None, *, blind: bool, mode: str | None) -> None:
+def _serve(call: Invocation, agent: str | None, *, blind: bool, mode: str | None) -> None:
     try:
         # As slow to load as a web server, which half of it is.
         from keepbook.doors.mcp.stdio import run_stdio
@@ -71,41 +71,41 @@ def _serve(desk: Desk, agent: str | None, *, blind: bool, mode: str | None) -> N
             f"MCP needs its library ({error.name} is missing): pip install 'keepbook[mcp]'", code="missing_extra"
         ) from None
 
-    keepbook = desk.keepbook
+    keepbook = call.keepbook
     if sys.stdin.isatty():
-        desk.note("Speaking MCP on stdin and stdout, for a client to start; Ctrl-C ends it.")
-        desk.note(f"To set up a client: {desk.program} mcp --install")
-    run_stdio(keepbook, desk.settings.owner, desk.settings.preset, agent=agent, blind=blind, mode=mode)
+        call.note("Speaking MCP on stdin and stdout, for a client to start; Ctrl-C ends it.")
+        call.note(f"To set up a client: {call.program} mcp --install")
+    run_stdio(keepbook, call.settings.owner, call.settings.preset, agent=agent, blind=blind, mode=mode)
 
 
 # Telling a client
 
 
-def _install(desk: Desk, name: str | None, *, yes: bool) -> None:
-    line = _line(desk)
+def _install(call: Invocation, name: str | None, *, yes: bool) -> None:
+    line = _line(call)
     if name is None:
         if yes:
             raise Invalid(f"say which client: {', '.join(CLIENTS)}", field="client")
-        desk.answer([_told(each, line) for each in CLIENTS.values()], _overview, line)
+        call.answer([_told(each, line) for each in CLIENTS.values()], _overview, line)
         return
     client = client_named(name)
     answer = _told(client, line)
-    if not desk.as_json:
-        desk.note(f"For {client.title}, in {client.path}:")
+    if not call.as_json:
+        call.note(f"For {client.title}, in {client.path}:")
         sys.stdout.write(answer["snippet"])
         sys.stdout.flush()
-    added = add(client, line) if yes or _agreed(desk, client) else None
-    if desk.as_json:
+    added = add(client, line) if yes or _agreed(call, client) else None
+    if call.as_json:
         backup = None if added is None or added.backup is None else str(added.backup)
-        desk.json(answer | {"written": added is not None and added.changed, "backup": backup})
+        call.json(answer | {"written": added is not None and added.changed, "backup": backup})
     elif added is None:
-        desk.note(f"Nothing was written. To write it: {desk.program} mcp --install {client.name} --yes")
+        call.note(f"Nothing was written. To write it: {call.program} mcp --install {client.name} --yes")
     elif not added.changed:
-        desk.note(f"{added.file} says so already; nothing was written.")
+        call.note(f"{added.file} says so already; nothing was written.")
     else:
-        desk.note(f"Written to {added.file}. {client.note}")
+        call.note(f"Written to {added.file}. {client.note}")
         if added.backup is not None:
-            desk.note(f"The file as it was: {added.backup}")
+            call.note(f"The file as it was: {added.backup}")
 
 
 def _told(client: Client, line: list[str]) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def _told(client: Client, line: list[str]) -> dict[str, Any]:
     }
 
 
-def _agreed(desk: Desk, client: Client) -> bool:
-    if desk.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+def _agreed(call: Invocation, client: Client) -> bool:
+    if call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     verb = "Add it to" if client.path.exists() else "Write it to"
     sys.stderr.write(f"{verb} {client.path}? All else in it stays. [y/N] ")
@@ -128,14 +128,14 @@ def _agreed(desk: Desk, client: Client) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _line(desk: Desk) -> list[str]:
+def _line(call: Invocation) -> list[str]:
     """The command a client is to start, good from any folder and without this shell's variables."""
     line = [*_program(), "mcp"]
-    if (place := _place(desk)) is not None:
+    if (place := _place(call)) is not None:
         line += ["--db", place]
-    line += ["--owner", desk.settings.owner]
-    if desk.given.preset is not None:
-        line += ["--preset", desk.given.preset]
+    line += ["--owner", call.settings.owner]
+    if call.given.preset is not None:
+        line += ["--preset", call.given.preset]
     return line
 
 
@@ -149,13 +149,13 @@ def _program() -> list[str]:
     return [sys.executable, "-m", "keepbook"] if started is None else [os.path.abspath(started)]
 
 
-def _place(desk: Desk) -> str | None:
+def _place(call: Invocation) -> str | None:
     """Where the book is, in full; None where only the person's own settings should say it."""
-    if desk.file is not None:
-        return str(desk.file.absolute())
-    if desk.place == ":memory:" or urlsplit(desk.place).password is None:
-        return desk.place
-    if desk.given.db is None and "KEEPBOOK_DB" not in os.environ:
+    if call.file is not None:
+        return str(call.file.absolute())
+    if call.place == ":memory:" or urlsplit(call.place).password is None:
+        return call.place
+    if call.given.db is None and "KEEPBOOK_DB" not in os.environ:
         return None  # it stands in the settings file, which the client's program reads too
     raise Invalid(
         "this address holds a password, which the client's config would show; put db = … into ~/.keepbook/config.toml, "

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.models.offline_chat.conftest import Chat, Open
+from tests.models.offline.chat.conftest import Chat, Open
 
 from keepbook import Keepbook
 from keepbook.models.closing.close import close

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.commands.transfer import working
-from keepbook.doors.cli.terminal.command import CARE, Desk, command
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command
 from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, ink
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Invalid, KeepbookError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def jobs(
-    desk: Desk,
+    call: Invocation,
     once: Annotated[bool, typer.Option("--once", help="Do what is due now, and end.")] = False,
     every: Annotated[
         float | None, typer.Option("--every", metavar="SECONDS", min=1, help="Wait so long between two sweeps: 300.")
@@ -40,43 +40,43 @@ def jobs(
 ) -> None:
     """Do what is due for every owner: close silent chats, archive, empty the trash; once, or for ever."""
     if not once:
-        _for_ever(desk, every or EVERY)
+        _for_ever(call, every or EVERY)
         return
     if every is not None:
         raise Invalid("--once sweeps a single time; leave out --every", field="every")
     with working("Sweeping"):
-        swept = desk.keepbook.sweep()
-    desk.answer(swept, _swept)
+        swept = call.keepbook.sweep()
+    call.answer(swept, _swept)
     if swept.failed:
         raise typer.Exit(1)
 
 
-def _for_ever(desk: Desk, every: float) -> None:
-    keepbook = desk.keepbook  # a database that cannot be opened is told at once
-    if not desk.as_json:
-        desk.note(f"Sweeping every {every:g} seconds; Ctrl-C ends it.")
+def _for_ever(call: Invocation, every: float) -> None:
+    keepbook = call.keepbook  # a database that cannot be opened is told at once
+    if not call.as_json:
+        call.note(f"Sweeping every {every:g} seconds; Ctrl-C ends it.")
     with suppress(_Told), _until_told() as end:
         while not end.told:
             try:
-                _report(desk, keepbook.sweep())
+                _report(call, keepbook.sweep())
             except KeepbookError as error:  # a database that is away for a moment comes back
-                _report(desk, error)
+                _report(call, error)
             end.wait(every)
-    if not desk.as_json:
-        desk.note("Ended.")
+    if not call.as_json:
+        call.note("Ended.")
 
 
-def _report(desk: Desk, outcome: "Swept | KeepbookError") -> None:
+def _report(call: Invocation, outcome: "Swept | KeepbookError") -> None:
     """One line for a sweep that did or met something; for programs one for each."""
     if isinstance(outcome, KeepbookError):
-        if desk.as_json:
+        if call.as_json:
             _line({"error": {"code": outcome.code, "message": outcome.message}})
         else:
-            desk.note(f"This sweep failed, the next will try again: {outcome.message}")
-    elif desk.as_json:
+            call.note(f"This sweep failed, the next will try again: {outcome.message}")
+    elif call.as_json:
         _line({"done": outcome.done, "failed": outcome.failed})
     elif outcome.done or outcome.failed:
-        _swept(desk.paper, outcome)
+        _swept(call.paper, outcome)
         sys.stdout.flush()
 
 

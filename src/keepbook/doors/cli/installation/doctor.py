@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from keepbook.doors.cli.commands.reindex import in_force, told
-from keepbook.doors.cli.commands.transfer import working
-from keepbook.doors.cli.terminal.command import BEGIN, Desk, command, home, version
+from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command, home, version
 from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, grid, ink
+from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
@@ -50,33 +50,33 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    desk: Desk,
+    call: Invocation,
     model: Annotated[
         bool, typer.Option("--model", help="Try the configured model instead; costs a few tokens.")
     ] = False,
 ) -> None:
     """Tell what is configured, what works and what to do."""
-    checks = list(_model_checks(desk) if model else _checks(desk))
+    checks = list(_model_checks(call) if model else _checks(call))
     ok = all(check.ok for check in checks)
-    desk.answer({"ok": ok, "checks": checks}, _examined)
+    call.answer({"ok": ok, "checks": checks}, _examined)
     if not ok:
         raise typer.Exit(1)
 
 
-def _checks(desk: Desk) -> Iterator[Check]:
+def _checks(call: Invocation) -> Iterator[Check]:
     yield Check("keepbook", version())
     yield Check("python", f"{platform.python_version()} at {sys.executable}")
     yield Check("sqlite", sqlite3.sqlite_version)
     try:
-        settings = desk.settings
+        settings = call.settings
     except KeepbookError as error:
         yield Check("settings", error.message, False, "correct it, then run `keepbook doctor` again")
         return
     yield _config_file()
     yield Check("owner", settings.owner)
     yield Check("model", settings.model if settings.model == "offline" else f"{settings.model}; try it with --model")
-    yield from _presets(desk)
-    yield from _database(desk)
+    yield from _presets(call)
+    yield from _database(call)
 
 
 def _config_file() -> Check:
@@ -84,11 +84,11 @@ def _config_file() -> Check:
     return Check("config file", str(path) if path.is_file() else f"none (it would be {path})")
 
 
-def _presets(desk: Desk) -> Iterator[Check]:
+def _presets(call: Invocation) -> Iterator[Check]:
     # With the settings by now; at the top of the module it would slow --help.
     from keepbook.presets import load_preset, preset_names
 
-    folder = desk.settings.presets
+    folder = call.settings.presets
     if not folder.is_dir():
         yield Check("presets folder", f"none (it would be {folder})")
     else:
@@ -101,15 +101,15 @@ def _presets(desk: Desk) -> Iterator[Check]:
             yield Check(f"preset {name}", error.message, False, "correct the file, or move it away")
 
 
-def _database(desk: Desk) -> Iterator[Check]:
-    file = desk.file
+def _database(call: Invocation) -> Iterator[Check]:
+    file = call.file
     if file is not None and not file.exists():
         yield _no_book(file)
         return
     try:
-        facts = desk.keepbook.facts()
+        facts = call.keepbook.facts()
     except (KeepbookError, ImportError) as error:
-        place = desk.place if file is not None else desk.place.partition("://")[0]
+        place = call.place if file is not None else call.place.partition("://")[0]
         yield Check("database", f"{place}: {error}", False, "correct that, or name another place with --db")
         return
     yield Check("database", f"{facts['engine']} at {facts['place']}")
@@ -117,7 +117,7 @@ def _database(desk: Desk) -> Iterator[Check]:
     if file is not None:
         yield _disk(file)
     try:
-        yield from _book(desk)
+        yield from _book(call)
     except KeepbookError as error:
         yield Check("book", error.message, False, "correct that, then run `keepbook doctor` again")
 
@@ -139,10 +139,10 @@ def _disk(file: Path) -> Check:
     return Check("free disk", f"{free / 1e9:.1f} GB", advice is None, advice)
 
 
-def _book(desk: Desk) -> Iterator[Check]:
-    book = desk.book
+def _book(call: Invocation) -> Iterator[Check]:
+    book = call.book
     yield Check("preset", book.preset().name)
-    yield Check("time zone", desk.zone)
+    yield Check("time zone", call.zone)
     try:
         with book.transaction():
             pass
@@ -153,16 +153,16 @@ def _book(desk: Desk) -> Iterator[Check]:
     yield Check(
         "memories", f"{totals['active']:,} active, {totals['archived']:,} archived, {totals['trash']:,} in the trash"
     )
-    yield from _embedder(desk)
+    yield from _embedder(call)
     result = book.verify()
     holds = f"holds, {count(result.entries, 'entry', 'entries')}"
     broken = f"broken at entry {result.broken}: {result.why}"
     yield Check("ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup")
 
 
-def _embedder(desk: Desk) -> Iterator[Check]:
-    found = dict(told(in_force(desk)))
-    meaning = desk.keepbook.meaning
+def _embedder(call: Invocation) -> Iterator[Check]:
+    found = dict(told(in_force(call)))
+    meaning = call.keepbook.meaning
     failure = None
     if meaning is not None:
         try:
@@ -179,11 +179,11 @@ def _embedder(desk: Desk) -> Iterator[Check]:
 # The model
 
 
-def _model_checks(desk: Desk) -> Iterator[Check]:
+def _model_checks(call: Invocation) -> Iterator[Check]:
     """Whether the models that the settings name do what a chat and its closing ask of them."""
     try:
-        settings = desk.settings
-        keepbook = desk.open(":memory:")  # the models need no book, and one that is broken says nothing about them
+        settings = call.settings
+        keepbook = call.open(":memory:")  # the models need no book, and one that is broken says nothing about them
         models, preset = keepbook.models, keepbook.book(settings.owner).preset()
     except KeepbookError as error:
         yield Check("settings", error.message, False, "correct it, then run `keepbook doctor --model` again")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import typer
 
 from keepbook.doors.cli.commands import care, memory_read, memory_write
-from keepbook.doors.cli.terminal.command import BEGIN, Desk, Given, command
+from keepbook.doors.cli.terminal.command import BEGIN, Given, Invocation, command
 from keepbook.doors.cli.terminal.paper import HEAD, ID, META, Paper, ink
 
 
@@ -22,8 +22,8 @@ class Step(NamedTuple):
     run: Callable[[], None]
 
 
-class _Table(Desk):
-    """A desk whose JSON answers are gathered, and whose hints name the program alone."""
+class _Rehearsal(Invocation):
+    """An invocation whose JSON answers are gathered, and whose hints name the program alone."""
 
     def __init__(self, given: Given) -> None:
         super().__init__(given)
@@ -41,65 +41,67 @@ def register(app: typer.Typer) -> None:
     command(app, "quickstart", quickstart, panel=BEGIN)
 
 
-def quickstart(desk: Desk) -> None:
+def quickstart(call: Invocation) -> None:
     """See a book at work; nothing is left behind."""
     with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
         place = str(Path(folder) / "keepbook.db")
-        given = Given(db=place, owner=desk.settings.owner, preset="general", zone=desk.given.zone, json=desk.given.json)
-        table = _Table(given)
+        given = Given(db=place, owner=call.settings.owner, preset="general", zone=call.given.zone, json=call.given.json)
+        rehearsal = _Rehearsal(given)
         try:
-            shown = [_take(table, number, step) for number, step in enumerate(_steps(table), 1)]
-            if desk.as_json:
-                desk.json({"ok": table.book.verify().ok, "steps": shown})
+            shown = [_take(rehearsal, number, step) for number, step in enumerate(_steps(rehearsal), 1)]
+            if call.as_json:
+                call.json({"ok": rehearsal.book.verify().ok, "steps": shown})
             else:
-                _farewell(table.paper)
+                _farewell(rehearsal.paper)
         finally:
-            table.close()
+            rehearsal.close()
 
 
-def _take(table: _Table, number: int, step: Step) -> dict[str, Any]:
+def _take(rehearsal: _Rehearsal, number: int, step: Step) -> dict[str, Any]:
     line = shlex.join(["keepbook", *map(str, step.line)])
-    if not table.as_json:
-        table.paper.put(ink(f"{number}. {step.words}", HEAD))
-        table.paper.put(ink("$ ", META), ink(line, ID))
+    if not rehearsal.as_json:
+        rehearsal.paper.put(ink(f"{number}. {step.words}", HEAD))
+        rehearsal.paper.put(ink("$ ", META), ink(line, ID))
     step.run()
-    if table.as_json:
-        return {"command": line, "answer": table.answers.pop()}
-    table.paper.gap()
+    if rehearsal.as_json:
+        return {"command": line, "answer": rehearsal.answers.pop()}
+    rehearsal.paper.gap()
     return {}
 
 
-def _steps(table: _Table) -> Iterator[Step]:
-    book = table.book
+def _steps(rehearsal: _Rehearsal) -> Iterator[Step]:
+    book = rehearsal.book
     said, anew = "Prefers index funds", "Prefers index funds, no single stocks"
     yield Step(
         "Keep what you would not want to say twice.",
         ("remember", said, "--category", "preference"),
-        lambda: memory_write.remember(table, said, category="preference"),
+        lambda: memory_write.remember(rehearsal, said, category="preference"),
     )
     sarah, since = "Sarah leads the design team", "last March"
     yield Step(
         "Say since when it is true, in plain words.",
         ("remember", sarah, "--category", "person", "--subject", "Sarah", "--since", since),
-        lambda: memory_write.remember(table, sarah, category="person", subject="Sarah", since=since),
+        lambda: memory_write.remember(rehearsal, sarah, category="person", subject="Sarah", since=since),
     )
     id = next(memory.id for memory in book.list() if memory.content == said)
     yield Step(
         "When it changes, the id stays and the old wording is kept.",
         ("update", id, anew),
-        lambda: memory_write.update(table, id, anew),
+        lambda: memory_write.update(rehearsal, id, anew),
     )
-    yield Step("This is what every new chat is given.", ("block",), lambda: memory_read.block(table))
+    yield Step("This is what every new chat is given.", ("block",), lambda: memory_read.block(rehearsal))
     question = "Which funds do I prefer?"
     yield Step(
-        "The rest is found when it is asked for.", ("recall", question), lambda: memory_read.recall(table, question)
+        "The rest is found when it is asked for.", ("recall", question), lambda: memory_read.recall(rehearsal, question)
     )
     event = next(entry.event for entry in book.ledger() if entry.action == "update")
-    yield Step("Any write can be taken back.", ("undo", event), lambda: memory_write.undo(table, event))
+    yield Step("Any write can be taken back.", ("undo", event), lambda: memory_write.undo(rehearsal, event))
     yield Step(
-        "Nothing is overwritten: all wordings, on both clocks.", ("history", id), lambda: memory_read.history(table, id)
+        "Nothing is overwritten: all wordings, on both clocks.",
+        ("history", id),
+        lambda: memory_read.history(rehearsal, id),
     )
-    yield Step("And nobody can rewrite it unseen.", ("verify",), lambda: care.verify(table))
+    yield Step("And nobody can rewrite it unseen.", ("verify",), lambda: care.verify(rehearsal))
 
 
 def _farewell(paper: Paper) -> None:

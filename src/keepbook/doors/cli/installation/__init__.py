@@ -1,0 +1,1 @@
+"""Commands around the books: begin, serve, connect, run jobs, look what is wrong, measure."""

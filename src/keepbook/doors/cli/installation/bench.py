@@ -1,0 +1,112 @@
+"""`keepbook bench …`: Keepbook measured on this machine, against the bars it has set itself."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
+from keepbook.doors.cli.terminal.paper import Paper, count, ink
+from keepbook.errors import Invalid, NotFound
+
+
+def register(app: typer.Typer) -> None:
+    bench = group(app, "bench", panel=CARE, words="Measure Keepbook on this machine.")
+    command(bench, "memory", bench_memory)
+    command(bench, "extraction", bench_extraction)
+    command(bench, "recall", bench_recall)
+    command(bench, "http", bench_http)
+    command(bench, "trading", bench_trading)
+
+
+def bench_memory(
+    call: Invocation,
+    owners: Annotated[int, typer.Option("--owners", min=1, help="Grow to this many owners.")] = 100_000,
+    postgres: Annotated[
+        str | None, typer.Option("--postgres", metavar="URL", help="Measure the growth on this server too.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller, for a first look.")] = False,
+) -> None:
+    """Measure remember, block, list and the growth in owners against bare sqlite3; exit code 1 over a bar."""
+    # The bench reaches down everywhere and is loaded only when asked for.
+    from keepbook.bench.memory import main as run
+
+    if not run(owners=owners, postgres=postgres, json=call.as_json, quick=quick):
+        raise typer.Exit(1)
+
+
+def bench_extraction(
+    call: Invocation,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where the predictions go.", show_default=False)],
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="Chats, one a line.")
+    ] = "../shared/data/extraction-dev.jsonl",
+) -> None:
+    """Run the offline extractor over a file of chats and write what it would do, for the scorer."""
+    # See bench_memory.
+    from keepbook.bench.extraction import predict
+
+    _there(data)
+    try:
+        chats = predict(data, out)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Invalid(f"{data} is not a file of chats for this bench: {error!r}", field="data") from None
+    call.answer({"chats": chats, "out": out}, _predicted)
+
+
+def bench_recall(
+    call: Invocation,
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="Conversations with questions and their evidence.")
+    ] = "../shared/data/locomo10.json",
+    scale: Annotated[bool, typer.Option("--scale", help="Measure its growth and its peers instead.")] = False,
+) -> None:
+    """Measure how well and how fast recall finds what answers."""
+    # See bench_memory.
+    from keepbook.bench.recall import main as run
+
+    if not scale:
+        _there(data)
+    if not run(data, call.as_json, scale):
+        raise typer.Exit(1)
+
+
+def bench_http(
+    call: Invocation,
+    rounds: Annotated[int, typer.Option("--rounds", min=10, help="How often each request is sent.")] = 200,
+) -> None:
+    """Requests a second for block, list, remember, recall and each page, beside an empty route."""
+    # See bench_memory.
+    from keepbook.bench.http import main as run
+
+    run(call.as_json, rounds)
+
+
+def bench_trading(
+    call: Invocation,
+    bars: Annotated[
+        str, typer.Option("--bars", metavar="N,M", help="Load so many, each into a new book.")
+    ] = "100000,1000000",
+    trades: Annotated[int, typer.Option("--trades", min=0, help="And so many trades.")] = 100_000,
+) -> None:
+    """Measure loading, its memory, and exposure as bars grow; exit code 1 over a bar."""
+    # See bench_memory.
+    from keepbook.bench.trading import main as run
+
+    try:
+        sizes = [int(size.replace("_", "")) for size in bars.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise Invalid(f"--bars takes numbers like 100000,10000000, not {bars!r}", field="bars")
+    if not run(call.as_json, sizes, trades):
+        raise typer.Exit(1)
+
+
+def _there(data: str) -> None:
+    if not Path(data).is_file():
+        raise NotFound(f"there is no file {data}; name the data with --data FILE", field="data")
+
+
+def _predicted(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put(f"Read {count(answer['chats'], 'chat')}; what would be kept is in ", ink(answer["out"]), ".")

@@ -1,0 +1,137 @@
+"""The rooms of the house, checked: no import in a circle, few rooms, few modules in each, a sign at every door.
+
+What needs a list of exceptions finds it in house.toml, each with its reason; an exception nobody needs fails too.
+"""
+
+import ast
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import grimp
+import pytest
+from tests.sources import tree
+
+ROOT = Path(__file__).parents[2]
+SOURCE, TESTS = ROOT / "src" / "keepbook", ROOT / "tests"
+HOUSE = tomllib.loads((Path(__file__).parent / "house.toml").read_text(encoding="utf-8"))
+
+MOST_ROOMS = 11
+MOST_MODULES = 15
+LONGEST_SIGN = 4
+SPAN_PARTS = {"contracts", "docs"}
+"""Folders of tests that belong to no room: what they hold to spans several."""
+
+
+def _modules(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+
+
+def _packages() -> list[Path]:
+    return [SOURCE, *(folder for folder in sorted(SOURCE.rglob("*")) if folder.is_dir() and any(folder.glob("*.py")))]
+
+
+# --- imports ---------------------------------------------------------------------------------------------
+
+
+def _circle(nodes: Iterable[str], imported_by: Callable[[str], Iterable[str]]) -> list[str]:
+    """Modules that import each other in a circle, the first at both ends; none if there is no circle."""
+    sorter = TopologicalSorter({node: set(imported_by(node)) for node in sorted(nodes)})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph("keepbook", cache_dir=None)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = _graph()
+    assert len(graph.modules) > 200
+    assert _circle(graph.modules, graph.find_modules_directly_imported_by) == []
+
+
+@pytest.mark.parametrize(
+    ("imports", "circle"),
+    [
+        ({"a": "bc", "b": "c", "c": ""}, set()),
+        ({"a": "b", "b": "c", "c": "a"}, {"a", "b", "c"}),
+        ({"a": "b", "b": "c", "c": "b"}, {"b", "c"}),
+    ],
+)
+def test_the_check_of_circles_sees_them(imports: dict[str, str], circle: set[str]) -> None:
+    assert set(_circle(imports, imports.__getitem__)) == circle
+
+
+# --- rooms -----------------------------------------------------------------------------------------------
+
+
+def test_the_book_has_few_rooms() -> None:
+    rooms = [folder.name for folder in (SOURCE / "book").iterdir() if any(folder.glob("*.py"))]
+    assert 1 < len(rooms) <= MOST_ROOMS
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = [folder for top in (ROOT / "src", TESTS) for folder in top.rglob("*") if folder.is_dir()]
+    crowded = {
+        folder.relative_to(ROOT).as_posix(): count
+        for folder in [TESTS, *folders]
+        if (count := len(_modules(folder))) > MOST_MODULES
+    }
+    allowed = HOUSE["crowded_folders"]
+    assert {name: count for name, count in crowded.items() if name not in allowed} == {}
+    assert allowed.keys() - crowded.keys() == set(), "no longer crowded: take it out of house.toml"
+    assert all(allowed.values()), "each exception gives its reason"
+
+
+@pytest.mark.parametrize("room", _packages(), ids=lambda room: room.relative_to(SOURCE.parent).as_posix())
+def test_a_room_has_a_sign_that_says_what_it_holds(room: Path) -> None:
+    sign = room / "__init__.py"
+    assert sign.is_file()
+    says = ast.get_docstring(tree(sign.read_text(encoding="utf-8"))) or ""
+    first = says.split("\n\n")[0].splitlines()
+    assert 1 <= len(first) <= LONGEST_SIGN
+    named = {word for word in re.findall(r"`([^`]+)`", says) if word.isidentifier()}
+    assert named - _known_in(room) == set(), "the sign names what is not there"
+
+
+def _known_in(room: Path) -> set[str]:
+    """What lies in a room, by its name: modules, rooms, files of data, and what modules define."""
+    files = {path.stem for path in room.iterdir()}
+    return files | {name for module in room.glob("*.py") for name in _defined(module)}
+
+
+def _defined(module: Path) -> Iterator[str]:
+    for node in tree(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_a_name_that_several_modules_have_means_one_thing() -> None:
+    places = defaultdict(list)
+    for folder in _packages():
+        for module in _modules(folder):
+            places[module.stem].append(module.relative_to(SOURCE).as_posix())
+    several = {name: where for name, where in places.items() if len(where) > 1}
+    allowed = HOUSE["shared_names"]
+    assert {name: where for name, where in several.items() if name not in allowed} == {}
+    assert allowed.keys() - several.keys() == set(), "no longer shared: take it out of house.toml"
+    assert all(allowed.values()), "each says what all of them are about"
+
+
+def test_tests_have_the_rooms_of_the_source() -> None:
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
+    astray = [
+        folder.as_posix()
+        for folder in sorted(folders)
+        if not SPAN_PARTS.intersection(folder.parts[:1]) and not (SOURCE / folder).is_dir()
+    ]
+    assert astray == []
