@@ -21,7 +21,7 @@ from keepbook.doors.auth import Caller
 from keepbook.doors.cli import app as command_line
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.web.routes import ROUTERS
-from keepbook.doors.mcp.server import _called, _Desk, _listed
+from keepbook.doors.mcp.server import _called, _Handlers, _listed
 from keepbook.errors import KeepbookError
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "authority.toml").read_text())
@@ -265,7 +265,7 @@ def test_every_page_answers_every_key_as_it_is_written(house: House) -> None:
 
 
 def test_every_tool_answers_every_key_as_it_is_written(house: House) -> None:
-    desk = _Desk(house.kb, lambda _: Caller("alice"))
+    desk = _Handlers(house.kb, lambda _: Caller("alice"))
     before, seen = house.state(), set()
     for key in house.keys:
         tools = desk._tools(key.caller)

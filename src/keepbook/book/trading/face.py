@@ -16,7 +16,18 @@ from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
 from keepbook.book.owners import owners
-from keepbook.book.trading import exposure, findings, freqtrade, lessons, performance, reflection, skills, trades
+from keepbook.book.trading import (
+    breakdown,
+    exposure,
+    findings,
+    freqtrade,
+    lessons,
+    performance,
+    reflection,
+    skills,
+    trades,
+)
+from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import Coming
 from keepbook.book.trading.files import Loaded, Progress, Source
 from keepbook.book.trading.findings import Finding
@@ -191,6 +202,13 @@ class Trading:
                 performance.closed_by(tx, meant.ids, at, soonest), known_at=at, since=begin, capital=capital,
                 currency=currency, open_positions=len(trades.open_positions(tx, meant.ids, at)), zone=zone,
             )  # fmt: skip
+
+    def breakdown(
+        self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
+    ) -> Breakdown:
+        """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+        with self._book.reading() as (tx, _, now):
+            return breakdown.broken_down(tx, _meant(tx, skill, deployment).ids, _at(known_at, now))
 
     def equity(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None

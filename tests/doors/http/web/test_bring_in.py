@@ -30,7 +30,7 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert alice.trading.trades().items == []
     done = client.post("/trading/import", data={"packed": packed(looked), "name": "log.csv", "act": "load"}).text
     assert "rows paired" in done
-    assert len(alice.trading.trades().items) == 4
+    assert len(alice.trading.trades().items) == 5
 
 
 def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, alice: Any) -> None:

@@ -20,6 +20,8 @@ from keepbook.book.trading.imports.table import Table, figures_in
 from keepbook.book.trading.trades import TRADES
 from keepbook.errors import Invalid
 
+SQLITE = b"SQLite format 3\x00"
+
 
 @dataclass(slots=True)
 class Work:
@@ -56,12 +58,21 @@ def is_ours(source: Any) -> bool:
     return set(needed) <= {cell.strip(' "\ufeff') for cell in first.split(",")}
 
 
-def _head(path: Path) -> str:
+def is_database(path: Path) -> bool:
+    """Whether a file is one of SQLite: freqtrade's."""
+    return _raw(path).startswith(SQLITE)
+
+
+def _raw(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            raw = file.read(20_000)
+            return file.read(20_000)
     except OSError as error:
         raise Invalid(f"cannot read {path}: {error.strerror or error}", field="file") from None
+
+
+def _head(path: Path) -> str:
+    raw = _raw(path)
     return "PAR1" if raw.startswith(b"PAR1") else raw.decode("utf-8", "replace")
 
 
@@ -75,7 +86,9 @@ def prepared(
     def known(names: Sequence[str]) -> bool:
         if columns:
             return theirs <= set(names)
-        return any(one.knows(names) for one in (KNOWN if format is None else (named(format),)))
+        if format is not None and format != "plain":
+            return named(format).knows(names)
+        return any(one.knows(names) for one in KNOWN) or plain.fits(names)
 
     found = table.read(text, known)
     if columns is not None:
@@ -107,7 +120,8 @@ def seen(source: Any, columns: Mapping[str, str] | None = None) -> Seen:
     """What there is to choose from when a file is brought in; `columns` are ours to theirs as far as they are known."""
     theirs = {name.strip().lower() for name in (columns or {}).values()}
     found = table.read(
-        table.text_of(source), lambda names: any(one.knows(names) for one in KNOWN) or theirs <= set(names)
+        table.text_of(source),
+        lambda names: theirs <= set(names) if theirs else any(one.knows(names) for one in KNOWN) or plain.fits(names),
     )
     known = None if columns else recognised(found.columns)
     samples = {name: list(islice(_cells(found, name), 2)) for name in found.columns if name}

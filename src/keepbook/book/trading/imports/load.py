@@ -32,7 +32,6 @@ NET = ("ibkr-flex", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
 SHOWN = 20
 AT_ONCE = 500
-SQLITE = b"SQLite format 3\x00"
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,11 +121,11 @@ def import_trades(
 ) -> None:
     """Load a broker's file, or closed trades of your own; what each earned is computed net of its fees."""
     # With the engine, which --help does not need.
-    from keepbook.book.trading.imports.file import is_ours
+    from keepbook.book.trading.imports.file import is_database, is_ours
     from keepbook.book.trading.imports.mapping import pairs, sizes
 
     with _as_file(file) as path:
-        if path.is_file() and path.open("rb").read(16).startswith(b"SQLite format 3"):
+        if is_database(path):
             _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment)
             return
         if not (format or columns or dry_run) and (path.suffix == ".parquet" or is_ours(path)):

@@ -143,7 +143,8 @@ def _told(found: "Performance") -> Iterator[tuple[str, str]]:
     yield "trades", f"{found.trades:,}, {found.wins:,} won" + (f" ({found.win_rate:.1%})" if found.trades else "")
     down = "" if found.max_drawdown_pct is None else f" ({found.max_drawdown_pct:.2%})"
     yield "max drawdown", f"{found.max_drawdown:,.2f}{down}"
-    yield "Sharpe", "–" if found.sharpe is None else f"{found.sharpe:.2f}".replace("-", "−")
+    for name, value in (("Sharpe", found.sharpe), ("Sortino", found.sortino), ("Calmar", found.calmar)):
+        yield name, f"– {found.why[name.lower()]}" if value is None else f"{value:.2f}".replace("-", "−")
     yield "profit factor", "–" if found.profit_factor is None else f"{found.profit_factor:.2f}"
     if found.expectancy is not None and found.best is not None and found.worst is not None:
         yield "a trade", f"{_money(found.expectancy)}, best {_money(found.best)}, worst {_money(found.worst)}"

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
+from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import LONGEST_LOOK, Exposure
 from keepbook.book.trading.lessons import STATES, Lesson
 from keepbook.book.trading.performance import Performance, Point
@@ -252,6 +253,12 @@ def show_deployment(
 ) -> Response:
     found = call.book.trading.deployment(id)
     return answer({"deployment": found} | _reported(call.book, detail, known_at, deployment=found.id))
+
+
+@router.get("/deployments/{id}/breakdown", response_model=Breakdown)
+def break_down(call: Reading, id: DeploymentId, known_at: Moment = None) -> Response:
+    """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+    return answer(call.book.trading.breakdown(deployment=id, known_at=known_at))
 
 
 @router.patch("/deployments/{id}", response_model=Deployment)

@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.trading.files import PARQUET, Loaded, Source
 from keepbook.book.trading.imports import mapping
-from keepbook.book.trading.imports.file import is_ours
-from keepbook.book.trading.imports.load import SQLITE, Imported
+from keepbook.book.trading.imports.file import SQLITE, is_ours
+from keepbook.book.trading.imports.load import Imported
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.errors import NotAllowed
 

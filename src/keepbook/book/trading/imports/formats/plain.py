@@ -4,7 +4,7 @@ A mapping says which column of the file is which of ours, `entry_time=Open Time`
 whole trades, without they are fills.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 
@@ -34,6 +34,13 @@ OURS: Mapping[str, tuple[str, ...]] = {
 }
 WHOLE = ("symbol", "side", "quantity", "entry_time", "entry_price", "exit_time", "exit_price")
 FILLS = ("time", "symbol", "side", "quantity", "price")
+
+
+def fits(names: Iterable[str]) -> bool:
+    """Whether these column names are a header that a plain table may have."""
+    there = {name.strip().lower() for name in names}
+    found = {ours for ours, known in OURS.items() if there & set(known)}
+    return any(set(needed) - {"symbol"} <= found for needed in (FILLS, WHOLE))
 
 
 def mapped(mapping: Mapping[str, str]) -> Format:
