@@ -21,7 +21,7 @@ from keepbook.doors.auth import Caller
 from keepbook.doors.cli import app as command_line
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.web.routes import ROUTERS
-from keepbook.doors.mcp.server import _called, _Desk, _listed
+from keepbook.doors.mcp.server import _called, _Handlers, _listed
 from keepbook.errors import KeepbookError
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "authority.toml").read_text())
@@ -40,6 +40,7 @@ BODIES: dict[str, Any] = {
     "POST /api/agents": {"name": "Another"},
     "PATCH /api/agents/{id}": {"instructions": "Do as I say", "use_block": True},
     "POST /api/agents/{id}/decisions": {"card": {"text": "Wait"}, "key": "walk"},
+    "POST /api/runs/{id}/re-examinations": {"card": {"conviction_score": 50}, "key": "walk"},
     "POST /api/trading/skills": {"name": "Another"},
     "POST /api/trading/deployments": {"name": "Another", "skill_id": "Swing"},
     "PATCH /api/me": {"never": ["money"]},
@@ -48,7 +49,7 @@ BODIES: dict[str, Any] = {
     "POST /api/tools/{name}": {"content": "Votes green"},
 }
 
-EMPTY = {"POST /api/tokens": {"scopes": []}}
+EMPTY = {"POST /api/tokens": {"kind": "agent", "scopes": []}}
 """What asks for nothing, where an empty body asks for the usual."""
 
 
@@ -265,7 +266,7 @@ def test_every_page_answers_every_key_as_it_is_written(house: House) -> None:
 
 
 def test_every_tool_answers_every_key_as_it_is_written(house: House) -> None:
-    desk = _Desk(house.kb, lambda _: Caller("alice"))
+    desk = _Handlers(house.kb, lambda _: Caller("alice"))
     before, seen = house.state(), set()
     for key in house.keys:
         tools = desk._tools(key.caller)

@@ -38,7 +38,6 @@ Reading = Annotated[Call, may("trading.read")]
 Writing = Annotated[Call, may("trading.write")]
 Judging = Annotated[Call, may("lessons.change")]
 Loading = Annotated[Call, may("trading.load")]
-
 SKILL, DEPLOYMENT = "A skill's id, or its name.", "A deployment's id, or its name."
 SkillId = Annotated[str, Path(alias="id", description=SKILL, max_length=200)]
 DeploymentId = Annotated[str, Path(alias="id", description=DEPLOYMENT, max_length=200)]
@@ -386,7 +385,7 @@ async def import_file(
     timeframe: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=10)] = None,
 ) -> Response:
     """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`."""
-    if kind in SHARED and not _installations_own(call):
+    if kind in SHARED and call.caller.kind != "service" and call.caller.token_id is not None:
         raise NotAllowed(
             f"{kind} are shared by everybody here; load them with a service token, or with keepbook trading import",
             code="installation_only",
@@ -418,10 +417,6 @@ def _file(sent: bytes, *, whole: bool) -> Iterator[Source]:
         with open(path, "wb") as file:
             file.write(sent)
         yield path
-
-
-def _installations_own(call: Call) -> bool:
-    return call.caller.kind == "service" or call.caller.token_id is None
 
 
 # Shared

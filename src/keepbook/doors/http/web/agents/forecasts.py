@@ -90,7 +90,7 @@ def page(visit: Visit, *, answering: str | None = None, wrong: Invalid | None = 
         "desks": desks, "chosen": chosen, "counts": counts, "due": is_due, "found": found, "pages": pages,
         "open": [one for one in rows[: len(opened)] if one.decision.run_id not in shown],
         "closed": rows[len(opened) :], "closed_in_all": closed_in_all, "page": number, "wrong": wrong, "share": share,
-        "plot": plot(found.bands) if found.enough else None, "now": visit.now,
+        "plot": plot(found.bands) if found.enough else None,
         "answered": book.decisions.find(asked.get("answered", "")), "came": CAME,
     }  # fmt: skip
     return visit.page("forecasts.html", 422 if wrong else 200, **told)
