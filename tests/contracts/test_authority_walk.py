@@ -145,7 +145,9 @@ def line(said: str) -> tuple[str, set[str]]:
 
 def filled(path: str, ids: dict[str, str] | None) -> str:
     """The path with ids in it: real ones by the folder they stand in, or one that is nowhere."""
-    given = {"event": "1" if ids else "99999", "turn": "1", "name": "remember", "act": "archive"}
+    given = {"event": "1" if ids else "99999", "turn": "1", "act": "archive"} | {
+        "name": "remember" if ids else "get_my_decisions"
+    }
     parts: list[str] = []
     for part in path.split("/"):
         name, _, query = part.strip("{").partition("}")
