@@ -40,6 +40,7 @@ BODIES: dict[str, Any] = {
     "POST /api/agents": {"name": "Another"},
     "PATCH /api/agents/{id}": {"instructions": "Do as I say", "use_block": True},
     "POST /api/agents/{id}/decisions": {"card": {"text": "Wait"}, "key": "walk"},
+    "POST /api/runs/{id}/re-examinations": {"card": {"conviction_score": 50}, "key": "walk"},
     "POST /api/trading/skills": {"name": "Another"},
     "POST /api/trading/deployments": {"name": "Another", "skill_id": "Swing"},
     "PATCH /api/me": {"never": ["money"]},
@@ -48,7 +49,7 @@ BODIES: dict[str, Any] = {
     "POST /api/tools/{name}": {"content": "Votes green"},
 }
 
-EMPTY = {"POST /api/tokens": {"scopes": []}}
+EMPTY = {"POST /api/tokens": {"kind": "agent", "scopes": []}}
 """What asks for nothing, where an empty body asks for the usual."""
 
 
@@ -144,7 +145,9 @@ def line(said: str) -> tuple[str, set[str]]:
 
 def filled(path: str, ids: dict[str, str] | None) -> str:
     """The path with ids in it: real ones by the folder they stand in, or one that is nowhere."""
-    given = {"event": "1" if ids else "99999", "turn": "1", "name": "remember", "act": "archive"}
+    given = {"event": "1" if ids else "99999", "turn": "1", "act": "archive"} | {
+        "name": "remember" if ids else "get_my_decisions"
+    }
     parts: list[str] = []
     for part in path.split("/"):
         name, _, query = part.strip("{").partition("}")

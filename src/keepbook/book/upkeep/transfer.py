@@ -158,13 +158,13 @@ def is_ours(first: Line) -> bool:
 
 
 def _of_ours(first: Line, rest: Iterator[Line]) -> list[Line]:
-    """All lines of one of our own files; what cannot be one is refused where it stands."""
+    """All lines of one of our own files; up to the first that cannot be one, where the rest need not be read."""
     lines = [first]
     for line in rest:
+        lines.append(line)
         kind = line.value.get("kind") if isinstance(line.value, dict) else None
         if not isinstance(kind, str) or (kind not in KINDS and kind != "end"):
-            raise broken(line.number, f"has no kind that this program knows ({kind!r})")
-        lines.append(line)
+            return [*lines, Line(line.number + 1, None)]
     return lines
 
 

@@ -24,7 +24,7 @@ from keepbook.settings import Settings, load_settings
 FINISH_SECONDS = 30
 HEAD_SECONDS = 10.0
 """How long a connection may take to say what it wants."""
-EVERYWHERE = ("0.0.0.0", "::", "")
+EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # nosec B104
 
 
 def is_local(host: str) -> bool:

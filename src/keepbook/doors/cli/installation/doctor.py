@@ -85,15 +85,20 @@ def _unsafe(call: Invocation) -> Iterator[Check]:
     settings = call.settings
     if settings.agent_programs:
         named = ", ".join(settings.agent_programs)
-        yield Check("programs", f"agents may start {named}; what they do there, Keepbook does not see")
+        yield Check(
+            "programs",
+            f"agents may start {named}",
+            True,
+            "Keepbook does not see what they do; name none you doubt",
+        )
     if settings.allow_bypass_login:
         yield Check(
-            "login", "allow_bypass_login is set: a login that could see all owners is accepted", False,
+            "login", "allow_bypass_login is set: a login that could see all owners is accepted", True,
             "give the server a login that is only a member of keepbook_app",
         )  # fmt: skip
     folder = home()
     if folder.is_dir() and folder.stat().st_mode & 0o077:
-        yield Check("folder rights", f"{folder} can be read by others", False, f"chmod 700 {folder}")
+        yield Check("folder rights", f"{folder} can be read by others", True, f"chmod 700 {folder}")
 
 
 def _keys(call: Invocation) -> Iterator[Check]:

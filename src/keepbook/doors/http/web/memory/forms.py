@@ -186,7 +186,7 @@ for name, does in ACTS.items():
 
 
 @router.post("/undo")
-def undo(visit: Visiting, event: Annotated[int, Form()], back: Annotated[str, Form()] = "/") -> Response:
+def undo(visit: Changing, event: Annotated[int, Form()], back: Annotated[str, Form()] = "/") -> Response:
     """Take back one entry of the ledger and look again at the page it was undone from."""
     return visit.back(own_path(back), undo=visit.writing().undo(event).event)
 
