@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-fast test-deep check smoke screenshots pins clean setup
+.PHONY: help run test test-fast test-deep check smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ check: setup ## Only the fast checks: ruff and mypy
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
 	@$(BIN)/python scripts/smoke.py
+
+reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
+	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)
 
 screenshots: setup ## Make the README's pictures anew
 	@$(BIN)/python scripts/browser.py

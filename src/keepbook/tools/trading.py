@@ -314,7 +314,12 @@ def _figures(found: Performance) -> Iterator[str]:
     drawdown = f"max drawdown {found.max_drawdown:,.2f}"
     if found.max_drawdown_pct is not None:
         drawdown += f" ({percent(found.max_drawdown_pct, signed=False)})"
-    ratios = (("Sharpe", found.sharpe), ("profit factor", found.profit_factor))
+    ratios = (
+        ("Sharpe", found.sharpe),
+        ("Sortino", found.sortino),
+        ("Calmar", found.calmar),
+        ("profit factor", found.profit_factor),
+    )
     rest = [drawdown, *(f"{name} {value:.2f}".replace("-", "−") for name, value in ratios if value is not None)]
     amounts = (("expectancy", found.expectancy), ("best", found.best), ("worst", found.worst))
     rest += [f"{name} {money(value, None)}" for name, value in amounts if value is not None]

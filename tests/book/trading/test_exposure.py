@@ -135,7 +135,13 @@ def test_the_worst_move_is_against_the_position(desk: Desk) -> None:
     assert rows["long"].worst_move_pct == pytest.approx(-0.02)
     assert rows["short"].worst_move_pct == pytest.approx(-0.05)
     assert rows["long"].median_abs_move_pct == rows["short"].median_abs_move_pct == pytest.approx(0.02)
-    assert rows["long"].notional_usd == pytest.approx(2 * 100 * 1.05 * 0.98 * 1.01)
+    assert (rows["long"].stale, rows["long"].notional_usd) == (True, None), "its bars ended days ago"
+    price = 100 * 1.05 * 0.98 * 1.01
+    desk.kb.market.load(
+        ["symbol,timeframe,time,open,high,low,close", f"BTC/USDT,1h,{at(NOW - 2)},{price},{price},{price},{price}"]
+    )
+    fresh = desk.trading.events(deployment="Main", known_at=at(NOW)).your_exposure[0]
+    assert (fresh.stale, fresh.notional_usd) == (False, pytest.approx(2 * price))
 
 
 def test_where_every_move_was_for_the_position_the_worst_is_positive(desk: Desk) -> None:
@@ -150,7 +156,8 @@ def test_under_three_earlier_events_there_are_no_moves(desk: Desk, count: int) -
     desk.load([position()], kind="positions")
     row = only(desk)
     assert (row.similar_events_back, row.median_abs_move_pct, row.worst_move_pct) == (count, None, None)
-    assert (row.notional_usd is None) == (count == 0)  # without bars there is no close either
+    assert row.notional_usd is None  # without bars there is no close, and one of days ago is none
+    assert row.stale == (count > 0)
 
 
 def test_an_earlier_event_without_bars_is_none(desk: Desk) -> None:

@@ -35,8 +35,12 @@ def by_pandas(frame: pd.DataFrame, capital: float | None) -> dict[str, Any]:
     level = (capital or 0.0) + pnl.cumsum()
     peak = level.cummax().clip(lower=capital or 0.0)
     losses = -pnl[pnl < 0].sum()
-    returns = daily / capital if capital and len(daily) > 1 else None
+    enough = capital and len(daily) >= 30 and len(frame) >= 30
+    returns = daily / capital if enough else None
     deviation = 0.0 if returns is None else returns.std(ddof=1)
+    below = 0.0 if returns is None else np.sqrt((returns.clip(upper=0) ** 2).mean())
+    deepest = ((peak - level) / peak).max() if capital else 0.0
+    lost = -pnl[pnl <= 0].mean() if (pnl <= 0).any() else None
     return {
         "trades": len(frame),
         "wins": int((pnl > 0).sum()),
@@ -44,6 +48,12 @@ def by_pandas(frame: pd.DataFrame, capital: float | None) -> dict[str, Any]:
         "fees": frame["fees"].sum(),
         "return_pct": pnl.sum() / capital if capital else None,
         "sharpe": returns.mean() / deviation * np.sqrt(365) if deviation else None,
+        "sortino": returns.mean() / below * np.sqrt(365) if below > 1e-12 else None,
+        "calmar": returns.mean() * 365 / deepest if enough and deepest else None,
+        "days": len(daily),
+        "average_win": pnl[pnl > 0].mean() if (pnl > 0).any() else None,
+        "average_loss": lost,
+        "expectancy_r": pnl.mean() / lost if lost else None,
         "max_drawdown": (peak - level).max(),
         "max_drawdown_pct": ((peak - level) / peak).max() if capital else None,
         "win_rate": (pnl > 0).mean(),
@@ -142,6 +152,8 @@ def test_any_trades_at_all(pnl: list[tuple[float, int]], capital: float | None) 
     frame = pd.DataFrame({"pnl": [pnl for _, pnl, _ in rows], "fees": [1.0] * len(rows)})
     frame["exit_time"] = pd.to_datetime([at for at, _, _ in rows], utc=True)
     expected = by_pandas(frame, capital)
+    for name in ("sortino", "calmar"):
+        expected.pop(name)
     wanted = expected.pop("sharpe")
     if wanted is None or abs(wanted) > 1e6:  # the same every day, but for rounding
         assert found.sharpe is None or abs(found.sharpe) > 1e6
@@ -173,6 +185,42 @@ def test_sharpe_needs_two_days_and_some_deviation(desk: Desk) -> None:
     steady = desk.trading.create_deployment("Steady", "Scalper", capital=1_000)
     desk.load([trade(24 * day, 0.01) for day in range(10)], deployment="Steady")
     assert desk.trading.performance(deployment=steady.id).sharpe is None
+
+
+def test_under_thirty_trades_or_days_there_is_no_ratio_and_why(desk: Desk) -> None:
+    desk.load([trade(24 * day, 0.01 if day % 3 else -0.01) for day in range(29)])
+    few = desk.trading.performance(deployment="Main")
+    assert (few.sharpe, few.sortino, few.calmar, few.days) == (None, None, None, 29)
+    assert few.why["sortino"] == "29 trades in 29 days; from 30 of both on"
+    desk.load([trade(24 * 29, 0.01)])
+    enough = desk.trading.performance(deployment="Main")
+    assert None not in (enough.sharpe, enough.sortino, enough.calmar)
+    assert enough.why == {}
+
+
+def test_the_longest_drawdown_is_counted_in_days(desk: Desk) -> None:
+    nets = ((0, 0.1), (24, -0.05), (72, 0.01), (96, 0.06), (120, -0.02), (240, 0.0))
+    desk.load([trade(hours, net, quantity=100.0) for hours, net in nets])
+    found = desk.trading.performance(deployment="Main")
+    assert found.longest_drawdown == 6  # from the fifth day to the last, which is under the peak of then
+
+
+def test_parts_need_six_trades_and_holding_needs_bars(desk: Desk, kb: Any) -> None:
+    desk.load([trade(24 * day, 0.01, symbol="A/USDT") for day in range(7)] + [trade(5, -0.02, symbol="B/USDT")])
+    found = desk.trading.breakdown(deployment="Main")
+    parts = {one.name: one for one in found.by_symbol}
+    assert (parts["A/USDT"].trades, parts["B/USDT"].trades, parts["B/USDT"].mean) == (7, 1, None)
+    assert parts["A/USDT"].mean == pytest.approx(parts["A/USDT"].pnl / 7)
+    assert sum(one.trades for one in found.by_weekday) == sum(one.trades for one in found.by_hour) == 8
+    assert (found.holding_pct, found.why["holding_pct"]) == (None, "no bars of A/USDT for that time")
+    rows = [
+        f"{symbol},1d,{stamp(BEGIN + timedelta(days=day))},{price},{price},{price},{price}"
+        for symbol, first, last in (("A/USDT", 100, 110), ("B/USDT", 100, 130))
+        for day, price in ((-30, first), (3, last))
+    ]
+    kb.market.load(["symbol,timeframe,time,open,high,low,close", *rows])
+    assert desk.trading.breakdown(deployment="Main").holding_pct == pytest.approx(0.2)
+    assert 0 < (found.exposure_time or 0) <= 1
 
 
 def test_the_drawdown_is_taken_from_the_peak_which_begins_at_the_capital(desk: Desk) -> None:

@@ -118,7 +118,7 @@ def test_tools_tell_what_they_may_do_to_the_book(beside: Book) -> None:
     async def look(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         own = [tool.name for tool in load_preset("general").tools]
-        assert list(tools) == [*own, "get_my_decisions", "get_calibration"]
+        assert list(tools) == [*own, "get_my_decisions", "get_calibration", "record_decision"]
         hints = {
             name: (note.read_only_hint, note.destructive_hint, note.idempotent_hint, note.open_world_hint)
             for name, tool in tools.items()
@@ -351,12 +351,12 @@ def test_a_foreign_agent_records_its_forecasts_and_looks_again(beside: Book) -> 
         assert "record_decision" in {tool.name for tool in (await client.list_tools()).tools}
         for nth in range(20):
             made = await client.call_tool("record_decision", {"card": card, "key": f"f-{nth}"})
-            assert not made.is_error, text_of(made)
+            assert not made.is_error, made.content
         again = await client.call_tool("record_decision", {"card": card, "key": "f-0"})
-        assert "already" in text_of(again)
+        assert "already" in again.content[0].text
         run = again.structured_content["run_id"]
         seen = await client.call_tool("record_decision", {"card": look, "re_examines": run})
-        assert not seen.is_error, text_of(seen)
+        assert not seen.is_error, seen.content
         wrong = await client.call_tool("record_decision", {"card": card | {"probability": 7}})
         assert wrong.is_error
 

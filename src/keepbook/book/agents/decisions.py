@@ -357,7 +357,10 @@ def _regime_of(tx: Tx, symbol: str, now: str) -> str:
     """By the daily bars before the decision, else by the coarsest of which there are enough."""
     there = bars.timeframes(tx.conn, symbol)
     for timeframe in sorted(there, key=lambda name: (name != "1d", -bars.seconds(name))):
-        closes = [bar.close for bar in bars.recent(tx.conn, symbol, now, timeframe=timeframe, limit=REGIME_BARS)]
+        latest = bars.recent(tx.conn, symbol, now, timeframe=timeframe, limit=REGIME_BARS)
+        if latest and bars.is_stale(bars.ends(latest[-1]), timeframe, now):
+            continue
+        closes = [bar.close for bar in latest]
         if (found := regime(closes)) != "unknown":
             return found
     return "unknown"

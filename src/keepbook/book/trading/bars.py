@@ -29,6 +29,8 @@ from keepbook.storage.prepared import Prepared
 from keepbook.storage.shelf import Kept, Row, Shelf
 from keepbook.storage.tables import bars
 
+STALE = 5
+"""So many periods after its end a bar is still the latest that there is."""
 COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volume")
 LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
 _TIMEFRAME = re.compile(r"([1-9]\d{0,3})([smhdwM])")
@@ -67,6 +69,11 @@ def ends(bar: Bar) -> str:
         months = begun.year * 12 + begun.month - 1 + amount
         return stamp(begun.replace(year=months // 12, month=months % 12 + 1, day=1))
     return stamp(begun + timedelta(seconds=amount * _UNITS[unit]))
+
+
+def is_stale(over: str, timeframe: str, at: str) -> bool:
+    """Whether the last bar ended so long ago that it says nothing of now: more than five of its periods."""
+    return parse_stamp(at) - parse_stamp(over) > timedelta(seconds=STALE * seconds(timeframe))
 
 
 def _parts(timeframe: str) -> tuple[int, str]:

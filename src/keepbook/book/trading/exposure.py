@@ -30,7 +30,8 @@ class Exposure:
     """One open position before one event. `*_pct` are fractions; a negative `worst_move_pct` is against the position.
 
     `similar_events_back` counts the earlier events of the kind for the symbol that have bars. The moves are None under
-    three of them, `notional_usd` is None without a close.
+    three of them, `notional_usd` is None without a close, and where the last one is `stale`: older than five of its
+    periods.
     """
 
     event_id: str
@@ -40,6 +41,7 @@ class Exposure:
     similar_events_back: int
     median_abs_move_pct: float | None
     worst_move_pct: float | None
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,9 @@ def clean_lookahead(hours: object) -> float:
     return float(hours)
 
 
-def exposed(event: Event, position: Position, close: float | None, moves: Sequence[float]) -> Exposure:
+def exposed(
+    event: Event, position: Position, close: float | None, moves: Sequence[float], *, stale: bool = False
+) -> Exposure:
     """The row of one event and one position, from what the price did after earlier events like it."""
     enough = len(moves) >= ENOUGH
     side = 1 if position.side == "long" else -1
@@ -73,10 +77,11 @@ def exposed(event: Event, position: Position, close: float | None, moves: Sequen
         event_id=event.id,
         symbol=position.symbol,
         position_side=position.side,
-        notional_usd=None if close is None else abs(position.quantity) * close,
+        notional_usd=None if close is None or stale else abs(position.quantity) * close,
         similar_events_back=len(moves),
         median_abs_move_pct=median(abs(move) for move in moves) if enough else None,
         worst_move_pct=min(side * move for move in moves) if enough else None,
+        stale=stale,
     )
 
 
@@ -106,7 +111,7 @@ def _rows(
     conn: Connection, known_at: str, events: Sequence[Event], positions: Sequence[Position], impact_minutes: int
 ) -> list[Exposure]:
     frames: dict[str, list[str]] = {}
-    closes: dict[str, float | None] = {}
+    closes: dict[str, tuple[float | None, bool]] = {}
     moves: dict[tuple[str, str], list[float]] = {}
     rows = []
     for event in events:
@@ -119,14 +124,18 @@ def _rows(
                 closes[symbol] = _last_close(conn, symbol, frames[symbol], known_at)
             if (event.kind, symbol) not in moves:
                 moves[event.kind, symbol] = _moves(conn, event.kind, symbol, frames[symbol], known_at, impact_minutes)
-            rows.append(exposed(event, position, closes[symbol], moves[event.kind, symbol]))
+            close, stale = closes[symbol]
+            rows.append(exposed(event, position, close, moves[event.kind, symbol], stale=stale))
     return rows
 
 
-def _last_close(conn: Connection, symbol: str, frames: Sequence[str], known_at: str) -> float | None:
-    """The latest there is by then; of several at the same instant that of the finest timeframe."""
-    found = [one for frame in frames if (one := bars.close_at(conn, symbol, frame, known_at)) is not None]
-    return max(found, key=itemgetter(0))[1] if found else None
+def _last_close(conn: Connection, symbol: str, frames: Sequence[str], known_at: str) -> tuple[float | None, bool]:
+    """The latest there is by then, and whether it is stale; of several at one instant that of the finest timeframe."""
+    found = [(*one, frame) for frame in frames if (one := bars.close_at(conn, symbol, frame, known_at)) is not None]
+    if not found:
+        return None, False
+    over, close, frame = max(found, key=itemgetter(0))
+    return close, bars.is_stale(over, frame, known_at)
 
 
 def _moves(

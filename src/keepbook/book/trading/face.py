@@ -5,7 +5,7 @@ skill or a deployment is named, its id or its name will do; where neither is, al
 computed takes `known_at` and uses only what was known at that instant, which is now if none is given.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -16,10 +16,24 @@ from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
 from keepbook.book.owners import owners
-from keepbook.book.trading import exposure, findings, freqtrade, lessons, performance, reflection, skills, trades
+from keepbook.book.trading import (
+    breakdown,
+    exposure,
+    findings,
+    freqtrade,
+    lessons,
+    performance,
+    reflection,
+    skills,
+    trades,
+)
+from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import Coming
 from keepbook.book.trading.files import Loaded, Progress, Source
 from keepbook.book.trading.findings import Finding
+from keepbook.book.trading.imports import load as imports
+from keepbook.book.trading.imports import mapping
+from keepbook.book.trading.imports.load import Imported
 from keepbook.book.trading.lessons import Lesson, Target
 from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.reflection import Reflection
@@ -118,6 +132,42 @@ class Trading:
             raise Invalid(f"a book loads {', '.join(KINDS)}, not {str(kind)[:40]!r}", field="kind")
         return traded[kind](self._book, source, deployment=deployment, progress=progress)
 
+    def bring_in(
+        self,
+        source: Any,
+        *,
+        deployment: str | None = None,
+        format: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        symbol: str | None = None,
+        zone: str = "UTC",
+        multipliers: Mapping[str, float] | None = None,
+        dry_run: bool = False,
+    ) -> Imported:
+        """Take in a broker's file: its format is recognised, or `columns` maps ours to theirs, kept under the name in
+        `format` where that is none of ours. `dry_run` shows what would come of it and keeps nothing."""
+        told: dict[str, Any] = {
+            "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
+            "zone": zone_named(zone).key, "multipliers": multipliers,
+        }  # fmt: skip
+        if dry_run:
+            with self._book.reading() as (tx, _, _):
+                return imports.bring_in(tx, source, **told)
+        with self._book.writing() as (tx, _):
+            return imports.bring_in(tx, source, create=self._place, **told)
+
+    def mappings(self) -> Mapping[str, Mapping[str, str]]:
+        """The mappings of columns that were kept, by name."""
+        with self._book.reading() as (tx, _, _):
+            return mapping.listed(tx)
+
+    def _place(self, tx: Tx, name: str) -> str:
+        """A deployment for a file that names none."""
+        now = stamp(tx.clock())
+        known = next((one.id for one in skills.listed(tx) if one.name == imports.SKILL), None)
+        skill = known or skills.create(tx, self._book.origin, now, imports.SKILL, description="From brokers' files.").id
+        return skills.create_deployment(tx, now, name[: skills.NAME_LIMIT], skill).id
+
     def positions(self, deployment: str | None = None, *, known_at: Moment = None) -> Sequence[Position]:
         """What is open."""
         with self._book.reading() as (tx, _, now):
@@ -152,6 +202,13 @@ class Trading:
                 performance.closed_by(tx, meant.ids, at, soonest), known_at=at, since=begin, capital=capital,
                 currency=currency, open_positions=len(trades.open_positions(tx, meant.ids, at)), zone=zone,
             )  # fmt: skip
+
+    def breakdown(
+        self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
+    ) -> Breakdown:
+        """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+        with self._book.reading() as (tx, _, now):
+            return breakdown.broken_down(tx, _meant(tx, skill, deployment).ids, _at(known_at, now))
 
     def equity(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None

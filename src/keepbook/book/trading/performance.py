@@ -20,6 +20,8 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import trades
 
+SAMPLE = 30
+"""Under so many trades, or so many days, a ratio of risk says nothing: there is none, and why."""
 DAYS_A_YEAR = 365
 """Crypto trades on every day of it."""
 
@@ -43,7 +45,9 @@ class Period:
 class Performance:
     """Every figure of a skill or a deployment as it was known at `known_at`; `*_pct` are fractions (0.018 is 1.8 %).
 
-    `profit_factor` is None without losses, `sharpe` without two days, capital or any deviation. `currency` and with it
+    `profit_factor` is None without losses. `sharpe`, `sortino` and `calmar` are None under 30 trades or 30 `days`,
+    without capital or any deviation, and `why` says so by name. `expectancy_r` counts in average losses.
+    `longest_drawdown` is in days, from a peak to the day that reached it again, or to the last. `currency` and with it
     everything relative is None where deployments in several currencies are taken together.
     """
 
@@ -56,9 +60,17 @@ class Performance:
     pnl: float
     fees: float
     return_pct: float | None
+    days: int
     sharpe: float | None
+    sortino: float | None
+    calmar: float | None
+    why: dict[str, str]
     max_drawdown: float
     max_drawdown_pct: float | None
+    longest_drawdown: int
+    average_win: float | None
+    average_loss: float | None
+    expectancy_r: float | None
     win_rate: float | None
     profit_factor: float | None
     expectancy: float | None
@@ -200,6 +212,10 @@ def measure(
                     parts[name].add(at, pnl, fees)
     curve.end_day()
     count = whole.trades
+    days = _span(curve.days)
+    deepest = max((one.drawdown_pct for one in curve.days), default=0.0) if capital else None
+    ratios, why = risk_ratios({one.day: one.pnl for one in curve.days}, capital, count, days, deepest)
+    lost = whole.loss / (count - whole.wins) if count > whole.wins else None
     return Performance(
         known_at=parse_stamp(known_at),
         since=None if since is None else parse_stamp(since),
@@ -210,9 +226,15 @@ def measure(
         pnl=whole.pnl,
         fees=whole.fees,
         return_pct=whole.pnl / capital if capital else None,
-        sharpe=sharpe({one.day: one.pnl for one in curve.days}, capital),
+        days=days,
+        **ratios,
+        why=why,
         max_drawdown=max((one.drawdown for one in curve.days), default=0.0),
-        max_drawdown_pct=max((one.drawdown_pct for one in curve.days), default=0.0) if capital else None,
+        max_drawdown_pct=deepest,
+        longest_drawdown=longest_under(curve.days),
+        average_win=whole.gain / whole.wins if whole.wins else None,
+        average_loss=lost,
+        expectancy_r=whole.pnl / count / lost if count and lost else None,
         win_rate=whole.wins / count if count else None,
         profit_factor=whole.gain / whole.loss if whole.loss else None,
         expectancy=whole.pnl / count if count else None,
@@ -227,6 +249,56 @@ def measure(
 
 def _period(start: str, part: Tally, capital: float | None) -> Period:
     return Period(parse_stamp(start), part.trades, part.wins, part.pnl, part.pnl / capital if capital else None)
+
+
+def _span(days: Sequence[Day]) -> int:
+    """From the first day with an exit to the last, both counted."""
+    if not days:
+        return 0
+    return (date.fromisoformat(days[-1].day) - date.fromisoformat(days[0].day)).days + 1
+
+
+def longest_under(days: Sequence[Day]) -> int:
+    """The most days in a row from a peak until it is reached again, or until the last day."""
+    longest, peak_day, peak, under = 0, "", -math.inf, False
+    for one in days:
+        if one.peak > peak or one.equity >= peak:
+            longest = max(longest, _days_from(peak_day, one.day) if under else 0)
+            peak_day, peak, under = one.day, one.peak, one.equity < one.peak
+        else:
+            under = True
+    return max(longest, _days_from(peak_day, days[-1].day)) if under else longest
+
+
+def _days_from(first: str, last: str) -> int:
+    return (date.fromisoformat(last) - date.fromisoformat(first)).days
+
+
+def risk_ratios(
+    daily: Mapping[str, float], capital: float | None, trades: int, days: int, deepest: float | None
+) -> tuple[dict[str, float | None], dict[str, str]]:
+    """Sharpe, Sortino and Calmar with the reason for each that there is not."""
+    names = ("sharpe", "sortino", "calmar")
+    why = "needs the capital" if not capital else ""
+    if not why and (trades < SAMPLE or days < SAMPLE):
+        why = f"{trades} trades in {days} days; from {SAMPLE} of both on"
+    if why or not capital:
+        return dict.fromkeys(names), dict.fromkeys(names, why)
+    yearly = math.fsum(daily.values()) / capital * DAYS_A_YEAR / days
+    found = {
+        "sharpe": sharpe(daily, capital),
+        "sortino": sortino(daily, capital, days),
+        "calmar": yearly / deepest if deepest else None,
+    }
+    none = {"sharpe": "no deviation", "sortino": "no losing day", "calmar": "no drawdown"}
+    return dict(found), {name: none[name] for name, value in found.items() if value is None}
+
+
+def sortino(daily: Mapping[str, float], capital: float, days: int) -> float | None:
+    """Like Sharpe, over the deviation of losing days alone: their squares, spread over all days."""
+    mean = math.fsum(daily.values()) / capital / days
+    below = math.sqrt(math.fsum((pnl / capital) ** 2 for pnl in daily.values() if pnl < 0) / days)
+    return mean / below * math.sqrt(DAYS_A_YEAR) if below > 1e-12 * abs(mean) else None
 
 
 def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:

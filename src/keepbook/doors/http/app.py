@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from keepbook.app import Keepbook
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading
+from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
 from keepbook.doors.http.gate import LOOPBACK, Gate
 from keepbook.doors.http.stream import Streams
 from keepbook.doors.http.under_way import UnderWay
@@ -62,7 +62,7 @@ def create_app(
     app.state.stopping = asyncio.Event()
     app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install(app)
-    for part in (memory, chat, agents, trading, tools, me, feed, ops):
+    for part in (memory, chat, agents, trading, trading_files, tools, me, feed, ops):
         app.include_router(part.router)
     routes.install(app)
     settings = kb.settings

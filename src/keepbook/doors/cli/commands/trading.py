@@ -101,9 +101,44 @@ def import_deployments(call: Invocation, file: File) -> None:
     _load_own(call, "deployment", file)
 
 
-def import_trades(call: Invocation, file: File, deployment: Running = None) -> None:
-    """Load closed trades; what each earned is computed net of its fees."""
-    _load_own(call, "trade", file, deployment=deployment)
+def import_trades(
+    call: Invocation,
+    file: File,
+    deployment: Running = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Where it is not recognised, or the name of a mapping."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--map", metavar="OURS=THEIRS", help="Which column is which; several.")
+    ] = None,
+    symbol: Annotated[str | None, typer.Option("--symbol", help="Where the file does not say: BTC/USDT.")] = None,
+    times_in: Annotated[str, typer.Option("--times-in", metavar="ZONE", help="Where times name no zone.")] = "UTC",
+    multiplier: Annotated[
+        list[str] | None, typer.Option("--multiplier", metavar="SYMBOL=SIZE", help="What one contract holds; several.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")] = False,
+) -> None:
+    """Load a broker's file, or closed trades of your own; what each earned is computed net of its fees."""
+    # With the engine, which --help does not need.
+    from keepbook.book.trading.imports.file import is_database, is_ours
+    from keepbook.book.trading.imports.mapping import pairs, sizes
+
+    with _as_file(file) as path:
+        if is_database(path):
+            _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment)
+            return
+        if not (format or columns or dry_run) and (path.suffix == ".parquet" or is_ours(path)):
+            _load_own(call, "trade", str(path), deployment=deployment)
+            return
+        with working("Loading"):
+            answer = call.book.trading.bring_in(
+                path, deployment=deployment, format=format, columns=pairs(columns or (), "map"), symbol=symbol,
+                zone=times_in, multipliers=sizes(multiplier or ()), dry_run=dry_run,
+            )  # fmt: skip
+    call.answer(answer, sheets.imported)
+    if answer.wrong:
+        raise typer.Exit(1)
 
 
 def import_positions(call: Invocation, file: File, deployment: Running = None) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from keepbook.book.ground.to_json import Page
     from keepbook.book.trading.exposure import Coming, Exposure
     from keepbook.book.trading.files import Loaded
+    from keepbook.book.trading.imports.load import Imported
     from keepbook.book.trading.lessons import Lesson
     from keepbook.book.trading.performance import Performance
     from keepbook.book.trading.reflection import Reflection
@@ -42,6 +43,33 @@ def loaded(paper: Paper, answer: "Loaded", what: str) -> None:
     unchanged = f", {answer.unchanged:,} were there already" if answer.unchanged else ""
     changed = f", {answer.changed:,} changed" if answer.changed else ""
     paper.put(f"Loaded {count(answer.added, what)}{changed}{unchanged}.")
+    _refused(paper, answer)
+
+
+def imported(paper: Paper, answer: "Imported") -> None:
+    """What a broker's file brought, or would: every row is in one of the four counts."""
+    would = "Would bring" if answer.dry_run else "Brought"
+    paper.put(f"{answer.title}: {count(answer.rows, 'row')}. {would} {count(answer.trades, 'trade')}.")
+    parts = [f"{answer.paired:,} paired", f"{answer.added:,} added", f"{answer.unchanged:,} there already"]
+    paper.put(dotted([*parts, f"{answer.wrong:,} refused", f"{count(answer.open, 'lot')} left open"]))
+    if answer.profit_file is not None:
+        paper.put(f"The file's own profit {answer.profit_file:,.2f}, ours {answer.profit_compared or 0.0:,.2f}.")
+    for one in answer.differences[:_WRONG_ROWS]:
+        paper.put(ink(f"{one.symbol}: the file says {one.file:,.2f}, its prices {one.ours:,.2f}", AMBER))
+    if answer.ignored:
+        paper.put(ink(f"Columns with figures that are not read: {', '.join(answer.ignored)}", AMBER))
+    for note in answer.notes:
+        paper.put(ink(f"{note[:1].upper()}{note[1:]}.", META))
+    if answer.preview:
+        table = columns("symbol", "side", "quantity", "in", "out", "fees", "earned", text=0)
+        for trip in answer.preview:
+            figures = (f"{one:,.8g}" for one in (trip.quantity, trip.entry_price, trip.exit_price, trip.fees, trip.pnl))
+            table.add_row(ink(trip.symbol), trip.side, *figures)
+        paper.sheet(table)
+    _refused(paper, answer)
+
+
+def _refused(paper: Paper, answer: "Loaded | Imported") -> None:
     for one in answer.refused[:_WRONG_ROWS]:
         paper.put(ink(f"row {one.row}: ", META), ink(one.reason, AMBER))
     if answer.wrong > _WRONG_ROWS:
@@ -115,7 +143,8 @@ def _told(found: "Performance") -> Iterator[tuple[str, str]]:
     yield "trades", f"{found.trades:,}, {found.wins:,} won" + (f" ({found.win_rate:.1%})" if found.trades else "")
     down = "" if found.max_drawdown_pct is None else f" ({found.max_drawdown_pct:.2%})"
     yield "max drawdown", f"{found.max_drawdown:,.2f}{down}"
-    yield "Sharpe", "–" if found.sharpe is None else f"{found.sharpe:.2f}".replace("-", "−")
+    for name, value in (("Sharpe", found.sharpe), ("Sortino", found.sortino), ("Calmar", found.calmar)):
+        yield name, f"– {found.why[name.lower()]}" if value is None else f"{value:.2f}".replace("-", "−")
     yield "profit factor", "–" if found.profit_factor is None else f"{found.profit_factor:.2f}"
     if found.expectancy is not None and found.best is not None and found.worst is not None:
         yield "a trade", f"{_money(found.expectancy)}, best {_money(found.best)}, worst {_money(found.worst)}"

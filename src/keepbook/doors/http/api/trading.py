@@ -1,27 +1,20 @@
-"""`/api/trading`: skills, deployments, trades, coming events and lessons, and the files they come from.
+"""`/api/trading`: skills, deployments, trades, coming events and lessons; the files they come from are beside it.
 
 A skill or a deployment is named by its id or its name. What is computed takes `known_at` and uses only what was known
-then. Bars and events belong to the whole installation: only its own programs load them, with a service token or on a
-server without tokens. A wrong row of a file is told and costs no good one.
+then.
 """
 
-import io
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 from pydantic import Field
-from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
+from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import LONGEST_LOOK, Exposure
-from keepbook.book.trading.files import PARQUET, Loaded, Source
 from keepbook.book.trading.lessons import STATES, Lesson
 from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.reflection import Reflection
@@ -29,7 +22,7 @@ from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
 from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import documented
-from keepbook.errors import Conflict, NotAllowed
+from keepbook.errors import Conflict
 from keepbook.tools.trading import report
 
 router = APIRouter(prefix="/api/trading", tags=["trading"])
@@ -37,15 +30,13 @@ router = APIRouter(prefix="/api/trading", tags=["trading"])
 Reading = Annotated[Call, may("trading.read")]
 Writing = Annotated[Call, may("trading.write")]
 Judging = Annotated[Call, may("lessons.change")]
-Loading = Annotated[Call, may("trading.load")]
+
 SKILL, DEPLOYMENT = "A skill's id, or its name.", "A deployment's id, or its name."
 SkillId = Annotated[str, Path(alias="id", description=SKILL, max_length=200)]
 DeploymentId = Annotated[str, Path(alias="id", description=DEPLOYMENT, max_length=200)]
 LessonId = Annotated[str, Path(alias="id", description="A lesson's id.", max_length=200)]
 OfSkill = Annotated[str | None, Query(description=SKILL, max_length=200)]
 OfDeployment = Annotated[str | None, Query(description=DEPLOYMENT, max_length=200)]
-Kind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
-SHARED = ("bars", "events")
 
 
 class NewSkill(Sent):
@@ -264,6 +255,12 @@ def show_deployment(
     return answer({"deployment": found} | _reported(call.book, detail, known_at, deployment=found.id))
 
 
+@router.get("/deployments/{id}/breakdown", response_model=Breakdown)
+def break_down(call: Reading, id: DeploymentId, known_at: Moment = None) -> Response:
+    """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+    return answer(call.book.trading.breakdown(deployment=id, known_at=known_at))
+
+
 @router.patch("/deployments/{id}", response_model=Deployment)
 def change_deployment(call: Writing, id: DeploymentId, changed: ChangedDeployment) -> Response:
     """Only what is sent changes."""
@@ -356,67 +353,6 @@ def retire(call: Judging, id: LessonId) -> Response:
 @router.post("/lessons/{id}/restore", response_model=Lesson)
 def restore(call: Judging, id: LessonId) -> Response:
     return call.write(lambda book: book.trading.restore_lesson(id))
-
-
-# Files
-
-_FILE = {
-    "requestBody": {
-        "required": True,
-        "description": "The file: CSV, JSON Lines or Parquet, or freqtrade's database.",
-        "content": {
-            "text/plain": {"schema": {"type": "string"}},
-            "application/jsonl": {"schema": {"type": "string"}},
-            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
-
-
-@router.post("/import", response_model=Loaded, openapi_extra=_FILE)
-async def import_file(
-    call: Loading,
-    request: Request,
-    kind: Annotated[Kind, Query(description="What the file holds.")],
-    deployment_id: Annotated[
-        str | None, Query(description="For trades, positions and freqtrade: where the file names none.", max_length=200)
-    ] = None,
-    symbol: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=40)] = None,
-    timeframe: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=10)] = None,
-) -> Response:
-    """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`."""
-    if kind in SHARED and call.caller.kind != "service" and call.caller.token_id is not None:
-        raise NotAllowed(
-            f"{kind} are shared by everybody here; load them with a service token, or with keepbook trading import",
-            code="installation_only",
-        )
-    sent = await request.body()
-    return await run_in_threadpool(_load, call, kind, sent, deployment_id, symbol, timeframe)
-
-
-def _load(
-    call: Call, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
-) -> Response:
-    with _file(sent, whole=kind == "freqtrade" or sent.startswith(PARQUET)) as source:
-        # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
-        if kind == "bars":
-            return answer(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
-        if kind == "events":
-            return answer(call.kb.market.load_events(source))
-        return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
-
-
-@contextmanager
-def _file(sent: bytes, *, whole: bool) -> Iterator[Source]:
-    """What was sent as lines; with `whole` as a file, for what is read by jumping about in it."""
-    if not whole:
-        yield io.StringIO(sent.decode("utf-8", "surrogateescape"), newline="")
-        return
-    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
-        path = os.path.join(folder, "upload")
-        with open(path, "wb") as file:
-            file.write(sent)
-        yield path
 
 
 # Shared

@@ -24,6 +24,7 @@ from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
 from keepbook.doors.http.web.memory import forms as memory_forms
 from keepbook.doors.http.web.memory import listing, one, review, time_travel
+from keepbook.doors.http.web.trading import bring_in
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
 from keepbook.errors import KeepbookError
@@ -45,6 +46,7 @@ ROUTERS = (
     runs.router,
     results.router,
     forecasts.router,
+    bring_in.router,
     trading_forms.router,  # before the pages: /trading/load is no deployment
     trading.router,
 )

@@ -160,6 +160,7 @@ def one(visit: Visiting, id: str) -> Response:
     )  # fmt: skip
     return visit.page(
         "trading_one.html", deployment=deployment, running=is_running, found=found, totals=view.totals(found),
+        more=view.more_totals(found), parts=visit.book.trading.breakdown(deployment=deployment.id),
         drawn=drawn, lately=view.lately(found), ahead=view.ahead(coming, visit.now, visit.zone), hours=HOURS,
         minutes=visit.book.impact_minutes, holdings=holdings(visit, deployment), trades=recent.items,
         trades_in_all=recent.total, counted=COUNTED, where={}, **lessons(visit, deployment=deployment.id), **WORDS,

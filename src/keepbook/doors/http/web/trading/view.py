@@ -180,13 +180,33 @@ def _profit(found: Performance) -> Total:
 
 
 def _sharpe(found: Performance) -> Total:
-    if found.sharpe is not None:
-        return Total("Sharpe", _signed(found.sharpe, 2), "daily, annualised")
-    assert found.first is not None
-    assert found.last is not None
-    days = (found.last.astimezone(UTC).date() - found.first.astimezone(UTC).date()).days + 1
-    why = _no_capital(found) if found.capital is None else "needs exits on two days" if days < 2 else "no day differs"
-    return Total("Sharpe", NONE, why, "faint")
+    return _ratio(found, "Sharpe", found.sharpe, f"daily, annualised; {found.days:,} days")
+
+
+def _ratio(found: Performance, name: str, value: float | None, hint: str) -> Total:
+    """A ratio with its sample, or why there is none."""
+    if value is not None:
+        return Total(name, _signed(value, 2), hint)
+    return Total(name, NONE, _no_capital(found) if found.capital is None else found.why[name.lower()], "faint")
+
+
+def more_totals(found: Performance) -> list[Total]:
+    """What traders look at beside the first five; nothing where nothing was closed."""
+    if not found.trades:
+        return []
+    lost = found.trades - found.wins
+    won = NONE if found.average_win is None else money(found.average_win)
+    down = NONE if found.average_loss is None else money(-found.average_loss)
+    in_r = NONE if found.expectancy_r is None else f"{_signed(found.expectancy_r, 2)}\N{NO-BREAK SPACE}R"
+    days = "day" if found.longest_drawdown == 1 else "days"
+    return [
+        _ratio(found, "Sortino", found.sortino, f"losing days alone; {found.days:,} days"),
+        _ratio(found, "Calmar", found.calmar, f"a year’s return over the drawdown; {found.days:,} days"),
+        Total("Average win", won, f"{found.wins:,} trades"),
+        Total("Average loss", down, f"{lost:,} trades"),
+        Total("Expectancy", in_r, f"in average losses; {found.trades:,} trades"),
+        Total("Longest drawdown", f"{found.longest_drawdown:,} {days}", "from a peak until it was back"),
+    ]
 
 
 def _drawdown(found: Performance) -> Total:

@@ -1,0 +1,43 @@
+"""The formats that are known by their columns, one module each; the first that fits a file is taken."""
+
+from collections.abc import Sequence
+
+from keepbook.book.trading.imports.formats import (
+    binance,
+    bybit,
+    ccxt,
+    coinbase,
+    ibkr,
+    kraken,
+    metatrader,
+    plain,
+    tradingview,
+)
+from keepbook.book.trading.imports.formats.reading import Format
+from keepbook.errors import Invalid
+
+KNOWN = (
+    binance.SPOT,
+    binance.FUTURES,
+    bybit.LOG,
+    coinbase.FILLS,
+    coinbase.ACCOUNT,
+    kraken.TRADES,
+    metatrader.DEALS,
+    ibkr.TRADES,
+    tradingview.LIST,
+    ccxt.TRADES,
+)
+NAMES = (*(one.name for one in KNOWN), "freqtrade", "plain")
+
+
+def named(name: str) -> Format:
+    found = next((one for one in (*KNOWN, plain.TABLE) if one.name == name), None)
+    if found is None:
+        raise Invalid(f"there is no format {name[:60]!r}; there are {', '.join(NAMES)}", field="format")
+    return found
+
+
+def recognised(columns: Sequence[str]) -> Format | None:
+    """The format whose columns these are."""
+    return next((one for one in KNOWN if one.knows(columns)), None)

@@ -1,0 +1,52 @@
+"""Interactive Brokers: a Flex query's trades, as CSV or as XML. Only executions are fills; sums of them are none."""
+
+from keepbook.book.trading.imports import values
+from keepbook.book.trading.imports.formats.reading import Format, Reader, each, fill, told
+from keepbook.book.trading.imports.pairing import Fill
+from keepbook.book.trading.imports.table import Line
+from keepbook.errors import Invalid
+
+IDS = ("ibexecid", "tradeid", "transactionid")
+
+
+def row(line: Line, reader: Reader) -> Fill:
+    detail = str(line.cells.get("levelofdetail") or line.cells.get("datadiscriminator") or "EXECUTION").upper()
+    if detail not in ("EXECUTION", "TRADE"):
+        raise Invalid(f"{detail.lower()} is a sum of executions, no execution")
+    symbol = str(line.cells[told(line, "symbol")]).strip().upper()[:40]
+    quantity = reader.number(line, "quantity")
+    way = str(line.cells.get("buy/sell") or line.cells.get("buysell") or ("buy" if quantity > 0 else "sell"))
+    paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
+    coin = str(line.cells.get("ibcommissioncurrency") or "").upper()
+    quote = str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper()
+    profit = reader.optional(line, "fifopnlrealized")
+    size = reader.optional(line, "multiplier")
+    return fill(
+        line, time=_time(line, reader), symbol=symbol, side=values.side(way.partition(" ")[0]), quantity=quantity,
+        price=reader.number(line, "tradeprice"),
+        id=next((line.cells[name] for name in IDS if line.cells.get(name)), None),
+        fees=tuple((-one, "" if coin in ("", quote) else coin) for one in paid if one),
+        multiplier=float(size) if size else reader.multiplier(symbol), profit=float(profit) if profit else None,
+    )  # fmt: skip
+
+
+def _time(line: Line, reader: Reader) -> str:
+    if line.cells.get("datetime"):
+        return reader.moment(line, "datetime")
+    day, clock = line.cells[told(line, "tradedate")], line.cells.get("tradetime") or ""
+    return values.moment(f"{day};{clock}" if clock else day, "tradedate", reader.now, reader.zone)
+
+
+TRADES = Format(
+    "ibkr-flex",
+    "Interactive Brokers, Flex trades",
+    (
+        frozenset({"symbol", "quantity", "tradeprice", "ibcommission"}),
+        frozenset({"symbol", "quantity", "tradeprice", "datetime"}),
+    ),
+    frozenset({*IDS, "symbol", "quantity", "tradeprice", "ibcommission", "ibcommissioncurrency", "currencyprimary",
+               "currency", "multiplier", "fifopnlrealized", "buy/sell", "buysell", "datetime", "tradedate", "tradetime",
+               "levelofdetail", "taxes", "datadiscriminator", "clientaccountid", "accountid", "trademoney", "proceeds",
+               "netcash", "cost", "closeprice", "conid", "settledatetarget", "reportdate", "isin", "cusip"}),
+    each(row),
+)  # fmt: skip

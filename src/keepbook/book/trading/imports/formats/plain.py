@@ -1,0 +1,113 @@
+"""A plain table: fills or whole trades under names that people use, or under those that a mapping gives.
+
+A mapping says which column of the file is which of ours, `entry_time=Open Time`. With an `entry_price` the rows are
+whole trades, without they are fills.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from hashlib import blake2b
+
+from keepbook.book.trading.imports import values
+from keepbook.book.trading.imports.formats.reading import Format, Read, Reader, each, fill, told
+from keepbook.book.trading.imports.pairing import Fill, Trip
+from keepbook.book.trading.imports.table import Line, Table
+from keepbook.errors import Invalid
+
+OURS: Mapping[str, tuple[str, ...]] = {
+    "time": ("time", "date", "datetime", "timestamp", "executed at", "filled at"),
+    "symbol": ("symbol", "ticker", "instrument", "market", "pair"),
+    "side": ("side", "direction", "action", "buy/sell"),
+    "quantity": ("quantity", "qty", "amount", "size", "volume", "contracts", "shares"),
+    "price": ("price", "fill price", "rate"),
+    "fee": ("fee", "fees", "commission"),
+    "fee_currency": ("fee currency", "fee coin", "commission currency"),
+    "id": ("id", "trade id", "execution id", "fill id"),
+    "profit": ("profit", "pnl", "p&l", "realized pnl", "net profit"),
+    "multiplier": ("multiplier", "contract size", "point value"),
+    "entry_time": ("entry_time", "entry time", "open time", "opened", "entry date"),
+    "exit_time": ("exit_time", "exit time", "close time", "closed", "exit date"),
+    "entry_price": ("entry_price", "entry price", "open price"),
+    "exit_price": ("exit_price", "exit price", "close price"),
+    "funding": ("funding", "swap", "overnight"),
+    "tag": ("tag", "entry_regime_tag", "setup", "strategy"),
+}
+WHOLE = ("symbol", "side", "quantity", "entry_time", "entry_price", "exit_time", "exit_price")
+FILLS = ("time", "symbol", "side", "quantity", "price")
+
+
+def fits(names: Iterable[str]) -> bool:
+    """Whether these column names are a header that a plain table may have."""
+    there = {name.strip().lower() for name in names}
+    found = {ours for ours, known in OURS.items() if there & set(known)}
+    return any(set(needed) - {"symbol"} <= found for needed in (FILLS, WHOLE))
+
+
+def mapped(mapping: Mapping[str, str]) -> Format:
+    """A format by a mapping of ours to theirs; names that it leaves out are sought as a plain table has them."""
+    if unknown := sorted(mapping.keys() - OURS.keys()):
+        raise Invalid(f"there is no {unknown[0]!r} to map to; there are {', '.join(OURS)}", field="map")
+    theirs = {name.strip().lower(): ours for ours, name in mapping.items()}
+
+    def read(table: Table, reader: Reader) -> Iterator[Read]:
+        names = {name.lower() for name in table.columns}
+        if missing := sorted(theirs.keys() - names):
+            raise Invalid(f"the file has no column {missing[0]!r}; it has {', '.join(table.columns)}", field="map")
+        found = {ours: name for name, ours in theirs.items()}
+        for ours, known in OURS.items():
+            if ours not in found and (there := next((name for name in known if name in names - theirs.keys()), None)):
+                found[ours] = there
+        whole = all(name in found for name in WHOLE)
+        needed = WHOLE if whole or {"entry_price", "entry_time"} & found.keys() else FILLS
+        if missing := [name for name in needed if name not in found and not (name == "symbol" and reader.symbol)]:
+            raise Invalid(
+                f"say which column is the {missing[0]}: --map {missing[0]}=COLUMN; the file has "
+                f"{', '.join(table.columns)}", field="map",
+            )  # fmt: skip
+        ours_first = replace(table, lines=tuple(_renamed(line, found) for line in table.lines))
+        yield from each(_whole if whole else _fill)(ours_first, reader)
+
+    used = frozenset(theirs) | frozenset(name for names in OURS.values() for name in names)
+    return Format("plain", "A plain table", (frozenset(theirs),), used, read)
+
+
+def _renamed(line: Line, found: Mapping[str, str]) -> Line:
+    return replace(line, cells={ours: line.cells.get(name) for ours, name in found.items()})
+
+
+def _fill(line: Line, reader: Reader) -> Fill:
+    symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
+    quantity, _ = reader.amount(line, "quantity")
+    fee, coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
+    coin = coin or str(line.cells.get("fee_currency") or "").upper()
+    profit, size = reader.optional(line, "profit"), reader.optional(line, "multiplier")
+    return fill(
+        line, time=reader.moment(line, "time"), symbol=symbol, side=values.side(line.cells[told(line, "side")]),
+        quantity=quantity, price=reader.amount(line, "price")[0], id=line.cells.get("id"), fees=((abs(fee), coin),),
+        profit=None if profit is None else float(profit), multiplier=float(size or reader.multiplier(symbol)),
+    )  # fmt: skip
+
+
+def _whole(line: Line, reader: Reader) -> Trip:
+    symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
+    side = "long" if values.side(line.cells[told(line, "side")]) == "buy" else "short"
+    size = float(reader.optional(line, "multiplier") or reader.multiplier(symbol))
+    quantity = float(abs(reader.amount(line, "quantity")[0])) * size
+    entered, left = (float(reader.amount(line, name)[0]) for name in ("entry_price", "exit_price"))
+    begun, ended = reader.moment(line, "entry_time"), reader.moment(line, "exit_time")
+    if quantity <= 0 or entered <= 0:
+        raise Invalid(f"{'quantity' if quantity <= 0 else 'entry_price'} is a number above 0", field="quantity")
+    if ended < begun:
+        raise Invalid("exit_time is before entry_time", field="exit_time")
+    paid = float(abs(reader.amount(line, "fee")[0])) if line.cells.get("fee") else 0.0
+    paid -= float(reader.optional(line, "funding") or 0)
+    figures = repr((symbol, side, quantity, begun, entered, ended, left)).encode()
+    key = f"id-{line.cells['id']}" if line.cells.get("id") else blake2b(figures, digest_size=12).hexdigest()
+    profit = reader.optional(line, "profit")
+    if profit is not None:
+        reader.profits[key] = float(profit)
+    tag = str(line.cells.get("tag") or "")[:500] or None
+    return Trip(key, symbol, side, quantity, begun, entered, ended, left, paid, f"{key}-in", f"{key}-out", tag)
+
+
+TABLE = replace(mapped({}), needs=(frozenset(WHOLE),))

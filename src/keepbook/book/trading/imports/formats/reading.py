@@ -1,0 +1,120 @@
+"""What every format is made of: the columns it is known by, those it reads, and how a row becomes a fill or a trade.
+
+A format yields for each row, or for several that belong together, what it is: a fill, a whole round trip, or an
+`Invalid` that says why it is neither. Which columns it reads it says, so that others with figures can be named.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from keepbook.book.trading.imports import values
+from keepbook.book.trading.imports.pairing import Fill, Trip
+from keepbook.book.trading.imports.table import Line, Table
+from keepbook.errors import Invalid
+
+Read = tuple[tuple[int, ...], Fill | Trip | Invalid]
+"""The rows it stands in, and what it is."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """How the cells of one file are read. `symbol` and `multipliers` are told where the file does not say."""
+
+    now: datetime
+    mark: str = "."
+    zone: str = "UTC"
+    symbol: str | None = None
+    multipliers: Mapping[str, float] = field(default_factory=dict)
+    profits: dict[str, float] = field(default_factory=dict)
+    """The file's own profit of round trips, by their key, where it has one."""
+
+    def number(self, line: Line, *columns: str) -> Decimal:
+        """The first of these columns that says something."""
+        name = told(line, *columns)
+        return values.decimal(line.cells[name], name, self.mark)
+
+    def optional(self, line: Line, *columns: str) -> Decimal | None:
+        for name in columns:
+            cell = line.cells.get(name)
+            if cell not in (None, "", "-", "--", "—"):
+                return values.decimal(cell, name, self.mark)
+        return None
+
+    def amount(self, line: Line, *columns: str) -> tuple[Decimal, str | None]:
+        name = told(line, *columns)
+        return values.amount(line.cells[name], name, self.mark)
+
+    def moment(self, line: Line, *columns: str, zone: str | None = None) -> str:
+        name = told(line, *columns)
+        return values.moment(line.cells[name], name, self.now, zone or self.zone)
+
+    def multiplier(self, symbol: str) -> float:
+        return float(self.multipliers.get(symbol, self.multipliers.get("*", 1.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file. `needs` are column names it is known by, all of one of the sets; `uses` those that it reads."""
+
+    name: str
+    title: str
+    needs: tuple[frozenset[str], ...]
+    uses: frozenset[str]
+    read: Callable[[Table, Reader], Iterator[Read]]
+
+    def knows(self, columns: Iterable[str]) -> bool:
+        there = {name.strip().lower() for name in columns}
+        return any(needed <= there for needed in self.needs)
+
+
+def told(line: Line, *columns: str) -> str:
+    for name in columns:
+        if line.cells.get(name) not in (None, ""):
+            return name
+    raise Invalid(f"{columns[0]} is missing", field=columns[0])
+
+
+def each(row: Callable[[Line, Reader], Fill | Trip]) -> Callable[[Table, Reader], Iterator[Read]]:
+    """A format whose rows stand for themselves."""
+
+    def read(table: Table, reader: Reader) -> Iterator[Read]:
+        for line in table.lines:
+            yield (line.row,), _or_wrong(lambda line=line: row(line, reader), line)  # type: ignore[misc]
+
+    return read
+
+
+def _or_wrong(make: Callable[[], Fill | Trip], line: Line) -> Fill | Trip | Invalid:
+    if line.wrong is not None:
+        return Invalid(line.wrong)
+    try:
+        return make()
+    except Invalid as error:
+        return error
+
+
+def fill(
+    line: Line,
+    *,
+    time: str,
+    symbol: str,
+    side: str,
+    quantity: Decimal,
+    price: Decimal,
+    id: Any = None,
+    fees: tuple[tuple[Decimal, str], ...] = (),
+    **more: Any,
+) -> Fill:
+    """A fill, its quantity and price checked. What was paid in the coin that was bought came out of it."""
+    base = values.pair(symbol)[0]
+    bought = sum(fee for fee, coin in fees if coin == base and side == "buy")
+    size = abs(quantity) - (bought if 0 < bought < abs(quantity) else 0)
+    if size <= 0 or price <= 0:
+        raise Invalid(f"{'quantity' if size <= 0 else 'price'} is a number above 0", field="quantity")
+    return Fill(
+        time, symbol, side, size, float(price), key="" if id in (None, "") else f"id-{str(id)[:180]}",
+        fees=tuple((fee, coin) for fee, coin in fees if fee), rows=(line.row,), **more,
+    )  # fmt: skip

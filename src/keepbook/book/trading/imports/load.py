@@ -1,0 +1,313 @@
+"""A file of somebody else's into the book: recognised, read, paired, and every row accounted for.
+
+Each row ends in exactly one place: added (a fill that is open), paired into round trips, unchanged (known from an
+earlier file), or refused with a reason. Fills are kept, so that what is open is completed by later files and what
+overlaps counts once: by its id, else as the n-th identical row. Files are loaded in the order of time; a fill older
+than what is paired already would have changed that, and is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+
+from keepbook.book.trading import bars, skills
+from keepbook.book.trading.files import MOST_REFUSED, Refused
+from keepbook.book.trading.imports import mapping, pairing, table, values
+from keepbook.book.trading.imports.file import Work, ignored, prepared, take_in
+from keepbook.book.trading.imports.formats import NAMES
+from keepbook.book.trading.imports.pairing import FUNDING, Fill, Paired, Trip
+from keepbook.book.trading.trades import Trade, keep_trades
+from keepbook.errors import Invalid
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import fills as fill_rows
+from keepbook.storage.tables import trades as trade_rows
+
+SKILL = "Imported trades"
+"""The skill of deployments that a file brings along."""
+NET = ("ibkr-flex", "tradingview", "plain")
+"""Formats whose own profit is net of fees."""
+SHOWN = 20
+AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The file's own profit of a symbol beside ours, where they are not the same."""
+
+    symbol: str
+    file: float
+    ours: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What a file brought, or would. `rows` is the sum of added, paired, unchanged and wrong.
+
+    `trades` counts round trips, `open` what is left open in the symbols of the file. `profit` is net of fees;
+    `unconverted` are fees in coins for which no price is known: they are in no figure. `ignored` are columns with
+    figures that this format does not read.
+    """
+
+    format: str
+    title: str
+    rows: int
+    added: int
+    paired: int
+    unchanged: int
+    wrong: int
+    refused: tuple[Refused, ...]
+    trades: int
+    open: int
+    profit: float
+    profit_file: float | None
+    profit_compared: float | None
+    differences: tuple[Difference, ...]
+    unconverted: dict[str, float]
+    ignored: tuple[str, ...]
+    notes: tuple[str, ...]
+    columns: tuple[str, ...]
+    preview: tuple[Trip, ...]
+    dry_run: bool
+
+
+# Operations
+
+
+def bring_in(
+    tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
+    columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
+    multipliers: Mapping[str, float] | None = None, dry_run: bool = False, create: Any = None,
+) -> Imported:  # fmt: skip
+    """Take in a file of trades or fills, or show what would come of it. A mapping with a name of its own is kept."""
+    if columns and format is not None and format not in NAMES:
+        columns = mapping.read(columns) if dry_run else mapping.keep(tx, format, columns)
+        format = None
+    elif format is not None and format not in NAMES:
+        columns, format = mapping.named(tx, format), None
+    elif columns:
+        if format not in (None, "plain"):
+            raise Invalid(f"{format!r} is a format of Keepbook's own; name a mapping otherwise", field="format")
+        columns, format = mapping.read(columns), None
+    told = multipliers or {}
+    work = prepared(
+        table.text_of(source), tx.clock().astimezone(UTC), format=format, columns=columns or None, zone=zone,
+        symbol=symbol, multipliers=told,
+    )  # fmt: skip
+    take_in(work)
+    place = _deployment(tx, work, deployment, dry_run, create)
+    _leave_out_known(tx, work, place)
+    work.fills = [_converted(tx, work, one) for one in work.fills]
+    _refuse_older(tx, work, place)
+    before = _open_lots(tx, place, {one.symbol for one in work.fills})
+    results = _pair_all(work, before)
+    if not dry_run and place is not None:
+        _keep(tx, work, place, results)
+    return _told_of(work, results, dry_run)
+
+
+def _deployment(tx: Tx, work: Work, ref: str | None, dry_run: bool, create: Any) -> str | None:
+    """Where it goes: the deployment named, else one for the format, made where it is missing."""
+    name = ref or work.format.title
+    found = skills.deployment_called(tx, name)
+    if found is not None:
+        return found.id
+    if ref is not None:
+        raise Invalid(f"there is no deployment {ref[:80]!r} in this book; create it first", field="deployment")
+    if dry_run:
+        return None
+    made: str = create(tx, name)
+    return made
+
+
+def _leave_out_known(tx: Tx, work: Work, place: str | None) -> None:
+    known = _known_keys(tx, place, [one.key for one in work.fills], fill_rows)
+    for one in work.fills:
+        if one.key in known:
+            work.unchanged.update(one.rows)
+    work.fills = [one for one in work.fills if one.key not in known]
+    there = _known_keys(tx, place, [one.key for one in work.trips], trade_rows)
+    for trip in work.trips:
+        (
+            work.unchanged if trip.key in there else work.paired if len(work.rows_of[trip.key]) > 1 else work.added
+        ).update(work.rows_of[trip.key])
+    work.trips = [one for one in work.trips if one.key not in there]
+
+
+def _converted(tx: Tx, work: Work, one: Fill) -> Fill:
+    """With its fees in the quote; what cannot be converted is counted by its coin."""
+    base, quote = values.pair(one.symbol)
+    fee = one.fee
+    for paid, coin in one.fees:
+        if coin in ("", quote) or not quote:
+            fee += float(paid)
+        elif coin == base:
+            fee += float(paid) * one.price
+        elif (rate := _rate(tx, work, coin, quote, one.time)) is not None:
+            fee += float(paid) * rate
+        else:
+            work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
+    return replace(one, fee=fee)
+
+
+def _rate(tx: Tx, work: Work, coin: str, quote: str, at: str) -> float | None:
+    """What a coin cost then: by the bars, else by the last fill of that pair in this file."""
+    symbol = f"{coin}/{quote}"
+    for timeframe in bars.timeframes(tx.conn, symbol):
+        if (found := bars.close_at(tx.conn, symbol, timeframe, at)) is not None:
+            return found[1]
+    if {coin, quote} <= {"USDT", "USDC", "USD", "BUSD", "FDUSD", "TUSD", "DAI"}:
+        return 1.0
+    seen = [one.price for one in work.fills if one.symbol == symbol and one.time <= at]
+    return seen[-1] if seen else None
+
+
+def _refuse_older(tx: Tx, work: Work, place: str | None) -> None:
+    if place is None:
+        return
+    query = select(fill_rows.c.symbol, func.max(fill_rows.c.time)).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place
+    )
+    last = {row[0]: row[1] for row in tx.conn.execute(query.group_by(fill_rows.c.symbol))}
+    for one in work.fills:
+        if one.time < last.get(one.symbol, ""):
+            work.refuse(
+                one.rows, f"older than what is paired already for {one.symbol}; load files in the order of time"
+            )
+    work.fills = [one for one in work.fills if one.time >= last.get(one.symbol, "")]
+
+
+def _pair_all(work: Work, before: Mapping[str, list[Fill]]) -> dict[str, Paired]:
+    results: dict[str, Paired] = {}
+    for symbol in dict.fromkeys(one.symbol for one in work.fills):
+        mine = [one for one in work.fills if one.symbol == symbol]
+        results[symbol] = found = pairing.pair(before.get(symbol, []), mine)
+        for one in found.homeless:
+            work.refuse(one.rows, "funding with nothing open to charge it to")
+        homeless = {one.key for one in found.homeless}
+        for one in mine:
+            if one.key not in homeless:
+                (work.paired if one.key in found.touched else work.added).update(one.rows)
+    return results
+
+
+def _keep(tx: Tx, work: Work, place: str, results: Mapping[str, Paired]) -> None:
+    left = {lot.key: lot for found in results.values() for lot in found.open}
+    homeless = {one.key for found in results.values() for one in found.homeless}
+    fresh = {one.key for one in work.fills}
+    rows = []
+    for one in work.fills:
+        if one.key in homeless:
+            continue
+        lot = left.get(one.key)
+        remaining = Decimal(0) if lot is None else lot.left
+        rows.append(
+            {
+                "owner": tx.owner, "deployment_id": place, "key": one.key, "symbol": one.symbol, "side": one.side,
+                "time": one.time, "quantity": float(one.quantity), "price": one.price,
+                "fee": one.fee if lot is None else lot.fee, "multiplier": one.multiplier, "remaining": str(remaining),
+            }
+        )  # fmt: skip
+    for start in range(0, len(rows), 5000):
+        tx.conn.execute(insert(fill_rows), rows[start : start + 5000])
+    for symbol, found in results.items():
+        lots = {lot.key: lot for lot in found.open}
+        for key in _open_keys(tx, place, symbol) - fresh:
+            lot = lots.get(key)
+            values_of = {"remaining": "0" if lot is None else str(lot.left)} | ({} if lot is None else {"fee": lot.fee})
+            where = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
+            tx.conn.execute(update(fill_rows).where(*where).values(values_of))
+    trips = [*work.trips, *(trip for found in results.values() for trip in found.trips)]
+    kept = [(tx.owner, *_trade(trip, place)) for trip in trips]
+    for start in range(0, len(kept), 5000):
+        keep_trades(tx, kept[start : start + 5000])
+
+
+def _trade(trip: Trip, place: str) -> Trade:
+    return Trade(
+        place, trip.exit_time, trip.key, trip.symbol, trip.side, trip.quantity, trip.entry_time, trip.entry_price,
+        trip.exit_price, trip.fees, trip.pnl, None, None, None, trip.entry_reason, trip.exit_reason, trip.exit_time,
+    )  # fmt: skip
+
+
+def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool) -> Imported:
+    trips = [*work.trips, *(trip for found in results.values() for trip in found.trips)]
+    compared = _compared(work, trips)
+    lines = {line.row for line in work.table.lines}
+    refused = sorted(work.refused.items())
+    notes = [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
+    for coin, paid in sorted(work.unconverted.items()):
+        notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
+    return Imported(
+        format=work.format.name, title=work.format.title, rows=len(lines), added=len(work.added),
+        paired=len(work.paired), unchanged=len(work.unchanged - work.paired - work.added), wrong=len(work.refused),
+        refused=tuple(Refused(row, reason) for row, reason in refused[:MOST_REFUSED]), trades=len(trips),
+        open=sum(len(found.open) for found in results.values()), profit=sum(trip.pnl for trip in trips),
+        profit_file=sum(one.file for one in compared) if compared else None,
+        profit_compared=sum(one.ours for one in compared) if compared else None,
+        differences=tuple(one for one in compared if abs(one.file - one.ours) > 0.005 + 1e-6 * abs(one.file)),
+        unconverted=work.unconverted, ignored=ignored(work), notes=tuple(notes), columns=work.table.columns,
+        preview=tuple(trips[:SHOWN]) if dry_run else (), dry_run=dry_run,
+    )  # fmt: skip
+
+
+def _compared(work: Work, trips: Sequence[Trip]) -> list[Difference]:
+    """Of each symbol the file's own profit and ours, over the closings for which the file has one."""
+    net = work.format.name in NET
+    stated = {one.key: one.profit for one in work.fills if one.profit is not None} | {
+        f"{key}-out": profit for key, profit in work.reader.profits.items()
+    }
+    file: dict[str, float] = {}
+    ours: dict[str, float] = {}
+    told: set[str] = set()
+    for trip in trips:
+        out = f"{trip.key}-out" if trip.key in work.reader.profits else trip.exit_key
+        if stated.get(out) is None:
+            continue
+        ours[trip.symbol] = ours.get(trip.symbol, 0.0) + trip.pnl + (0.0 if net else trip.fees)
+        if out not in told:
+            file[trip.symbol] = file.get(trip.symbol, 0.0) + float(stated[out] or 0.0)
+        told.add(out)
+    return [Difference(symbol, file[symbol], ours[symbol]) for symbol in ours]
+
+
+# Queries
+
+
+def _known_keys(tx: Tx, place: str | None, keys: Sequence[str], rows: Any) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, 0 if place is None else len(keys), AT_ONCE):
+        part = list(keys[start : start + AT_ONCE])
+        query = select(rows.c.key).where(rows.c.owner == tx.owner, rows.c.deployment_id == place, rows.c.key.in_(part))
+        found |= set(tx.conn.execute(query).scalars())
+    return found
+
+
+def _open_keys(tx: Tx, place: str, symbol: str) -> set[str]:
+    query = select(fill_rows.c.key).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.symbol == symbol,
+        fill_rows.c.remaining != "0",
+    )  # fmt: skip
+    return set(tx.conn.execute(query).scalars())
+
+
+def _open_lots(tx: Tx, place: str | None, symbols: set[str]) -> dict[str, list[Fill]]:
+    """What earlier files left open, the oldest first."""
+    lots: dict[str, list[Fill]] = {}
+    if place is None:
+        return lots
+    query = select(fill_rows).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.remaining != "0"
+    )
+    for row in tx.conn.execute(query.order_by(fill_rows.c.time, fill_rows.c.key)):
+        if row.symbol in symbols and row.side != FUNDING:
+            lots.setdefault(row.symbol, []).append(
+                Fill(
+                    row.time, row.symbol, row.side, Decimal(str(row.quantity)), row.price, row.key, row.fee,
+                    multiplier=row.multiplier, remaining=Decimal(row.remaining),
+                )
+            )  # fmt: skip
+    return lots

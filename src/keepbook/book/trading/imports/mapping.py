@@ -1,0 +1,67 @@
+"""Mappings of columns, kept by name: said once, and known the next time that such a file comes."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import delete, insert, select
+
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.trading.files import number
+from keepbook.book.trading.imports.formats import NAMES, plain
+from keepbook.errors import Invalid, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import mappings
+
+# Rules
+
+
+def read(told: Mapping[str, str]) -> dict[str, str]:
+    """Ours to theirs, as it is kept."""
+    cleaned = {clean_line(ours, "map", 1, 40): clean_line(theirs, "map", 1, 200) for ours, theirs in told.items()}
+    plain.mapped(cleaned)
+    return cleaned
+
+
+def pairs(told: Sequence[str], field: str) -> dict[str, str]:
+    """`NAME=VALUE`, as a command line and an address say it."""
+    found = [one.partition("=") for one in told]
+    if any(not mark or not name.strip() or not value.strip() for name, mark, value in found):
+        raise Invalid(f"{field} is written NAME=VALUE", field=field)
+    return {name.strip(): value.strip() for name, _, value in found}
+
+
+def sizes(told: Sequence[str]) -> dict[str, float]:
+    """What one contract of a symbol holds, `EURUSD=100000`."""
+    return {name: number(size, "multiplier", low=0, above=True) for name, size in pairs(told, "multiplier").items()}
+
+
+# Operations
+
+
+def keep(tx: Tx, name: str, told: Mapping[str, str]) -> dict[str, str]:
+    """Keep a mapping under a name of one's own; said again it is replaced."""
+    name = clean_line(name, "format", 1, 60)
+    if name in NAMES:
+        raise Invalid(f"{name!r} is a format of Keepbook's own; choose another name", field="format")
+    cleaned = read(told)
+    tx.conn.execute(delete(mappings).where(mappings.c.owner == tx.owner, mappings.c.name == name))
+    tx.conn.execute(insert(mappings), {"owner": tx.owner, "name": name, "columns": json.dumps(cleaned)})
+    return cleaned
+
+
+# Queries
+
+
+def named(tx: Tx, name: str) -> dict[str, str]:
+    query = select(mappings.c.columns).where(mappings.c.owner == tx.owner, mappings.c.name == name)
+    found = tx.conn.execute(query).scalar()
+    if found is None:
+        kept = ", ".join([*NAMES, *listed(tx)])
+        raise NotFound(f"there is no format {name[:60]!r}; there are {kept}", field="format")
+    told: dict[str, str] = json.loads(found)
+    return told
+
+
+def listed(tx: Tx) -> dict[str, dict[str, str]]:
+    query = select(mappings).where(mappings.c.owner == tx.owner).order_by(mappings.c.name)
+    return {row.name: json.loads(row.columns) for row in tx.conn.execute(query)}

@@ -1,0 +1,195 @@
+"""What cells of other people's files mean: numbers of any country, times of any clock, symbols of any exchange.
+
+A number is read by what the whole file shows of its decimal mark, never cell by cell: `1.000` is a thousand beside
+`1.000,5` and one beside `2.5`. A time told in digits is seconds, milli-, micro- or nanoseconds by its range. What could
+mean two things is refused with a question.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from keepbook.book.ground.when import stamp, zone_named
+from keepbook.errors import Invalid
+
+FIRST = datetime(2000, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AMOUNT = re.compile(r"([(+\-\u2212]?[\d.,\s'\u00a0\u202f]*\d[\d.,]*(?:[eE][+\-]?\d+)?\)?)\s*([A-Za-z][A-Za-z0-9.]*)?")
+_DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[;,\sT]+(\d{2}):?(\d{2}):?(\d{2}))?")
+_PARTS = re.compile(
+    r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:[T,;\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(AM|PM)?)?"
+    r"\s*(Z|[+\-]\d{2}:?\d{2}|[A-Z]{2,4})?",
+    re.IGNORECASE,
+)
+ZONES = {
+    "Z": 0, "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+    "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "JST": 9, "HKT": 8, "SGT": 8,
+}  # fmt: skip
+QUOTES = (
+    "FDUSD", "USDT", "USDC", "BUSD", "TUSD", "DAI", "USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "TRY", "BRL",
+    "BTC", "ETH", "BNB",
+)  # fmt: skip
+"""The ends of pairs that are written without a mark between, the longer ones first."""
+_SIDES = {
+    "buy": "buy", "b": "buy", "bot": "buy", "bought": "buy", "long": "buy", "bid": "buy", "kauf": "buy",
+    "sell": "sell", "s": "sell", "sld": "sell", "sold": "sell", "short": "sell", "ask": "sell", "verkauf": "sell",
+}  # fmt: skip
+
+
+# Numbers
+
+
+def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
+    """`.` or `,`: what stands before the decimals in a file. A lone comma before three digits tells nothing."""
+    unsure = False
+    for text in texts:
+        dots, commas = text.count("."), text.count(",")
+        if not commas and dots < 2:
+            if dots == 1 and not re.search(r"\d\.\d{3}(?!\d)", text):
+                return "."
+            continue
+        if dots and commas:
+            return "." if text.rfind(".") > text.rfind(",") else ","
+        if dots > 1:
+            return ","
+        if commas > 1:
+            return "."
+        if not re.search(r"(?:^|\D)[1-9]\d{0,2},\d{3}(?!\d)", text):
+            return ","
+        unsure = True
+    return "," if unsure and semicolons else "."
+
+
+def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
+    """A number as it is written there, exactly; brackets and a true minus sign are taken as what they mean."""
+    if isinstance(text, bool):
+        raise Invalid(f"{name} is a number, not {text}", field=name)
+    if isinstance(text, int | float):
+        return Decimal(str(text))
+    plain = re.sub(r"[\s'\u00a0\u202f$€£]", "", str(text)).replace("\u2212", "-")
+    if plain.startswith("(") and plain.endswith(")"):
+        plain = f"-{plain[1:-1]}"
+    plain = plain.replace("." if mark == "," else ",", "").replace(mark, ".")
+    try:
+        found = Decimal(plain)
+    except InvalidOperation:
+        raise Invalid(f"{name} is a number, not {str(text)[:40]!r}", field=name) from None
+    if not found.is_finite() or abs(found) > Decimal("1e15"):
+        raise Invalid(f"{name} is a number up to 1e15, not {str(text)[:40]!r}", field=name)
+    return found
+
+
+def amount(text: Any, name: str, mark: str = ".") -> tuple[Decimal, str | None]:
+    """A number and the coin written behind it: `0.0001 BTC`, `0.0001BTC`."""
+    if not isinstance(text, str):
+        return decimal(text, name, mark), None
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None:
+        raise Invalid(f"{name} is a number, not {text[:40]!r}", field=name)
+    return decimal(found[1], name, mark), found[2].upper() if found[2] else None
+
+
+# Times
+
+
+def moment(value: Any, name: str, now: datetime, zone: str = "UTC") -> str:
+    """The instant of a cell. Before the year 2000 or after next year it is none: the unit or the column is wrong."""
+    text = str(value).strip()
+    if not text:
+        raise Invalid(f"{name} is missing", field=name)
+    if _DIGITS.fullmatch(text) and not _COMPACT.fullmatch(text):
+        found = _since_1970(float(text))
+    else:
+        found = _written(text, name, zone)
+    if not FIRST <= found < datetime(now.year + 2, 1, 1, tzinfo=UTC):
+        raise Invalid(
+            f"{name} {text[:40]!r} would be in the year {found.year}; is it the right column, and in seconds or "
+            "milliseconds?", field=name,
+        )  # fmt: skip
+    return stamp(found)
+
+
+def _since_1970(number: float) -> datetime:
+    """Seconds up to 1e11, then milliseconds, microseconds, nanoseconds: between 2000 and 2100 no two overlap."""
+    scale = next((unit for limit, unit in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)) if abs(number) < limit), 1e9)
+    try:
+        return _EPOCH + timedelta(microseconds=round(number / scale * 1e6))
+    except (OverflowError, ValueError):
+        return datetime(9999, 1, 1, tzinfo=UTC)
+
+
+def _written(text: str, name: str, zone: str) -> datetime:
+    whole = _COMPACT.fullmatch(text)
+    if whole is not None:
+        return _made([int(part or 0) for part in whole.groups()], "", "", text, name, zone)
+    found = _PARTS.fullmatch(text)
+    if found is None:
+        raise Invalid(f"{name} is a time, not {text[:40]!r}", field=name)
+    first, mark, second, third = found[1], found[2], int(found[3]), found[4]
+    if len(first) == 4:
+        day = [int(first), second, int(third)]
+    elif len(third) != 4:
+        raise Invalid(f"{name} {text[:40]!r}: write the year in four digits", field=name)
+    elif mark == "." or int(first) > 12:
+        day = [int(third), second, int(first)]
+    elif second > 12:
+        day = [int(third), int(first), second]
+    else:
+        raise Invalid(f"{name} {text[:40]!r}: is the day or the month first? Write it like 2026-03-05", field=name)
+    clock = [int(found[5] or 0), int(found[6] or 0), int(found[7] or 0)]
+    if found[9]:
+        clock[0] = clock[0] % 12 + (12 if found[9].upper() == "PM" else 0)
+    return _made([*day, *clock], found[8] or "", (found[10] or "").upper(), text, name, zone)
+
+
+def _made(parts: list[int], rest: str, offset: str, text: str, name: str, zone: str) -> datetime:
+    try:
+        whole = "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}".format(*parts[:6])
+        local = datetime.fromisoformat(whole).replace(microsecond=int(f"{rest:0<6}"[:6]) if rest else 0)
+    except ValueError:
+        raise Invalid(f"{name} is a time, not {text[:40]!r}", field=name) from None
+    if offset in ZONES:
+        return local.replace(tzinfo=timezone(timedelta(hours=ZONES[offset]))).astimezone(UTC)
+    if offset and offset[0] in "+-":
+        hours, minutes = int(offset[:3]), int(offset[-2:])
+        span = timedelta(hours=hours, minutes=math.copysign(minutes, hours))
+        return local.replace(tzinfo=timezone(span)).astimezone(UTC)
+    if offset:
+        raise Invalid(f"{name} {text[:40]!r}: the zone {offset} is not known here", field=name)
+    return local.replace(tzinfo=zone_named(zone)).astimezone(UTC)
+
+
+# Words
+
+
+def side(value: Any, name: str = "side") -> str:
+    """`buy` or `sell`."""
+    found = _SIDES.get(str(value).strip().lower())
+    if found is None:
+        raise Invalid(f"{name} is buy or sell, not {str(value)[:40]!r}", field=name)
+    return found
+
+
+def pair(text: Any) -> tuple[str, str]:
+    """Base and quote of a symbol, whatever stands between; the quote is empty where none can be told."""
+    plain = str(text).strip().upper().partition(":")[0]
+    for mark in ("/", "-", "_"):
+        if mark in plain:
+            base, _, quote = plain.partition(mark)
+            return base, quote.partition("-")[0]
+    for quote in QUOTES:
+        if plain.endswith(quote) and len(plain) > len(quote):
+            return plain[: -len(quote)], quote
+    return plain, ""
+
+
+def symbol(text: Any) -> str:
+    """As the book writes it: `BTC/USDT`."""
+    base, quote = pair(text)
+    if not base or len(base) + len(quote) > 39:
+        raise Invalid(f"symbol is missing or too long: {str(text)[:40]!r}", field="symbol")
+    return f"{base}/{quote}" if quote else base

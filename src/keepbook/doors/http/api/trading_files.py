@@ -1,0 +1,116 @@
+"""`/api/trading/import`: files of every kind, those of brokers among them.
+
+Bars and events belong to the whole installation: only its own programs load them, with a service token or on a server
+without tokens. A wrong row of a file is told and costs no good one.
+"""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.trading.files import PARQUET, Loaded, Source
+from keepbook.book.trading.imports import mapping
+from keepbook.book.trading.imports.file import SQLITE, is_ours
+from keepbook.book.trading.imports.load import Imported
+from keepbook.doors.http.call import Call, answer, may
+from keepbook.errors import NotAllowed
+
+router = APIRouter(prefix="/api/trading", tags=["trading"])
+
+Loading = Annotated[Call, may("trading.load")]
+Kind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
+SHARED = ("bars", "events")
+
+
+_FILE = {
+    "requestBody": {
+        "required": True,
+        "description": "The file: CSV, JSON Lines or Parquet, or freqtrade's database.",
+        "content": {
+            "text/plain": {"schema": {"type": "string"}},
+            "application/jsonl": {"schema": {"type": "string"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@router.post("/import", response_model=Loaded | Imported, openapi_extra=_FILE)
+async def import_file(
+    call: Loading,
+    request: Request,
+    kind: Annotated[Kind, Query(description="What the file holds.")],
+    deployment_id: Annotated[
+        str | None, Query(description="For trades, positions and freqtrade: where the file names none.", max_length=200)
+    ] = None,
+    symbol: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=40)] = None,
+    timeframe: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=10)] = None,
+    format: Annotated[
+        str | None, Query(description="Of trades: where it is not recognised; or the name of a mapping.", max_length=60)
+    ] = None,
+    map: Annotated[list[str], Query(description="Of trades: OURS=THEIRS, several.", max_length=40)] = [],  # noqa: B006
+    zone: Annotated[str, Query(description="Of trades: of times that name none.", max_length=60)] = "UTC",
+    multiplier: Annotated[
+        list[str], Query(description="Of trades: SYMBOL=SIZE of a contract, several.", max_length=40)
+    ] = [],  # noqa: B006
+    dry_run: Annotated[bool, Query(description="Of trades: show what would come of it.")] = False,
+) -> Response:
+    """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`. Trades of a
+    broker's file are recognised and paired."""
+    if kind in SHARED and not _installations_own(call):
+        raise NotAllowed(
+            f"{kind} are shared by everybody here; load them with a service token, or with keepbook trading import",
+            code="installation_only",
+        )
+    sent = await request.body()
+    told = {"format": format, "columns": mapping.pairs(map, "map"), "zone": zone, "dry_run": dry_run, "symbol": symbol}
+    sizes = mapping.sizes(multiplier)
+    brought = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
+    if brought and (format or map or dry_run or not is_ours(sent)):
+        return await run_in_threadpool(
+            _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
+        )
+    kind = "freqtrade" if kind == "trades" and sent.startswith(SQLITE) else kind
+    return await run_in_threadpool(_load, call, kind, sent, deployment_id, symbol, timeframe)
+
+
+def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
+    if told["dry_run"]:
+        return answer(call.book.trading.bring_in(sent, **told))
+    return call.write(lambda book: book.trading.bring_in(sent, **told))
+
+
+def _load(
+    call: Call, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
+) -> Response:
+    with _file(sent, whole=kind == "freqtrade" or sent.startswith(PARQUET)) as source:
+        # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
+        if kind == "bars":
+            return answer(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
+        if kind == "events":
+            return answer(call.kb.market.load_events(source))
+        return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
+
+
+@contextmanager
+def _file(sent: bytes, *, whole: bool) -> Iterator[Source]:
+    """What was sent as lines; with `whole` as a file, for what is read by jumping about in it."""
+    if not whole:
+        yield io.StringIO(sent.decode("utf-8", "surrogateescape"), newline="")
+        return
+    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
+        path = os.path.join(folder, "upload")
+        with open(path, "wb") as file:
+            file.write(sent)
+        yield path
+
+
+def _installations_own(call: Call) -> bool:
+    return call.caller.kind == "service" or call.caller.token_id is None

@@ -1,0 +1,166 @@
+"""One file of each broker with its true headers. In each: a partial exit, a reversal, a fee in another coin where the
+broker has such, two identical fills, and a time that another zone would put on another day. Beside it the same fills,
+plain, for a computation of our own."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+
+class Case(NamedTuple):
+    """`fills`: time in UTC, symbol, side, quantity, price, fee in the quote; `profit`: the file's own, if it has one.
+    `other` are rows that are no trades, `told` what the file does not say."""
+
+    format: str
+    text: str
+    fills: list[tuple[str, str, str, float, float, float]]
+    profit: float | None = None
+    other: int = 0
+    told: dict[str, Any] = {}  # noqa: RUF012
+
+
+BNB, EUR = 600.0, 1.25
+"""What coins of fees cost, by bars of the book."""
+COIN = 0.0005
+PLAN = [
+    ("2026-01-05T22:30:00.000000Z", "buy", 2.0, 100.0),
+    ("2026-01-06T10:00:00.000000Z", "buy", 1.0, 104.0),
+    ("2026-01-06T10:00:00.000000Z", "buy", 1.0, 104.0),
+    ("2026-01-07T09:00:00.000000Z", "sell", 1.5, 110.0),
+    ("2026-01-08T09:00:00.000000Z", "sell", 4.0, 108.0),
+    ("2026-01-08T23:45:00.000000Z", "buy", 1.5, 105.0),
+]
+"""In, two identical ones, out in part, out and over to the other side, out."""
+GROSS = [0.0, 0.0, 0.0, 1.5 * 10, 0.5 * 8 + 2 * 4, 1.5 * 3]
+"""Of each what it closed for, without fees, worked out by hand."""
+FEES = [0.2, 0.104, 0.104, 0.3, 0.432, 0.1575]
+
+
+def fills(symbol: str, fees: list[float], size: float = 1.0) -> list[tuple[str, str, str, float, float, float]]:
+    return [
+        (at, symbol, side, quantity * size, price, fee)
+        for (at, side, quantity, price), fee in zip(PLAN, fees, strict=True)
+    ]
+
+
+def day(at: str) -> str:
+    return at[:19].replace("T", " ")
+
+
+def later(at: str, hours: int, form: str) -> str:
+    return (datetime.fromisoformat(at) + timedelta(hours=hours)).strftime(form)
+
+
+def rows() -> list[tuple[int, str, str, float, float]]:
+    return [(nth, *one) for nth, one in enumerate(PLAN)]
+
+
+def binance_spot() -> Case:
+    text = "Date(UTC),Pair,Side,Price,Executed,Amount,Fee\n"
+    for nth, at, side, size, price in rows():
+        fee = f"{COIN}BNB" if nth == 3 else f"{FEES[nth]}USDT"
+        text += f"{day(at)},SOLUSDT,{side.upper()},{price},{size:.10f}SOL,{size * price:.8f}USDT,{fee}\n"
+    return Case("binance-spot", text, fills("SOL/USDT", [*FEES[:3], COIN * BNB, *FEES[4:]]))
+
+
+def binance_futures() -> Case:
+    text = "Date(UTC),Symbol,Side,Price,Quantity,Amount,Fee,Fee Coin,Realized Profit,Quote Asset\n"
+    for nth, at, side, size, price in rows():
+        fee = f"{COIN},BNB" if nth == 3 else f"{FEES[nth]},USDT"
+        text += f"{day(at)},SOLUSDT,{side.upper()},{price},{size},{size * price},{fee},{GROSS[nth]},USDT\n"
+    return Case("binance-futures", text, fills("SOL/USDT", [*FEES[:3], COIN * BNB, *FEES[4:]]), sum(GROSS))
+
+
+def bybit() -> Case:
+    text = (
+        "UID: 531298197,Company Name: ,Country: \n"
+        "Uid,Currency,Contract,Type,Direction,Quantity,Position,Filled Price,Funding,Fee Paid,Cash Flow,Change,"
+        "Wallet Balance,Action,OrderId,TradeId,Time(UTC)\n"
+        "1,USDT,,TRANSFER_IN,--,0,0,0,0,0,1000,1000,1000,--,,,2026-01-05 08:00:00\n"
+    )
+    for nth, at, side, size, price in rows():
+        deed = "CLOSE" if GROSS[nth] else "OPEN"
+        text += f"1,USDT,SOLUSDT,TRADE,{side.upper()},{size},0,{price},0,-{FEES[nth]},{GROSS[nth]},0,0,{deed},"
+        text += f"o{nth},t{nth},{day(at)}\n"
+        if nth == 2:
+            text += "1,USDT,SOLUSDT,SETTLEMENT,BUY,0,4,104,-0.4,0,0,-0.4,999,--,,f1,2026-01-06 16:00:00\n"
+    plain = fills("SOL/USDT", FEES)
+    plain.insert(3, ("2026-01-06T16:00:00.000000Z", "SOL/USDT", "funding", 4.0, 0.0, 0.4))
+    return Case("bybit", text, plain, sum(GROSS), other=1)
+
+
+def coinbase() -> Case:
+    text = "portfolio,trade id,product,side,created at,size,size unit,price,fee,total,price/fee/total unit\n"
+    for nth, at, side, size, price in rows():
+        unit = "EUR" if nth == 3 else "USD"
+        text += f"default,{900 + nth},SOL-USD,{side.upper()},{at[:23]}Z,{size},SOL,{price},{FEES[nth]},0,{unit}\n"
+    return Case("coinbase", text, fills("SOL/USD", [*FEES[:3], FEES[3] * EUR, *FEES[4:]]))
+
+
+def kraken() -> Case:
+    text = '"txid","ordertxid","pair","time","type","ordertype","price","cost","fee","vol","margin","misc","ledgers"\n'
+    for nth, at, side, size, price in rows():
+        text += f'"T{nth}","O{nth}","XXBTZEUR","{day(at)}.6798","{side}","limit",{price},0,{FEES[nth]},{size},0,"",""\n'
+    plain = [(at.replace(".000000", ".679800"), *rest) for at, *rest in fills("BTC/EUR", FEES)]
+    return Case("kraken", text, plain)  # type: ignore[arg-type]
+
+
+def metatrader() -> Case:
+    """Its times are the broker's, two hours ahead of UTC in winter; a lot holds a hundred."""
+    text = (
+        "Time\tDeal\tSymbol\tType\tDirection\tVolume\tPrice\tOrder\tCommission\tFee\tSwap\tProfit\tBalance\tComment\n"
+    )
+    text += "2026.01.05 08:00:00\t1\t\tbalance\t\t\t\t\t0.00\t0.00\t0.00\t10 000.00\t10 000.00\tdeposit\n"
+    for nth, at, side, size, price in rows():
+        way = ("in", "in", "in", "out", "in/out", "out")[nth]
+        text += f"{later(at, 2, '%Y.%m.%d %H:%M:%S')}\t{nth + 2}\tXAUUSD\t{side}\t{way}\t{size}\t{price}\t{nth}\t"
+        text += f"-{FEES[nth]}\t0.00\t0.00\t{GROSS[nth] * 100:.2f}\t0.00\t\n"
+    told = {"zone": "Europe/Nicosia"}
+    return Case("metatrader5", text, fills("XAUUSD", FEES, 100), sum(GROSS) * 100, other=1, told=told)
+
+
+def ibkr() -> Case:
+    """Commissions in another currency than the share; a time in New York's winter; a sum among the executions."""
+    text = '"ClientAccountID","DateTime","Symbol","Multiplier","Buy/Sell","Quantity","TradePrice","CurrencyPrimary",'
+    text += '"IBCommission","IBCommissionCurrency","FifoPnlRealized","TradeID","LevelOfDetail"\n'
+    paid = 0.0
+    for nth, at, side, size, price in rows():
+        signed = size if side == "buy" else -size
+        text += (
+            f'"U1","{later(at, -5, "%Y-%m-%d %H:%M:%S")} EST","ESH6","50","{side.upper()}","{signed}","{price}","USD",'
+        )
+        text += f'"-{FEES[nth]}","USD","0","{700 + nth}","EXECUTION"\n'
+        paid += FEES[nth]
+    text += '"U1","2026-01-08 18:45:00 EST","ESH6","50","BUY","1.5","105","USD","-1","USD","9","","ORDER"\n'
+    return Case("ibkr-flex", text, fills("ESH6", FEES, 50), other=1)
+
+
+def ccxt() -> Case:
+    made = []
+    for nth, at, side, size, price in rows():
+        fee = {"cost": COIN, "currency": "BNB"} if nth == 3 else {"cost": FEES[nth], "currency": "USDT"}
+        since = int(datetime.fromisoformat(at).timestamp() * 1000)
+        made.append(
+            {
+                "id": str(nth), "timestamp": since, "datetime": at, "symbol": "SOL/USDT", "side": side, "price": price,
+                "amount": size, "cost": size * price, "fee": fee, "info": {"x": "1"}, "order": "o",
+            }
+        )  # fmt: skip
+    return Case("ccxt", json.dumps(made), fills("SOL/USDT", [*FEES[:3], COIN * BNB, *FEES[4:]]))
+
+
+def table() -> Case:
+    """A plain table of a country with a decimal comma, semicolons, and seconds since 1970."""
+    text = "Time;Symbol;Side;Qty;Price;Fee;PnL\n"
+    for nth, at, side, size, price in rows():
+        since = int(datetime.fromisoformat(at).timestamp())
+        size_text, price_text = (
+            f"{size:.1f}".replace(".", ","),
+            f"{price * 100:,.2f}".translate(str.maketrans(",.", ".,")),
+        )
+        text += f"{since};DAX;{side};{size_text};{price_text};{str(FEES[nth]).replace('.', ',')};\n"
+    plain = [(at, symbol, side, size, price * 100, fee) for at, symbol, side, size, price, fee in fills("DAX", FEES)]
+    return Case("plain", text, plain)
+
+
+CASES = [binance_spot(), binance_futures(), bybit(), coinbase(), kraken(), metatrader(), ibkr(), ccxt(), table()]

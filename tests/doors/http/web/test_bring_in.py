@@ -1,0 +1,51 @@
+"""`/trading/import`: a file is looked at first, its columns are mapped, and only then is it loaded."""
+
+import re
+from typing import Any
+
+from starlette.testclient import TestClient
+from tests.book.trading.imports.brokers import bybit
+
+TABLE = (
+    "Opened At,Closed At,What,Way,Lots,In,Out,Costs\n2026-01-05 10:00,2026-01-06 10:00,EURUSD,Buy,2,1.10,1.12,0.01\n"
+)
+MEANS = {
+    "means-Opened At": "entry_time", "means-Closed At": "exit_time", "means-What": "symbol", "means-Way": "side",
+    "means-Lots": "quantity", "means-In": "entry_price", "means-Out": "exit_price", "means-Costs": "fee",
+}  # fmt: skip
+
+
+def packed(page: str) -> str:
+    found = re.search(r'name="packed" value="([^"]+)"', page)
+    assert found
+    return found[1]
+
+
+def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any) -> None:
+    assert "Bring in trades" in client.get("/trading/import").text
+    looked = client.post("/trading/import", files={"file": ("log.csv", bybit().text.encode())}).text
+    assert "Bybit, transaction log" in looked
+    assert "The file’s profit against ours" in looked
+    assert "no trade" in looked
+    assert alice.trading.trades().items == []
+    done = client.post("/trading/import", data={"packed": packed(looked), "name": "log.csv", "act": "load"}).text
+    assert "rows paired" in done
+    assert len(alice.trading.trades().items) == 5
+
+
+def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, alice: Any) -> None:
+    asked = client.post("/trading/import", files={"file": ("t.csv", TABLE.encode())})
+    assert asked.status_code == 422
+    assert "What each column means" in asked.text
+    assert 'name="means-Opened At"' in asked.text
+    form = {"packed": packed(asked.text), "name": "t.csv", **MEANS, "format": "my broker"}
+    looked = client.post("/trading/import", data=form).text
+    assert "As the book reads it" in looked
+    client.post("/trading/import", data=form | {"act": "load"})
+    assert len(alice.trading.trades().items) == 1
+    assert alice.trading.mappings()["my broker"]["entry_time"] == "Opened At"
+
+
+def test_nothing_chosen_and_nothing_readable_are_said_at_the_file(client: TestClient) -> None:
+    assert "Choose a file first" in client.post("/trading/import", data={}).text
+    assert "no table" in client.post("/trading/import", files={"file": ("x", b"hello")}).text
