@@ -11,6 +11,10 @@ from sqlalchemy import delete, insert, select
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import agents, armed
 
+PROGRAM = "claude-cli"
+"""The adapter that starts a program."""
+
+
 # Operations
 
 
@@ -39,6 +43,6 @@ def waiting(tx: Tx) -> Sequence[str]:
     query = (
         select(agents.c.name)
         .where(agents.c.owner == tx.owner, agents.c.deleted_at.is_(None), agents.c.id.notin_(there))
-        .where(agents.c.schedule.isnot(None) | (agents.c.adapter != "native"))
+        .where(agents.c.schedule.isnot(None) | (agents.c.adapter == PROGRAM))
     )
     return list(tx.conn.execute(query.order_by(agents.c.created_at, agents.c.id)).scalars())

@@ -59,7 +59,7 @@ class Agents:
         """Let it run by its schedule, and start its program, on this machine; an import never does."""
         with self._book.writing() as (tx, _):
             agent = agents.find(tx, ref)
-            self._book.ask("agents.change" if agent.adapter == agents.ADAPTERS[0] else "programs.arm")
+            self._book.ask("programs.arm" if agent.adapter == arming.PROGRAM else "agents.change")
             arming.arm(tx, stamp(tx.clock()), agent.id)
             agents.reminded(tx, agent.id)
             return agents.get(tx, agent.id)
@@ -74,8 +74,7 @@ class Agents:
 
     def _set_up(self, tx: Tx, agent: Agent) -> Agent:
         """Who sets an agent up here arms it; a program only who may start one."""
-        native = agent.adapter == agents.ADAPTERS[0]
-        if native or may(self._book.hand, "programs.arm") is None:
+        if agent.adapter != arming.PROGRAM or may(self._book.hand, "programs.arm") is None:
             arming.arm(tx, stamp(tx.clock()), agent.id)
         else:
             arming.disarm(tx, agent.id)

@@ -101,7 +101,7 @@ class Runner:
 
     def refuse(self, agent: Agent) -> None:
         """A program is started on the word of who may, if the operator has named it and the agent is armed here."""
-        if agent.adapter == Native.name:
+        if agent.adapter != ClaudeCli.name:
             return
         self.book.ask("programs.start")
         self._program.refuse()
