@@ -95,6 +95,11 @@ class Visit:
         """Whether single letters are shortcuts."""
         return self.request.cookies.get("keepbook_keys") != "off"
 
+    @property
+    def every_page(self) -> bool:
+        """Whether the navigation shows parts that nothing is in yet."""
+        return self.request.cookies.get("keepbook_pages") == "all"
+
     def writing(self) -> Book:
         """The book, for a form that changes something."""
         self.caller.needs("write")
