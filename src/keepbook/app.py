@@ -30,6 +30,7 @@ from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
+    from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
@@ -90,6 +91,7 @@ class Keepbook:
             Origin(by, door),
             self._presets,
             closer=self._close,
+            penciller=self._pencil,
             close_after_hours=self.settings.close_after_hours,
             meaning=self.meaning,
             card_folders=(self.settings.cards,),
@@ -196,6 +198,12 @@ class Keepbook:
             context_tokens=known.context_tokens,
         )
         return choose(chosen, OfflineModel())
+
+    def _pencil(self, opened: Opened, thread_id: str) -> "Sequence[Pencil]":
+        # See tools().
+        from keepbook.models.pencil import pencil
+
+        return pencil(opened, thread_id)
 
     def _close(self, opened: Opened, thread_id: str) -> "Closed":
         # See tools().

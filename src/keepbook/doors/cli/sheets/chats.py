@@ -175,6 +175,8 @@ def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
         }
         paper.put(ink(words.get(answer.status) or sentence(answer.notice or "It failed"), AMBER))
         return
+    if answer.made_by is not None:
+        paper.put(counted(answer))
     if answer.written:
         learned = dotted([ink(_learned(one), HEAD) for one in answer.written])
         undo = Text(", ").join([paper.hint("undo", one["event"]) for one in answer.written])
@@ -192,6 +194,12 @@ def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
         paper.put(ink("More was said meanwhile, so the chat stays open.", META))
     if whole and answer.skipped:
         skipped(paper, answer.skipped)
+
+
+def counted(answer: "Closed") -> str:
+    """ "3 kept · 1 proposed · 1 left out" """
+    counts = ((len(answer.written), "kept"), (len(answer.proposed), "proposed"), (len(answer.skipped), "left out"))
+    return " · ".join(f"{count:,} {what}" for count, what in counts)
 
 
 def _learned(one: Mapping[str, Any]) -> str:

@@ -1,0 +1,193 @@
+"""The offline model as extractor: what the reader would keep or propose, matched to what the book says.
+
+The reader decides what is worth keeping. Rules only carry out orders that nobody heard as they were given (a chat
+recorded from elsewhere), word the lines, read since when something holds, and name what a statement repeats or
+replaces.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from keepbook.models.lines.matters import content_words, same_matter, says_again, subject
+from keepbook.models.lines.since import said_from
+from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
+from keepbook.models.noted import Noted, Said, noted, reader
+from keepbook.models.orders.decide import Scene, decide
+from keepbook.models.orders.values import Deed
+from keepbook.models.reader.values import Reader
+
+FLOOR = 0.75
+"""What is kept scores at least this: it is in every block until it fades."""
+TIED, SURE, REPEATS = 0.48, 0.65, 0.4
+"""From which likelihood on the reader's word ties two lines, and from which on a change of the book is sure."""
+SHARED, FEW = 4, 6
+"""How many known lines the reader is asked about: those that share most words; in a small book also the others."""
+CONFLICT, FORGET = "conflicts with what you said yourself", "asked to forget"
+
+
+def extract(reading: Reading, read: Reader | None = None) -> list[Candidate]:
+    """The candidates of a closing chat, in the order they were said."""
+    read = read or reader()
+    ids: dict[int, TurnId] = {}
+    said = []
+    for number, turn in enumerate(reading.turns):
+        ids[number] = turn.id
+        said.append(Said(number, turn.role, turn.text, _moved(reading, turn), turn.speaker))
+    found: list[Candidate] = []
+    if reading.replayed:
+        said, found = _replayed(reading, said, ids, read)
+    lines = noted(said, read, vocabulary=reading.categories, never=reading.never, likeness=reading.likeness)
+    known = _without(reading.known, found)
+    for one in _once(lines):
+        found.append(_candidate(reading, known, one, ids, said, read))
+    return found
+
+
+def _moved(reading: Reading, turn: Turn) -> tuple[Deed, ...]:
+    """The deeds of a turn, their places counted as the turns are here."""
+    at = {str(other.id): place for place, other in enumerate(reading.turns)}
+    return tuple(
+        deed.moved(
+            taken=tuple(replace(place, turn=at[str(place.turn)]) for place in deed.taken if str(place.turn) in at)
+        )
+        for deed in reading.deeds.get(turn.id, ())
+    )
+
+
+def _without(known: Sequence[Known], found: Sequence[Candidate]) -> list[Known]:
+    gone = {one.target for one in found}
+    return [one for one in known if one.id not in gone]
+
+
+def _once(lines: Sequence[Noted]) -> list[Noted]:
+    """Said twice, the later and fuller one counts."""
+    kept: list[Noted] = []
+    for one in lines:
+        twin = next(
+            (
+                at
+                for at, other in enumerate(kept)
+                if says_again(other.content, one.content) or says_again(one.content, other.content)
+            ),
+            None,
+        )
+        if twin is None:
+            kept.append(one)
+        elif len(one.content) >= len(kept[twin].content):
+            kept[twin] = replace(one, score=max(one.score, kept[twin].score), sure=one.sure or kept[twin].sure)
+    return kept
+
+
+# --- orders nobody heard
+
+
+def _replayed(
+    reading: Reading, said: list[Said], ids: dict[int, TurnId], read: Reader
+) -> tuple[list[Said], list[Candidate]]:
+    """The chat gone through turn by turn, as if its orders were given now; what they touch in the book is a
+    candidate."""
+    found: list[Candidate] = []
+    known = list(reading.known)
+    statements = noted(said, read, vocabulary=reading.categories, never=reading.never, everything=True)
+    last: tuple[Deed, ...] = ()
+    for number, one in enumerate(said):
+        if one.role != "user":
+            continue
+        taken = {place for earlier in said[:number] for deed in earlier.deeds for place in deed.taken}
+        before = [each for each in statements if each.place.turn < number and each.place not in taken]
+        here = [each for each in statements if each.place.turn == number]
+        users = [each.text for each in said[:number] if each.role == "user"]
+        asked = next((deed.question for deed in reversed(last) if deed.question is not None), None)
+        new = next((change.new for deed in reversed(last) for change in deed.changes if change.new), None)
+        scene = Scene(number, one.text, before, known, users[-1] if users else "", asked, (), new, read.tie, here)
+        last = tuple(decide(scene))
+        said[number] = replace(one, deeds=last)
+        for deed in last:
+            found = _after(reading, found, deed, ids[number])
+        known = _without(reading.known, found)
+    return said, found
+
+
+def _after(reading: Reading, found: list[Candidate], deed: Deed, turn: TurnId) -> list[Candidate]:
+    """What a deed changes among the candidates so far."""
+    protected = {one.id for one in reading.known if one.protected}
+    for change in deed.changes:
+        old, target = change.old, change.old.memory if change.old else None
+        if old is not None:
+            found = [one for one in found if not (one.op == "add" and one.content == old.content)]
+        if target in protected:
+            reason = FORGET if change.new is None else CONFLICT
+            found.append(
+                Candidate(
+                    "skip", target, None, None, change.new or old.content if old else "", 0.9, (turn,), reason=reason
+                )
+            )
+        elif target is not None:
+            op: Op = "forget" if change.new is None else "update"
+            found.append(
+                Candidate(op, target, change.category, None, change.new or (old.content if old else ""), 0.9, (turn,))
+            )
+        elif change.new is not None:
+            found.append(Candidate("add", None, change.category, _about(change.new), change.new, 0.9, (turn,)))
+    return found
+
+
+# --- one statement
+
+
+def _candidate(
+    reading: Reading, known: Sequence[Known], one: Noted, ids: dict[int, TurnId], said: Sequence[Said], read: Reader
+) -> Candidate:
+    turn = reading.turns[one.place.turn]
+    score = max(FLOOR, one.score) if one.sure else one.score
+    made = Candidate(
+        "add", None, one.category, _about(one.content), one.content, round(score, 3), (ids[one.place.turn],),
+        said_from(one.words, turn.at, reading.zone), None, one.sure,
+    )  # fmt: skip
+    tie, target, likely = tied(known, one, said, read, one.place.turn)
+    if target is None:
+        return made
+    if tie == "repeats":
+        return replace(made, op="skip", target=target.id, reason="it is known already")
+    if target.protected:
+        return replace(made, op="skip", target=target.id, reason=CONFLICT)
+    return replace(made, op="update", target=target.id, sure=one.sure and likely >= SURE)
+
+
+def _about(content: str) -> str | None:
+    """The name a line is about, where it begins with one."""
+    first = content.split(" ", 1)[0].removesuffix("'s").removesuffix("’s")
+    who = subject(content)
+    return (
+        first
+        if who is not None and first[:1].isupper() and first.lower().startswith(who[:3]) and len(first) > 2
+        else None
+    )
+
+
+def tied(
+    known: Sequence[Known], one: Noted, said: Sequence[Said], read: Reader, at: int
+) -> tuple[str, Known | None, float]:
+    """The line of the book that a statement repeats or corrects, and how likely: by its words, else by the reader's
+    word."""
+    again = next((memory for memory in reversed(known) if says_again(one.content, memory.content)), None)
+    if again is not None:
+        return "repeats", again, 1.0
+    best: tuple[float, str, Known | None] = (0.0, "", None)
+    before = next((each.text for each in reversed(said[:at]) if each.role == "assistant"), "")
+    for memory in _near(known, one):
+        found = read.tie(memory.content, one.words.strip(), before)
+        if found is not None:
+            name = "repeats" if found["repeats"] >= REPEATS else "corrects"
+            best = max(best, (found["repeats"] + found["corrects"], name, memory), key=lambda each: each[0])
+    if best[0] >= TIED:
+        return best[1], best[2], best[0]
+    same = next((memory for memory in reversed(known) if same_matter(one.content, memory.content)), None)
+    return "corrects", same, SURE
+
+
+def _near(known: Sequence[Known], one: Noted) -> list[Known]:
+    words = set(content_words(one.content))
+    shared = {memory.id: len(words & set(content_words(memory.content))) for memory in known}
+    near = sorted(known, key=lambda memory: -shared[memory.id])
+    return [memory for memory in near if shared[memory.id]][:SHARED] if len(known) > FEW else near
