@@ -2,7 +2,7 @@
 
 import threading
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -477,3 +477,18 @@ def test_another_adapter_starts_fresh(alice: Any) -> None:
     assert alice.agents.update("Desk", adapter="native").memory.session, "the same one goes on"
     changed = alice.agents.update("Desk", adapter="claude-cli")
     assert (changed.memory.status, changed.memory.session, changed.memory.runs) == ("fresh", None, 0)
+
+
+def test_who_waits_for_the_session_is_told_until_when(alice: Any, clock: Any) -> None:
+    agent = alice.agents.create("Desk", memory_enabled=True, schedule="30 7 * * *")
+    assert (agent.memory.busy_until, agent.next_run) == (None, datetime(2026, 3, 2, 7, 30, tzinfo=UTC))
+    held = alice.agents.claim(agent.id, lease_seconds=20)
+    assert held is not None
+    assert alice.agents.claim(agent.id, lease_seconds=20) is None
+    until = alice.agents.get(agent.id).memory.busy_until
+    assert until is not None
+    assert timedelta(0) < until - clock.now <= timedelta(seconds=20)
+    clock.forward(seconds=21)  # nobody renewed it: its program is gone
+    assert alice.agents.get(agent.id).memory.busy_until is None
+    assert alice.agents.claim(agent.id, lease_seconds=20) is not None
+    assert alice.agents.update(agent.id, schedule=None).next_run is None

@@ -51,12 +51,14 @@ class Carried:
     """What an agent carries from run to run: the panel of Active Memory.
 
     `status` is `fresh` or `carrying`; `runs` counts scheduled and manual ones since `since`, `chats` the others;
-    `age` is the time since the session was last moved, as a person says it.
+    `age` is the time since the session was last moved, as a person says it. `busy_until`: a run or a chat has it in
+    hand, and the next one waits; should its program be gone, no longer than that.
     """
 
     enabled: bool
     status: str
     session: str | None
+    busy_until: datetime | None
     runs: int
     chats: int
     since: datetime | None
@@ -67,7 +69,8 @@ class Carried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent as it stands. Without a model of its own it works with the installation's chat model."""
+    """An agent as it stands. Without a model of its own it works with the installation's chat model. `next_run` is when
+    its schedule runs it next."""
 
     id: str
     name: str
@@ -85,6 +88,7 @@ class Agent:
     thread_id: str | None
     created_at: datetime
     updated_at: datetime
+    next_run: datetime | None
     memory: Carried
     armed: bool = False
     """Whether it may run by itself, or start its program, on this machine."""
@@ -416,6 +420,7 @@ def _carried(tx: Tx, row: Any) -> Carried:
         enabled=bool(row.memory_enabled),
         status="fresh" if row.session is None else "carrying",
         session=row.session,
+        busy_until=parse_stamp(row.turn_until) if row.turn_until and row.turn_until > stamp(tx.clock()) else None,
         runs=ran,
         chats=counts.get("chat", 0),
         since=None if row.fresh_at is None else parse_stamp(row.fresh_at),
@@ -426,6 +431,7 @@ def _carried(tx: Tx, row: Any) -> Carried:
 
 
 def _to_agent(tx: Tx, row: Any) -> Agent:
+    next_run = due.reminded_at(tx, due.RUN, row.id) if row.schedule and row.deleted_at is None else None
     plain = ("id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "thread_id")
     return Agent(
         **{name: getattr(row, name) for name in plain},
@@ -436,6 +442,7 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         team=tuple(Specialist(**one) for one in json.loads(row.team)),
         created_at=parse_stamp(row.created_at),
         updated_at=parse_stamp(row.updated_at),
+        next_run=None if next_run is None else parse_stamp(next_run),
         memory=_carried(tx, row),
         armed=arming.is_armed(tx, row.id),
     )

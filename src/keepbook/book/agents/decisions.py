@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import ColumnElement, func, insert, select, update
 
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line_of
 from keepbook.book.agents.resolution import Course, Plan, at_expiry, walk
@@ -297,6 +297,7 @@ def listed(
     limit: int = 100,
     offset: int = 0,
     forecasts: bool | None = None,
+    card_types: Sequence[str] | None = None,
 ) -> Sequence[Decision]:
     """Newest first; closed ones by when they were closed. `forecasts`: only those, or none of them."""
     if state is not None and state not in (*STATES, CLOSED):
@@ -305,8 +306,7 @@ def listed(
     for column, value in ((decisions.c.state, None if state == CLOSED else state), (decisions.c.agent_id, agent_id)):
         if value is not None:
             query = query.where(column == value)
-    if forecasts is not None:
-        query = query.where(decisions.c.probability.isnot(None) if forecasts else decisions.c.probability.is_(None))
+    query = query.where(*_of_kind(forecasts, card_types))
     newest = decisions.c.decided_at if state in (None, "open") else decisions.c.closed_at
     if state == CLOSED:
         query = query.where(decisions.c.state != "open")
@@ -314,18 +314,42 @@ def listed(
     return [_to_decision(row) for row in tx.conn.execute(query)]
 
 
-def counted(tx: Tx, now: str, *, agent_id: str | None = None, forecasts: bool | None = None) -> dict[str, int]:
+def counted(
+    tx: Tx,
+    now: str,
+    *,
+    agent_id: str | None = None,
+    forecasts: bool | None = None,
+    card_types: Sequence[str] | None = None,
+) -> dict[str, int]:
     """How many there are in each state, and of forecasts how many wait past their date (`due`)."""
-    within = [decisions.c.owner == tx.owner]
+    within = [decisions.c.owner == tx.owner, *_of_kind(forecasts, card_types)]
     within += [] if agent_id is None else [decisions.c.agent_id == agent_id]
-    if forecasts is not None:
-        within.append(decisions.c.probability.isnot(None) if forecasts else decisions.c.probability.is_(None))
     query = select(decisions.c.state, func.count()).where(*within).group_by(decisions.c.state)
     found = dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in tx.conn.execute(query)}
     waits = (decisions.c.state == "open", decisions.c.probability.isnot(None), decisions.c.expires <= now)
     return found | {
         "due": tx.conn.execute(select(func.count()).select_from(decisions).where(*within, *waits)).scalar() or 0
     }
+
+
+def _of_kind(forecasts: bool | None, card_types: Sequence[str] | None) -> list[ColumnElement[bool]]:
+    kinds: list[ColumnElement[bool]] = []
+    if forecasts is not None:
+        kinds.append(decisions.c.probability.isnot(None) if forecasts else decisions.c.probability.is_(None))
+    if card_types is not None:
+        kinds.append(decisions.c.card_type.in_(list(card_types)))
+    return kinds
+
+
+def first_resolved(tx: Tx, agent_id: str | None = None) -> datetime | None:
+    """When the first of the trades was decided that are resolved."""
+    query = select(func.min(decisions.c.decided_at)).where(
+        decisions.c.owner == tx.owner, decisions.c.state == "resolved", decisions.c.probability.is_(None)
+    )
+    query = query if agent_id is None else query.where(decisions.c.agent_id == agent_id)
+    found = tx.conn.execute(query).scalar()
+    return None if found is None else parse_stamp(found)
 
 
 def past(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence[Past]:

@@ -5,6 +5,7 @@ Thin like the book: each method opens the owner's transaction and calls the one 
 
 import builtins
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from keepbook.book.agents import agents, arming, calibration, decisions, forecasts, recorded, runs, second_looks
@@ -237,11 +238,16 @@ class Decisions:
             whose = None if agent is None else agents.find(tx, agent).id
             return decisions.listed(tx, state=state, agent_id=whose, limit=limit, **filters)
 
-    def count(self, *, agent: str | None = None, forecasts: bool | None = None) -> dict[str, int]:
+    def count(self, *, agent: str | None = None, **filters: Any) -> dict[str, int]:
         """How many there are in each state; `due`: forecasts whose date is over and that nobody has answered."""
         with self._book.reading() as (tx, _, now):
             whose = None if agent is None else agents.find(tx, agent).id
-            return decisions.counted(tx, now, agent_id=whose, forecasts=forecasts)
+            return decisions.counted(tx, now, agent_id=whose, **filters)
+
+    def first_resolved(self, agent: str | None = None) -> datetime | None:
+        """When the first trade was decided that has been resolved."""
+        with self._book.reading() as (tx, _, _):
+            return decisions.first_resolved(tx, None if agent is None else agents.find(tx, agent).id)
 
     def record(
         self,

@@ -37,8 +37,8 @@ from keepbook.tools.agents import toolbox
 
 log = logging.getLogger(__name__)
 
-LEASE_SECONDS = 120.0
-"""How long a run that gives no sign of life keeps its place; it gives one three times as often."""
+LEASE_SECONDS = 20.0
+"""How long a run that gives no sign of life keeps its place; it gives one four times as often."""
 PATIENCE_SECONDS = 3600.0
 """How long a run waits for its turn on the session."""
 READ = "note"
@@ -322,7 +322,7 @@ class Runner:
 
     async def _live(self, work: Work) -> None:
         while True:
-            await asyncio.sleep(LEASE_SECONDS / 3)
+            await asyncio.sleep(LEASE_SECONDS / 4)
             try:
                 await asyncio.to_thread(self._renew, work)
             except KeepbookError as error:  # a database that is busy now is there again next time

@@ -54,6 +54,9 @@ PAGES = {
     "notes": Shown("/journal"),
     "settings": Shown("/settings"),
     "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
+    "forecasts": Shown("/results/forecasts"),
+    "resolve a forecast": Shown("/results/forecasts", ("a[href*='resolve=']",)),
+    "bring in trades": Shown("/trading/import"),
     "agents": Shown("/agents", (".agent .menu > summary",)),
     "agent": Shown("/agents/{agent}"),
     "new agent": Shown("/agents/new"),
@@ -62,7 +65,10 @@ PAGES = {
     "failed run": Shown("/runs/{lost}"),
     "second look": Shown("/runs/{look}"),
     "trading": Shown("/trading"),
-    "deployment": Shown("/trading/{deployment}?reflected=22.13.new2&events=1-1", (".put-away > summary",)),
+    "deployment": Shown(
+        "/trading/{deployment}?reflected=22.13.new2&events=1-1",
+        (".put-away > summary", "summary:has-text('More figures')"),
+    ),
     "skill": Shown("/trading/skills/{skill}", (".more > summary",)),
     "closed trades": Shown("/trading/{deployment}/trades"),
     "load trades": Shown("/trading/{deployment}/load"),
@@ -111,7 +117,27 @@ def live(kb: Any, clock: Any) -> dict[str, str]:
     trashed = talk("A word " + "averyveryverylongword" * 12)
     alice.threads.delete(trashed.id)
     known = {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id}
+    _foretold(alice, clock)
     return known | _worked(alice) | _traded(kb, alice)
+
+
+def _foretold(alice: Any, clock: Any) -> None:
+    """Forecasts from outside: answered, due, open, and one that was looked at again."""
+    alice.agents.create("Oracle", adapter="external", card_type="forecast")
+    begun = clock.now
+    clock.set("2026-10-01T08:00:00Z")
+    for nth in range(24):
+        card = {"question": f"Does number {nth} come up?", "probability": 0.05 + nth / 30, "resolves_by": "2026-11-30"}
+        made = alice.decisions.record("Oracle", card)
+        if nth < 21:
+            alice.decisions.answer(made.run_id, None if nth == 20 else nth % 2 == 0, note="seen in the paper")
+        elif nth == 21:
+            look = {"conviction_score": 55, "notes": "Less so.", "suggested_action": "LOWER", "probability": 0.4}
+            alice.decisions.record_second_look(made.run_id, look)
+            alice.decisions.record_second_look(made.run_id, look | {"conviction_score": 70, "probability": 0.6})
+    due = {"question": "Does the bank cut by a quarter point?", "probability": 0.78, "resolves_by": "2026-11-11"}
+    alice.decisions.record("Oracle", due)
+    clock.set(begun)
 
 
 def _worked(alice: Any) -> dict[str, str]:

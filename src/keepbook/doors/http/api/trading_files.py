@@ -20,7 +20,7 @@ from keepbook.book.trading.imports import mapping
 from keepbook.book.trading.imports.file import SQLITE, is_ours
 from keepbook.book.trading.imports.load import Imported
 from keepbook.doors.http.call import Call, answer, may
-from keepbook.errors import NotAllowed
+from keepbook.errors import Invalid, NotAllowed
 
 router = APIRouter(prefix="/api/trading", tags=["trading"])
 
@@ -78,6 +78,8 @@ async def import_file(
             _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
         )
     kind = "freqtrade" if kind == "trades" and sent.startswith(SQLITE) else kind
+    if kind == "freqtrade":
+        _refuse_half(sent)
     return await run_in_threadpool(_load, call, kind, sent, deployment_id, symbol, timeframe)
 
 
@@ -85,6 +87,16 @@ def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
     if told["dry_run"]:
         return answer(call.book.trading.bring_in(sent, **told))
     return call.write(lambda book: book.trading.bring_in(sent, **told))
+
+
+def _refuse_half(sent: bytes) -> None:
+    """A database in write-ahead mode is whole only with the file beside it, which was not sent."""
+    if sent.startswith(SQLITE) and sent[18:19] == b"\x02":
+        raise Invalid(
+            "this database is in write-ahead mode: what the bot wrote last may stand in the file beside it, "
+            "tradesv3.sqlite-wal, which was not sent. Send a copy made with: sqlite3 tradesv3.sqlite \"VACUUM INTO "
+            "'copy.sqlite'\"", field="file",
+        )  # fmt: skip
 
 
 def _load(

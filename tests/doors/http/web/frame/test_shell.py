@@ -28,6 +28,25 @@ def test_the_navigation_leads_to_each_page_and_marks_it(client: TestClient, plac
     assert marked == [place.path]
 
 
+def test_results_and_trading_appear_once_there_is_something_in_them(client: TestClient, alice: Any) -> None:
+    def places() -> set[str]:
+        return set(re.findall(r'<a href="([^"]*)" data-go=', client.get("/chat").text))
+
+    parts = {"/results/trade-decisions", "/trading"}
+    assert not places() & parts
+    alice.trading.create_skill("Scalper")
+    assert places() & parts == {"/trading"}
+    alice.agents.create("Oracle", adapter="external", card_type="forecast")
+    card = {"question": "Rain?", "probability": 0.7, "resolves_by": "2031-01-01T00:00:00Z"}
+    alice.decisions.record("Oracle", card)
+    assert places() >= parts
+
+
+def test_a_switch_shows_every_page(client: TestClient) -> None:
+    client.post("/settings/look", data={"theme": "system", "keys": "on", "pages": "all"})
+    assert 'href="/trading"' in client.get("/chat").text
+
+
 def test_the_review_count_stands_beside_memory(client: TestClient, alice: Any, talk: Any) -> None:
     assert "to review" not in client.get("/chat").text
     alice.remember("Likes long walks", confidence="inferred")

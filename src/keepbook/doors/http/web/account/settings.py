@@ -93,6 +93,7 @@ def page(
         "outcome": done or _done(visit, asked),
         "theme": visit.theme or "system",
         "keys": visit.keys,
+        "every_page": visit.every_page,
         "wrong": wrong,
         "typed": typed,
         "made": made,
@@ -193,10 +194,20 @@ def allow(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
 
 
 @router.post(f"{HOME}/look")
-def look(visit: Visiting, theme: Annotated[str, Form()] = "system", keys: Annotated[str, Form()] = "") -> Response:
+def look(
+    visit: Visiting,
+    theme: Annotated[str, Form()] = "system",
+    keys: Annotated[str, Form()] = "",
+    pages: Annotated[str, Form()] = "",
+) -> Response:
     theme = theme if theme in THEMES else "system"
-    answer = _answer(visit, "look", "look", theme=theme, keys=bool(keys))
-    for name, value, usual in (("keepbook_theme", theme, "system"), ("keepbook_keys", "on" if keys else "off", "on")):
+    answer = _answer(visit, "look", "look", theme=theme, keys=bool(keys), every_page=bool(pages))
+    kept = (
+        ("keepbook_theme", theme, "system"),
+        ("keepbook_keys", "on" if keys else "off", "on"),
+        ("keepbook_pages", "all" if pages else "some", "some"),
+    )
+    for name, value, usual in kept:
         if value == usual:
             answer.delete_cookie(name, samesite="lax", httponly=True)
         else:

@@ -6,16 +6,14 @@ again or marked exited the book decides; the page only does not offer what would
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from keepbook.book.agents.calibration import Band
-from keepbook.book.agents.decisions import REGIME_BARS, SIDES, Decision
+from keepbook.book.agents.decisions import CLOSED, REGIME_BARS, SIDES, Decision
 from keepbook.book.agents.runs import Run
-from keepbook.book.book import Book
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.agents.agents import names
 from keepbook.doors.http.web.frame.charts import Curve, Reliability, curve, reliability
@@ -26,7 +24,6 @@ router = APIRouter(include_in_schema=False)
 
 HOME = "/results/trade-decisions"
 PAGE = 25
-MOST = 10_000
 REGIMES = {"trend_up": "Trend up", "trend_down": "Trend down", "chop": "Sideways", "unknown": "Not known"}
 OUTCOMES = {
     "target": "Target touched",
@@ -93,7 +90,9 @@ def page(
 ) -> Response:
     """The page; `exiting` names the open decision whose form is open, `typed` what stands in its field."""
     asked = visit.request.query_params
-    told = _told(visit, asked.get("agent", "")[:200], number_of(asked.get("page", "1")))
+    told = _told(
+        visit, asked.get("agent", "")[:200], number_of(asked.get("page", "1")), number_of(asked.get("open", "1"))
+    )
     told |= {
         "exiting": exiting or asked.get("exit"),
         "typed": typed,
@@ -109,24 +108,30 @@ def page(
     return visit.page("results.html", 422 if wrong else 200, **told)
 
 
-def _told(visit: Visit, agent: str, number: int) -> dict[str, Any]:
+def _told(visit: Visit, agent: str, number: int, open_number: int) -> dict[str, Any]:
     book = visit.book
     desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).follow]
     chosen = next((one for one in desks if one.id == agent), None)
     whose = None if chosen is None else chosen.id
-    open_ones, closed = _trades(book, whose, "open"), _trades(book, whose, "resolved", "expired")
-    closed.sort(key=lambda one: one.closed_at or one.decided_at, reverse=True)
-    pages = max(1, -(-len(closed) // PAGE))
-    number = min(number, pages)
-    shown = closed[(number - 1) * PAGE : number * PAGE]
+    followed = [name for name, one in book.agents.cards.types.items() if one.follow]
+    counts = book.decisions.count(agent=whose, card_types=followed)
+    over = counts["resolved"] + counts["expired"]
+    pages, open_pages = max(1, -(-over // PAGE)), max(1, -(-counts["open"] // PAGE))
+    number, open_number = min(number, pages), min(open_number, open_pages)
+    told: dict[str, Any] = {"agent": whose, "card_types": followed, "limit": PAGE}
+    open_ones = book.decisions.list(state="open", offset=(open_number - 1) * PAGE, **told)
+    shown = book.decisions.list(state=CLOSED, offset=(number - 1) * PAGE, **told)
     found = book.decisions.calibration(whose)
     return {
         "desks": desks,
         "chosen": chosen,
         "open": _rows(visit, open_ones),
         "closed": _rows(visit, shown),
-        "closed_in_all": len(closed),
-        "since": _first(closed),
+        "closed_in_all": over,
+        "open_in_all": counts["open"],
+        "open_page": open_number,
+        "open_pages": open_pages,
+        "since": book.decisions.first_resolved(whose),
         "page": number,
         "pages": pages,
         "found": found,
@@ -135,20 +140,10 @@ def _told(visit: Visit, agent: str, number: int) -> dict[str, Any]:
     }
 
 
-def _trades(book: Book, agent: str | None, *states: str) -> list[Decision]:
-    types = book.agents.cards
-    found = (one for state in states for one in book.decisions.list(state=state, agent=agent, limit=MOST))
-    return [one for one in found if types.find(one.card_type).follow]
-
-
 def _rows(visit: Visit, decisions: Sequence[Decision]) -> list[Row]:
     named = names(visit, {one.agent_id for one in decisions})
     looks = visit.book.runs.looks_at([one.run_id for one in decisions])
     return [Row(one, named[one.agent_id], tuple(looks[one.run_id])) for one in decisions]
-
-
-def _first(closed: Sequence[Decision]) -> datetime | None:
-    return min((one.decided_at for one in closed if one.state == "resolved"), default=None)
 
 
 def plot(bands: Sequence[Band]) -> Reliability:

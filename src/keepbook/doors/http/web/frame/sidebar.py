@@ -71,6 +71,8 @@ class Side:
     archived: int
     due: int
     model: str
+    places: tuple[Place, ...]
+    """What of the navigation is shown: a part that nothing is in yet stays out of the way."""
 
 
 def side(visit: Visit) -> Side:
@@ -80,7 +82,17 @@ def side(visit: Visit) -> Side:
     kept.sort(key=lambda chat: chat.touched_at, reverse=True)
     archived = len(threads.list(state="archived", limit=COUNTED))
     due = review.waiting(visit.book)
-    return Side(grouped(kept[:SHOWN], visit), len(kept) > SHOWN, archived, due, visit.kb.settings.model)
+    return Side(grouped(kept[:SHOWN], visit), len(kept) > SHOWN, archived, due, visit.kb.settings.model, shown(visit))
+
+
+def shown(visit: Visit) -> tuple[Place, ...]:
+    """All places, but for Results and Trading while they are empty, unless the settings ask for them."""
+    left_out = set()
+    if not visit.every_page:
+        left_out |= set() if visit.book.decisions.list(limit=1) else {"results"}
+        left_out |= set() if visit.book.trading.skills() else {"trading"}
+    path = visit.request.url.path
+    return tuple(place for place in PLACES if place.key not in left_out or path.startswith(f"/{place.key}"))
 
 
 def grouped(chats: Sequence[Thread], visit: Visit) -> list[Group]:

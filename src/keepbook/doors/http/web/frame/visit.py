@@ -96,6 +96,11 @@ class Visit:
         """Whether single letters are shortcuts."""
         return self.request.cookies.get("keepbook_keys") != "off"
 
+    @property
+    def every_page(self) -> bool:
+        """Whether the navigation shows parts that nothing is in yet."""
+        return self.request.cookies.get("keepbook_pages") == "all"
+
     def may(self, operation: str) -> bool:
         """Whether to show what only some may do."""
         return why_not(self.caller.hand, operation) is None
