@@ -6,17 +6,30 @@ ARGS ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check smoke screenshots pins clean setup
+# Each process that a test starts would compile the whole house anew.
+export PYTHONDONTWRITEBYTECODE :=
+# A worker that has done its half takes from the other's.
+SPREAD := -n $(WORKERS) --dist worksteal
+ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
+
+.PHONY: help run test test-fast test-deep check smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 run: setup ## Open the demo in a browser: three months of one person, nothing is kept
 	@$(BIN)/keepbook demo $(ARGS)
 
 test: setup ## Run every test on SQLite, PostgreSQL and Chromium (ARGS="tests/contracts -x" for some)
 	@$(BIN)/python scripts/browser.py
-	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest $(SPREAD) $(ARGS)
+
+test-fast: setup ## Run the tests of the engine that start no process but PostgreSQL
+	@$(BIN)/python -m pytest $(SPREAD) --no-processes $(ENGINE) $(ARGS)
+
+test-deep: setup ## Run every test, with ten times as many drawn examples: long
+	@$(BIN)/python scripts/browser.py
+	@KEEPBOOK_TESTS_DEEPER=10 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
 
 check: setup ## Only the fast checks: ruff and mypy
 	@$(BIN)/ruff check src tests scripts
@@ -25,6 +38,9 @@ check: setup ## Only the fast checks: ruff and mypy
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
 	@$(BIN)/python scripts/smoke.py
+
+reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
+	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)
 
 screenshots: setup ## Make the README's pictures anew
 	@$(BIN)/python scripts/browser.py

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -36,17 +37,73 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# The same on every machine: its zone, language, width, colours, proxies and keys of models stay outside.
+for _name in list(os.environ):
+    if _name.startswith(("ANTHROPIC_", "LC_", "OLLAMA_", "OPENAI_")) or _name in (
+        "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LANGUAGE", "LINES", "NO_COLOR",
+    ):  # fmt: skip
+        del os.environ[_name]
+os.environ |= {"LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "TZ": "UTC"}
+time.tzset()
+
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
 
 # No test judges time, so hypothesis does not either. CI draws the same examples on every run.
 hypothesis.settings.register_profile(
-    "here", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "here", deadline=None, max_examples=25, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile(
     "ci", hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
 )
+DEEPER = int(os.environ.get("KEEPBOOK_TESTS_DEEPER", "1"))
+"""How many times as many examples are drawn as usual, also where a test names its own number: `make test-deep`."""
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+# --- fewer, or more --------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-processes",
+        action="store_true",
+        help="leave out the tests marked `process`; any other that starts a process, but for PostgreSQL, fails",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if DEEPER > 1:
+        for test in {getattr(item, "obj", None) for item in items if hasattr(getattr(item, "obj", None), "hypothesis")}:
+            usual = getattr(test, "_hypothesis_internal_use_settings", None) or hypothesis.settings()
+            deeper = hypothesis.settings(usual, max_examples=usual.max_examples * DEEPER)
+            test._hypothesis_internal_use_settings = deeper  # type: ignore[union-attr]
+    if config.getoption("no_processes"):
+        left_out = [item for item in items if item.get_closest_marker("process")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+class _NoProcesses:
+    """Refuses to start a process while a test runs."""
+
+    def __init__(self) -> None:
+        self.running = False
+        sys.addaudithook(self.refuse)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Any:
+        self.running = True
+        try:
+            return (yield)
+        finally:
+            self.running = False
+
+    def refuse(self, event: str, given: tuple[Any, ...]) -> None:
+        if not self.running or event not in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec", "os.system"):
+            return
+        if event != "subprocess.Popen" or str(SERVER) not in map(str, given[1]):
+            raise RuntimeError(f"this test starts a process ({event}): mark it `process`")
 
 
 # --- the server ------------------------------------------------------------------------------------------
@@ -56,6 +113,8 @@ _keeper = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("no_processes"):
+        config.pluginmanager.register(_NoProcesses())
     if hasattr(config, "workerinput"):  # an xdist worker: the folder is its parent's
         config.stash[_folder] = Path(config.workerinput["postgres_folder"])
         return
@@ -326,6 +385,8 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_fact
     monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
     # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "none")
+    # The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart.
+    monkeypatch.setenv("KEEPBOOK_ALLOW_BYPASS_LOGIN", "true")
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.ground import leases
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.tokens import Tokens
 from keepbook.book.trading.bars import Market
@@ -58,7 +59,10 @@ class Keepbook:
         clock: Clock = utc_now,
         settings: Settings | None = None,
         embedder: str | None = None,
+        demo: bool = False,
     ) -> None:
+        self.demo = demo
+        """Whether this is a visitor's copy of the demo: no key, no program, no model but the offline one."""
         self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
         place = self._place = str(db) if db is not None else self.settings.db
         load = partial(load_preset, folders=(self.settings.presets,))
@@ -67,14 +71,19 @@ class Keepbook:
             load(chosen)
         self._presets = Presets(load, chosen)
         self._database = Database(
-            place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance
-        )
+            place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance,
+            allow_bypass_login=self.settings.allow_bypass_login,
+        )  # fmt: skip
         self._embedder: str = embedder or self.settings.embedder
 
-    def book(self, owner: str, *, by: str = "person", door: str = "python") -> Book:
-        """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's."""
+    def book(self, owner: str, *, by: str = "person", door: str = "python", hand: Actor | None = None) -> Book:
+        """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's. A door says
+        with `hand` what the key that was shown may do."""
         if by not in ("person", "agent"):
             raise Invalid(f"by is 'person' or 'agent', not {by!r}", field="by")
+        return self._book(owner, by, door, hand)
+
+    def _book(self, owner: str, by: str, door: str, hand: Actor | None = None) -> Book:
         return Book(
             self._database,
             owner,
@@ -85,6 +94,7 @@ class Keepbook:
             meaning=self.meaning,
             card_folders=(self.settings.cards,),
             impact_minutes=self.settings.impact_minutes,
+            hand=hand,
         )
 
     @cached_property
@@ -147,7 +157,11 @@ class Keepbook:
         from keepbook.models.agents.runner import Runner
 
         known = self.settings
-        place = Place(known.agent_command, known.agent_folder, self._place, book.owner, known.agent_timeout)
+        place = Place(
+            known.agent_command, known.agent_folder, self._place, book.owner, known.agent_timeout,
+            programs=() if self.demo else known.agent_programs, env=known.agent_env,
+            most_bytes=known.agent_output_bytes,
+        )  # fmt: skip
         return Runner(
             book, models or self.models, budget=self._budget, monthly_tokens=known.monthly_tokens, place=place
         )
@@ -163,10 +177,13 @@ class Keepbook:
     def models(self) -> "Models":
         """The models that the settings name; the offline one without any."""
         # See tools().
-        from keepbook.models.choose import ModelSettings, choose
+        from keepbook.models.choose import Models, ModelSettings, choose
         from keepbook.models.offline.model import OfflineModel
 
         known = self.settings
+        if self.demo:
+            only = OfflineModel()
+            return Models(only, only, only)
         openai, anthropic = known.openai_key, known.anthropic_key
         chosen = ModelSettings(
             model=known.model,
@@ -208,12 +225,12 @@ class Keepbook:
     def queue_runs_in_turn(self, holder: str, seconds: float) -> Sequence[Queued]:
         """Begin the scheduled runs that are due, unless another worker has that in hand; the caller performs them."""
         taken = leases.take(self._database, "agents", holder, seconds)
-        return queue_runs(self._database, partial(self.book, door="jobs"), Swept()) if taken else ()
+        return queue_runs(self._database, partial(self._book, by="job", door="jobs"), Swept()) if taken else ()
 
     def sweep(self) -> Swept:
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
         swept = self._sweep()
-        if queued := queue_runs(self._database, partial(self.book, door="jobs"), swept):
+        if queued := queue_runs(self._database, partial(self._book, by="job", door="jobs"), swept):
             asyncio.run(perform_runs(queued, self.perform, swept))
         return swept
 
@@ -222,7 +239,7 @@ class Keepbook:
         return await self.runner(book).perform(run_id)
 
     def _sweep(self) -> Swept:
-        return sweep(self._database, partial(self.book, door="jobs"))
+        return sweep(self._database, partial(self._book, by="job", door="jobs"))
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""
@@ -235,7 +252,7 @@ class Keepbook:
 
     def copied(self) -> "Keepbook":
         """Another installation in memory that begins with everything in this one, which is in memory too."""
-        other = Keepbook(":memory:", settings=self.settings, embedder=self._embedder)
+        other = Keepbook(":memory:", settings=self.settings, embedder=self._embedder, demo=self.demo)
         self._database.copy_into(other._database)
         return other
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from keepbook.book.agents import agents, decisions, forecasts, runs
+from keepbook.book.agents import agents, arming, decisions, forecasts, runs
 from keepbook.book.agents.runs import Run
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
@@ -130,6 +130,8 @@ def _queue(book: Book, item: Due) -> str | None:
         now = stamp(tx.clock())
         at = due.reminded_at(tx, due.RUN, item.id)
         if at is None or at > now:
+            return None
+        if not arming.is_armed(tx, item.id):  # imported, and nobody here has said that it may
             return None
         if agents.reminded(tx, item.id) is None:
             return None

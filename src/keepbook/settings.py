@@ -104,14 +104,27 @@ class Settings(BaseSettings):
     impact_minutes: int = Field(
         60, ge=1, le=1440, description="How long after a market event the price is taken to move because of it."
     )
+    agent_programs: tuple[str, ...] = Field(
+        (), description="Programs that agents may start here, such as claude; none, if nothing is named."
+    )
+    agent_env: tuple[str, ...] = Field((), description="What of the server's environment such a program gets to see.")
     agent_command: str = Field("claude", description="What an agent with the adapter claude-cli starts.")
     agent_folder: Path = Field(
         default_factory=lambda: HOME.expanduser() / "agents", description="Where that command works, a folder each."
     )
     agent_timeout: float = Field(1800.0, gt=0, le=86_400, description="How long it may take for a run, in seconds.")
+    agent_output_bytes: int = Field(4_000_000, ge=1000, description="The longest answer that is read from it.")
     embedder: str = Field(
         "auto", description="auto (the best installed, else words alone), none, onnx:DIR or openai:MODEL."
     )
+    admin_db: str | None = Field(
+        None, description="Where `db` commands go as administrator, if that is another login than the one in db."
+    )
+    allow_bypass_login: bool = Field(
+        False, description="Whether a PostgreSQL login may be used that could see all owners."
+    )
+    streams_per_token: int = Field(10, ge=1, description="Streams that one token may hold open to a worker.")
+    streams: int = Field(200, ge=1, description="Streams that a worker holds open in all.")
     busy_seconds: float = Field(30.0, gt=0, le=600, description="How long a writer waits for its turn.")
     telegram_token: SecretStr | None = Field(None, description="The token of your bot, from @BotFather.")
     telegram_chats: Annotated[dict[int, str], NoDecode, BeforeValidator(_whose_chats)] = Field(
@@ -144,6 +157,19 @@ def load_settings(**given: Any) -> Settings:
 def _meant(name: str) -> str:
     close = None if name in Settings.model_fields else nearest(name, Settings.model_fields)
     return f"; did you mean {close!r}?" if close else ""
+
+
+def nobodys_settings(**given: Any) -> Settings:
+    """Settings for what must know nothing of this machine: no environment, no file, no key."""
+    return Settings.model_construct(**given)
+
+
+def private_folder(path: Path) -> Path:
+    """A folder that only this user may look into, made with all that is missing above it."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+    return path
 
 
 def _with_usual_keys(settings: Settings) -> Settings:

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 NEEDS = {
     "pydantic_ai": "pydantic-ai",
     "langgraph": "langgraph",

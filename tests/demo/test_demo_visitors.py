@@ -29,7 +29,7 @@ class Seconds:
 
 
 def short_story(now: datetime) -> Keepbook:
-    kb = Keepbook(":memory:", settings=demo_settings(), clock=lambda: now)
+    kb = Keepbook(":memory:", settings=demo_settings(), clock=lambda: now, demo=True)
     kb.book(kb.settings.owner).remember("Lives in Vienna")
     return kb
 

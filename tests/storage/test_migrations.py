@@ -45,6 +45,7 @@ def test_the_small_book_has_something_in_every_table(book_url: str, clock: Any) 
         assert [name for name, rows in filled(kb).items() if not rows] == []
 
 
+@pytest.mark.process  # pg_dump and psql
 def test_the_book_of_a_release_is_brought_up_and_goes_on(
     released: str, empty_url: str, engine_name: str, clock: Any, tmp_path: Path
 ) -> None:

@@ -169,6 +169,7 @@ def children(url: str, count: int) -> Iterator[list["subprocess.Popen[str]"]]:
             child.communicate()
 
 
+@pytest.mark.process
 def test_processes_that_open_a_new_book_at_once_all_get_it(book_url: str) -> None:
     with children(book_url, 2) as started:
         for child in started:

@@ -116,7 +116,7 @@ def test_what_is_not_true_now_is_kept_and_said_so(kb: Keepbook, since: str, unti
 def test_update_is_a_change_or_with_correction_a_correction(kb: Keepbook, alice: Book, clock: Any) -> None:
     known = alice.remember("Sarah is in Sales", body="Met in May.")
     clock.forward(days=9)
-    tools = tools_of(kb, "general", turn_ids=["8"])
+    tools = tools_of(kb, "general", thread_id="chat-1", turn_ids=["8"])
     changed = said(tools, "update", memory=known.id, content="Sarah is in Design")
     assert changed.text == f"Updated [{known.id}]: Sarah is in Design. It counts from the next chat on."
     fixed = said(tools, "update", memory="in design", content="Sara is in Design", correction=True, detail="")
@@ -132,7 +132,7 @@ def test_update_is_a_change_or_with_correction_a_correction(kb: Keepbook, alice:
 
 def test_forget_archives_with_a_reason_and_can_be_taken_back(kb: Keepbook, alice: Book) -> None:
     one, two = alice.remember("Likes tea"), alice.remember("Likes coffee")
-    tools = tools_of(kb, "general")
+    tools = tools_of(kb, "general", thread_id="chat-1", turn_ids=["1"])
     answer = said(tools, "forget", memory="TEA")
     assert answer.text == f"Forgotten [{one.id}]: Likes tea. Do not use it any more; it can be restored."
     assert answer.memory_event["after"]["state"] == "archived"
@@ -434,24 +434,40 @@ def test_another_owners_memory_does_not_exist(kb: Keepbook) -> None:
 
 def test_an_agent_in_a_chat_may_change_the_persons_word(kb: Keepbook, alice: Book) -> None:
     known = alice.remember("Lives in Oslo")
-    said(tools_of(kb, "general"), "update", memory=known.id, content="Lives in Bergen")
+    spoken = tools_of(kb, "general", thread_id="chat-1", turn_ids=["3"])
+    said(spoken, "update", memory=known.id, content="Lives in Bergen")
     assert alice.get(known.id).source == "chat"
+
+
+def test_an_agent_outside_leaves_a_proposal_where_it_would_overrule_the_person(kb: Keepbook, alice: Book) -> None:
+    known = alice.remember("Lives in Oslo")
+    outside = build("general", kb.book("alice", by="agent"), thread_id="chat-1", turn_ids=["3"])
+    refused(outside, "update", "persons_word", memory=known.id, content="Lives in Bergen")
+    refused(outside, "forget", "persons_word", memory=known.id)
+    assert alice.get(known.id).content == "Lives in Oslo"
+    waiting = alice.proposals.list()
+    assert [(one.op, one.memory_id, one.content) for one in waiting] == [
+        ("update", known.id, "Lives in Bergen"),
+        ("forget", known.id, "Lives in Oslo"),
+    ]
+    alice.proposals.accept(waiting[0].id)
+    assert alice.get(known.id).content == "Lives in Bergen"
 
 
 def test_an_agent_on_its_own_may_not_overrule_the_person(kb: Keepbook, alice: Book) -> None:
     known = alice.remember("Lives in Oslo")
     alone = build("general", alice.acting(source="inferred"))
-    no = refused(alone, "update", "protected", memory=known.id, content="Lives in Bergen")
+    no = refused(alone, "update", "persons_word", memory=known.id, content="Lives in Bergen")
     assert no.text == (
-        f"Memory {known.id} is the person's own word; automation may not change it.\n"
-        "Nothing was written; ask the person."
+        f"Memory {known.id} is the person's own word; what you want is left for them to decide.\n"
+        "Nothing was written; the person finds it among what waits for their word. Do not try again."
     )
     assert alice.get(known.id).content == "Lives in Oslo"
     reading = said(alone, "remember", content="Seems to like fish")
     assert (reading.data["source"], reading.data["confidence"]) == ("inferred", "inferred")
     assert said(alone, "update", memory="fish", content="Seems to like trout").data["confidence"] == "inferred"
     alice.promote(reading.data["id"])
-    refused(alone, "update", "protected", memory="trout", content="Seems to like cod")
+    refused(alone, "update", "persons_word", memory="trout", content="Seems to like cod")
     said_again = said(alone, "remember", content="lives in oslo")
     assert said_again.data["unchanged"] is True
     assert alice.get(known.id).source == "profile"

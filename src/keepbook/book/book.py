@@ -20,8 +20,10 @@ from keepbook.book.ledger import ledger
 from keepbook.book.ledger import undo as undoing
 from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import changes, injections, links
+from keepbook.book.memory import proposals as waiting
 from keepbook.book.memory.as_of import as_of
 from keepbook.book.memory.block import Rendered
+from keepbook.book.memory.change import PERSONS_WORD
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.links import Detailed, Link
 from keepbook.book.memory.listing import list_page
@@ -37,9 +39,18 @@ from keepbook.book.trading.face import Trading
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
 from keepbook.book.upkeep.transfer import Imported, altered, export_lines, import_lines
-from keepbook.errors import Invalid, KeepbookError
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
 
 __all__ = ["Book", "Detailed"]
+
+OVER_PERSON = "an agent wanted this; it is your own word, so you decide"
+
+
+class _OnlyLooked(Exception):
+    """Takes back what a dry run brought in."""
+
+    def __init__(self, taken: Imported) -> None:
+        self.taken = taken
 
 
 class Book(Opened):
@@ -53,6 +64,19 @@ class Book(Opened):
         """Writes inside are kept together when the block ends, and not at all when it raises."""
         with self.writing():
             yield self
+
+    def _after_refusal(self, refused: NotAllowed) -> None:
+        """What an agent may not do to the person's word is left for them to decide."""
+        if refused.code == PERSONS_WORD:
+            refused.details["proposal"] = self._leave(refused.details.pop("wanted"), refused.details["memory_id"])
+
+    def _leave(self, wanted: dict[str, Any], memory_id: str) -> str | None:
+        with self._database.write(self.owner) as tx:
+            left = waiting.propose(
+                tx, stamp(tx.clock()), nature="conflict", turn_ids=(), memory_id=memory_id, reason=OVER_PERSON,
+                thread_id=self.origin.thread_id, **wanted,
+            )  # fmt: skip
+            return None if left is None else left.id
 
     # Writing
 
@@ -118,6 +142,8 @@ class Book(Opened):
 
     def delete(self, ref: str, forever: bool = False) -> Written | None:
         """Into the trash for 30 days; with `forever` gone at once, which nothing undoes."""
+        if forever:
+            self.ask("memories.purge")
         with self.writing() as (tx, preset):
             if not forever:
                 return changes.delete(tx, self.origin, preset, ref)
@@ -141,11 +167,13 @@ class Book(Opened):
 
     def promote(self, ref: str) -> Written:
         """From a reading to the person's own word."""
+        self.ask("memories.promote")
         with self.writing() as (tx, preset):
             return changes.set_confidence(tx, self.origin, preset, ref, "asserted")
 
     def demote(self, ref: str) -> Written:
         """From the person's word to a reading."""
+        self.ask("memories.promote")
         with self.writing() as (tx, preset):
             return changes.set_confidence(tx, self.origin, preset, ref, "inferred")
 
@@ -165,6 +193,7 @@ class Book(Opened):
 
     def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
         """The owner's own choices: preset and time zone."""
+        self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             if preset is not None:
                 self.preset(preset)
@@ -295,15 +324,22 @@ class Book(Opened):
                 count += 1
             return count
 
-    def import_(self, stream: Iterable[str], merge: bool = False) -> Imported:
-        """Restore an export into an empty book, or merge memories from it or from another program's file."""
+    def import_(self, stream: Iterable[str], merge: bool = False, dry_run: bool = False) -> Imported:
+        """Restore an export into an empty book, or merge memories from it or from another program's file. With
+        `dry_run` it only says what would come in, and what would need arming."""
+        self.ask("book.import")
         try:
             texts = list(stream)
         except UnicodeDecodeError:
             raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
         try:
             with self.writing() as (tx, preset):
-                return import_lines(tx, self.origin, preset, texts, merge=merge)
+                taken = import_lines(tx, self.origin, preset, texts, merge=merge, hand=self.hand)
+                if dry_run:
+                    raise _OnlyLooked(taken)
+                return taken
+        except _OnlyLooked as looked:
+            return replace(looked.taken, dry_run=True)
         except KeepbookError as error:
             if error.code in ("guard", "refused"):  # the database would not have it
                 raise altered(error.message) from error
@@ -311,6 +347,7 @@ class Book(Opened):
 
     def erase(self, confirm: str) -> Receipt:
         """Everything of this owner, ledger included, for good. `confirm` must be the owner's name."""
+        self.ask("book.erase")
         with self._database.write(self.owner) as tx:
             receipt = erase(tx, stamp(self._database.clock()), confirm)
         return replace(receipt, beyond_reach=(*receipt.beyond_reach, *self._database.compact()))
@@ -367,6 +404,7 @@ class Book(Opened):
 
     def choose(self, **chosen: Any) -> Choices:
         """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`."""
+        self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             return choices.choose(tx, **chosen)
 

@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from keepbook.app import Keepbook
@@ -17,11 +18,12 @@ from keepbook.demo.desks import working
 from keepbook.demo.life import Chapter, Clock, Deed, Life, Step
 from keepbook.demo.plays import Calendar, read
 from keepbook.demo.trades import trading
-from keepbook.settings import Settings
+from keepbook.settings import Settings, nobodys_settings
 
 OWNER = "Ines Varga"
 ZONE = "Europe/Vienna"
 SEED = 7
+NOWHERE = Path("/nonexistent")
 DAYS = 97
 """How long ago it begins."""
 
@@ -31,7 +33,7 @@ def tell(now: datetime, *, seed: int = SEED) -> Keepbook:
     local = now.astimezone(ZoneInfo(ZONE))
     calendar = _calendar(local)
     clock = Clock(now - timedelta(days=DAYS))
-    kb = Keepbook(":memory:", clock=clock, settings=demo_settings())
+    kb = Keepbook(":memory:", clock=clock, settings=demo_settings(), demo=True)
     life = Life(kb, OWNER, clock, calendar, random.Random(seed))
     steps = sorted((step for chapter in CHAPTERS for step in chapter(calendar)), key=lambda step: step.at)
     for step in steps:
@@ -42,10 +44,11 @@ def tell(now: datetime, *, seed: int = SEED) -> Keepbook:
 
 
 def demo_settings() -> Settings:
-    """Nothing of the machine's own: no model that costs money, no limits that a visitor could not live with."""
-    return Settings(
+    """Nothing of the machine's own: no environment, no file, no key, no folder, and limits for a crowd of strangers."""
+    return nobodys_settings(
         db=":memory:", owner=OWNER, preset="advisor", model="offline", cheap_model=None, embedder="none",
         monthly_tokens=200_000, max_memories=2_000, max_chats=500, max_bytes=5_000_000, jobs_every=0,
+        presets=NOWHERE, cards=NOWHERE, agent_folder=NOWHERE,
     )  # fmt: skip
 
 

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
+from keepbook.book.owners import authority
+from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import clean_owner
-from keepbook.book.owners.tokens import SCOPES
 from keepbook.errors import Invalid, NotAllowed
 
 OWNER_HEADER = "X-Keepbook-Owner"
+ACTOR_HEADER = "X-Keepbook-Actor"
+VISITOR = "visitor"
+"""The kind of a caller in the demo, at home in an own copy of the story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Caller:
 
     owner: str
     kind: str = "person"
-    scopes: frozenset[str] = frozenset(SCOPES)
+    scopes: frozenset[str] = authority.EVERYTHING
     token_id: str | None = None
     preset: str | None = None
     agent: str | None = None
@@ -32,35 +36,71 @@ class Caller:
     mode: str | None = None
     """What its chat is for; `authoring` adds tools that write, where the preset has some."""
 
+    session: str | None = None
+    """The secret of a page's session, where it was shown instead of a token."""
+    as_person: bool = False
+    """A service token with the scope `person`, whose request says that the person themself acts."""
+
+    @property
+    def hand(self) -> Actor:
+        """Who this is in the table of `owners.authority`."""
+        kind = self.kind
+        if kind == "service":
+            kind = "host" if self.as_person else "service"
+        elif kind == "agent" and self.agent is not None:
+            kind = "bound"
+        return Actor(kind, self.scopes, self.agent)
+
     @property
     def actor(self) -> str:
-        return "agent" if self.kind == "agent" else "person"
+        return "person" if self.hand.is_person else "agent"
 
-    def needs(self, scope: str) -> None:
+    def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
         """Refuse unless this caller may."""
-        if scope not in self.scopes:
-            raise NotAllowed(
-                f"this token may {' and '.join(sorted(self.scopes))}; this needs the scope {scope!r}", code="scope"
-            )
+        authority.ask(self.hand, operation, agent=agent, given=given)
 
     def book(self, kb: Keepbook, door: str) -> Book:
-        return kb.book(self.owner, by=self.actor, door=door)
+        return kb.book(self.owner, by=self.actor, door=door, hand=self.hand)
+
+    def tools_book(self, kb: Keepbook, door: str) -> Book:
+        """For tools: whoever holds the key, what calls them is an agent's program."""
+        hand = self.hand if self.agent is not None else None
+        return kb.book(self.owner, by="agent", door=door, hand=hand)
+
+
+def gives_memory(book: Book, caller: Caller) -> bool:
+    """Whether the settings of the one agent that this caller speaks for give it the person's memory."""
+    if caller.agent is None:
+        return True
+    return not caller.blind and book.agents.get(caller.agent).use_block and book.choices.memory
 
 
 def unauthenticated(why: str) -> NotAllowed:
     return NotAllowed(why, code="unauthenticated")
 
 
-def caller_for(kb: Keepbook, secret: str | None, named: str | None, *, local: bool, anyone: bool = False) -> Caller:
+def caller_for(
+    kb: Keepbook,
+    secret: str | None,
+    named: str | None,
+    *,
+    local: bool,
+    anyone: bool = False,
+    acts: str | None = None,
+    page: bool = False,
+) -> Caller:
     """The caller behind a secret. `named` is the owner that the request names; `local` that it came over loopback;
-    `anyone` that it is about no owner at all."""
+    `anyone` that it is about no owner at all; `acts` as whom a service token wants to act; `page` that the secret
+    is a page's session."""
+    if kb.demo:
+        return Caller(kb.settings.owner, VISITOR)
     if secret is None:
         if not local or kb.tokens.asked_for():
             raise unauthenticated("send a token: Authorization: Bearer kb_… (keepbook token create makes one)")
         if named is not None and named != kb.settings.owner:
             raise NotAllowed("without tokens only the local owner is served; make a service token", code="other_owner")
         return Caller(kb.settings.owner)
-    token = kb.tokens.check(secret)
+    token = kb.tokens.of_session(secret) if page else kb.tokens.check(secret)
     if token is None:
         raise unauthenticated("this token is unknown, revoked or expired; make a new one: keepbook token create")
     scopes = frozenset(token.scopes)
@@ -69,7 +109,16 @@ def caller_for(kb: Keepbook, secret: str | None, named: str | None, *, local: bo
             return Caller("*", token.kind, scopes, token.id)
         if named is None:
             raise Invalid(f"a service token serves many: name the owner in {OWNER_HEADER}", field=OWNER_HEADER)
-        return Caller(clean_owner(named), token.kind, scopes, token.id)
+        return Caller(clean_owner(named), token.kind, scopes, token.id, as_person=_as_person(scopes, acts))
     if named is not None and named != token.owner:
         raise NotAllowed("this token opens another owner's book", code="other_owner")
-    return Caller(token.owner, token.kind, scopes, token.id, agent=token.agent)
+    return Caller(token.owner, token.kind, scopes, token.id, agent=token.agent, session=secret if page else None)
+
+
+def _as_person(scopes: frozenset[str], acts: str | None) -> bool:
+    """A service token acts as an agent, unless it may act as the person and says that it does."""
+    if acts not in (None, "agent", "person"):
+        raise Invalid(f"{ACTOR_HEADER} is person or agent", field=ACTOR_HEADER)
+    if acts == "person" and authority.PERSON not in scopes:
+        raise NotAllowed("this token acts as an agent; to act as the person it needs the scope 'person'", code="scope")
+    return acts == "person"

@@ -70,11 +70,17 @@ class Database:
     """An open book file or server."""
 
     def __init__(
-        self, address: str, clock: Clock, *, busy_seconds: float = 30.0, allowance: Allowance = UNLIMITED
+        self,
+        address: str,
+        clock: Clock,
+        *,
+        busy_seconds: float = 30.0,
+        allowance: Allowance = UNLIMITED,
+        allow_bypass_login: bool = False,
     ) -> None:
         self.clock = clock
         self.allowance = allowance
-        self.backend = open_backend(address, busy_seconds)
+        self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         self._open = threading.local()
         try:
             with self._translated():
@@ -112,6 +118,11 @@ class Database:
         """For tables without personal text: what is due, tokens, leases."""
         with self._translated(), self.backend.unscoped(writes=writes) as conn:
             yield conn
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a transaction that writes is open in this thread."""
+        return getattr(self._open, "tx", None) is not None
 
     def compact(self) -> list[str]:
         with self._translated():
@@ -153,13 +164,13 @@ def is_postgresql(address: str) -> bool:
     return address.startswith(("postgresql:", "postgres:", "postgresql+psycopg:"))
 
 
-def open_backend(address: str, busy_seconds: float) -> Backend:
+def open_backend(address: str, busy_seconds: float, *, allow_bypass_login: bool = False) -> Backend:
     """The engine behind an address: a PostgreSQL URL, else the path of a SQLite file (or `:memory:`)."""
     if is_postgresql(address):
         # Loaded only when asked for: SQLite alone must not need the PostgreSQL driver.
         from keepbook.storage.postgres import Postgres
 
-        return Postgres(address, busy_seconds)
+        return Postgres(address, busy_seconds, allow_bypass_login=allow_bypass_login)
     # Loaded beside its sibling: one engine is used, the other is never imported.
     from keepbook.storage.sqlite import Sqlite
 

@@ -37,6 +37,21 @@ _WAYS_AROUND = text("""
         AND NOT (relrowsecurity AND relforcerowsecurity)
 """)
 
+# The login behind the role: whoever holds its password could put the role aside (RESET ROLE) and see everybody.
+_LOGIN = text("""
+    SELECT 'the login ' || session_user || ' is a superuser or bypasses row-level security' FROM pg_roles
+      WHERE rolname = session_user AND (rolsuper OR rolbypassrls)
+    UNION ALL
+    SELECT DISTINCT 'the login ' || session_user || ' may become ' || rolname || ', who bypasses it' FROM pg_roles
+      WHERE (rolsuper OR rolbypassrls) AND rolname <> session_user AND pg_has_role(session_user, oid, 'MEMBER')
+        AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user)
+    UNION ALL
+    SELECT DISTINCT 'the login ' || session_user || ' owns the tables' FROM pg_class
+      WHERE relname = ANY (:tables) AND relnamespace = current_schema()::regnamespace
+        AND pg_has_role(session_user, relowner, 'MEMBER')
+        AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user)
+""")
+
 _SERVE = text("SELECT set_config('keepbook.owner', :owner, true)")
 _SERVE_AND_LOCK = text("SELECT set_config('keepbook.owner', :owner, true), pg_advisory_xact_lock(:lock)")
 
@@ -46,7 +61,8 @@ class Postgres:
 
     driver_error: type[Exception] = psycopg.Error
 
-    def __init__(self, address: str, busy_seconds: float) -> None:
+    def __init__(self, address: str, busy_seconds: float, *, allow_bypass_login: bool = False) -> None:
+        self._allow_bypass_login = allow_bypass_login
         url = make_url(_with_driver(address))
         self.address = url.render_as_string(hide_password=True).replace("+psycopg", "")
         options = f"-c role={APP_ROLE} -c lock_timeout={int(busy_seconds * 1000)} -c timezone=UTC"
@@ -64,6 +80,7 @@ class Postgres:
         with self.unscoped(writes=False) as conn:
             found = schema.revision(conn)
             way_around = conn.execute(_WAYS_AROUND, {"tables": sorted(SCOPED)}).scalars().all()
+            mighty = conn.execute(_LOGIN, {"tables": sorted(SCOPED)}).scalars().all()
         schema.refuse_unknown(found)
         if found != schema.HEAD:
             raise _needs_upgrade(self.address)
@@ -71,6 +88,12 @@ class Postgres:
             raise NotAllowed(
                 f"owners would not be apart: {'; '.join(way_around)}; take that away from {APP_ROLE}, then try again",
                 code="role_bypasses",
+            )
+        if mighty and not self._allow_bypass_login:
+            raise NotAllowed(
+                f"this login could see all owners: {'; '.join(mighty)}; use one that is only a member of {APP_ROLE}, "
+                "or set allow_bypass_login",
+                code="login_bypasses",
             )
 
     @contextmanager

@@ -13,6 +13,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Double,
+    ForeignKey,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -419,6 +420,26 @@ tokens = _table(
     CheckConstraint("owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL", name="opens_one_book"),
 )
 Index("tokens_by_owner", tokens.c.owner, tokens.c.created_at)
+
+# A page's sign-in: its hash alone, and the token it was made with. It opens as long as both do.
+page_sessions = _table(
+    "page_sessions",
+    Column("hash", Word, nullable=False),
+    Column("token_id", Word, ForeignKey("tokens.id"), nullable=False),
+    Column("created_at", Word, nullable=False),
+    Column("expires_at", Word, nullable=False),
+    PrimaryKeyConstraint("hash"),
+)
+Index("page_sessions_by_token", page_sessions.c.token_id)
+
+# Which agents may run by themselves or start programs on this machine. A local mark: in no chain and in no export.
+armed = _table(
+    "armed",
+    _owner(),
+    Column("agent_id", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "agent_id"),
+)
 
 # Who may do what only one worker at a time should do, and until when.
 leases = _table(

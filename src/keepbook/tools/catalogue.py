@@ -50,7 +50,8 @@ def build(
     the chat is for: in `authoring`, a preset with trading also writes what a skill says.
     """
     chosen = _chosen(preset, book)
-    working = _worked_by_agent(book, chosen, thread_id)
+    spoken = bool(turn_ids) and thread_id is not None and book.origin.actor == "person"
+    working = _worked_by_agent(book, chosen, thread_id, spoken)
     tools = []
     for spec, tool in zip(chosen.tools, _memory_tools(chosen), strict=True):
         if spec.outside and not outside:
@@ -80,9 +81,11 @@ def _chosen(preset: Preset | str | None, book: Book) -> Preset:
     return book.preset(preset)
 
 
-def _worked_by_agent(book: Book, preset: Preset, thread_id: str | None) -> Book:
-    """The same book on the agent's word, and under the preset of its tools, whatever the owner's own is."""
-    return book.acting(actor="agent", thread_id=thread_id or book.origin.thread_id).under(preset)
+def _worked_by_agent(book: Book, preset: Preset, thread_id: str | None, spoken: bool) -> Book:
+    """The same book on the agent's word, and under the preset of its tools, whatever the owner's own is. `spoken` says
+    that the person themself has just spoken in this chat: what a tool does then, it does for them."""
+    thread = thread_id or book.origin.thread_id
+    return book.acting(actor="agent", thread_id=thread, for_person=spoken).under(preset)
 
 
 @lru_cache(maxsize=64)
@@ -194,6 +197,8 @@ class ToolSet:
             case NotFound(field="ref" | "id"):
                 ways = [can[operation] for operation in ("list", "recall") if operation in can]
                 yield f"Look with {' or '.join(ways)}, then use an id." if ways else "Use a piece of what it says."
+            case NotAllowed(code="persons_word"):
+                yield "Nothing was written; the person finds it among what waits for their word. Do not try again."
             case NotAllowed():
                 yield "Nothing was written; ask the person."
 

@@ -1,5 +1,6 @@
 """Memories, one write at a time: what it stores, what it answers, what it refuses, and how it is read again."""
 
+import inspect
 import json
 import math
 import re
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from keepbook import Ambiguous, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
+from keepbook import Ambiguous, Book, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.presets import load_preset
@@ -48,6 +49,17 @@ def contents(memories: Any) -> list[str]:
 
 
 # --- the shape
+
+
+def test_a_statement_holds_the_keywords_of_remember_and_update() -> None:
+    said = inspect.signature(changes.Statement).parameters
+    asked = inspect.signature(Book.remember).parameters
+    anew = inspect.signature(Book.update).parameters
+    assert list(said) == [*list(asked)[1:], "score", "made_by"]
+    for method in (asked, anew):
+        shared = [name for name in method if name in said]
+        assert {name: method[name].default for name in shared} == {name: said[name].default for name in shared}
+    assert set(anew) - set(said) == {"self", "ref", "correction", "expect_version"}
 
 
 def test_a_memory_has_one_shape_in_python_and_in_json(alice: Any) -> None:
@@ -847,9 +859,9 @@ def test_automation_may_replace_and_forget_its_own(kb: Any, alice: Any) -> None:
     assert extractor(alice).forget(found, "agent_forget").state == "archived"
 
 
-def test_a_tool_acts_on_the_persons_behalf(kb: Any, alice: Any) -> None:
+def test_a_tool_at_the_persons_turn_acts_on_their_behalf(kb: Any, alice: Any) -> None:
     id = alice.remember("Votes green").id
-    agent = kb.book("alice", by="agent")
+    agent = kb.book("alice", by="agent").acting(for_person=True)
 
     changed = agent.update(id, "Votes blue")
     assert (changed.source, changed.confidence) == ("chat", "asserted")
@@ -978,7 +990,7 @@ def test_a_limit_that_is_no_number_of_lines_is_refused(alice: Any) -> None:
 
 
 def test_the_ledger_tells_who_did_what_where_newest_first(kb: Any, alice: Any) -> None:
-    agent = kb.book("alice", by="agent", door="mcp").acting(thread_id="chat-9")
+    agent = kb.book("alice", by="agent", door="mcp").acting(thread_id="chat-9", for_person=True)
     first = alice.remember("Lives in Oslo", category="profile")
     other = agent.remember("Has a cat")
     changed = agent.update(first.id, "Lives in Bergen", category="context")

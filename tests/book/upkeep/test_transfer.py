@@ -3,6 +3,7 @@
 import io
 import json
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -120,7 +121,7 @@ def seen(book: Any, clock: Any) -> Any:
         lambda: [(thread, book.threads.get(thread.id).messages()) for thread in book.threads.list()],
         lambda: [book.recall_chats(query) for query in ("rome", "roses", "nobody")],
         lambda: (book.notes.list(), book.proposals.list(), book.proposals.list("declined"), book.choices),
-        lambda: [(agent, book.agents.decisions(agent.id, 50)) for agent in book.agents.list()],
+        lambda: [(replace(agent, armed=True), book.agents.decisions(agent.id, 50)) for agent in book.agents.list()],
         lambda: [(run, book.runs.transcript(run.id), book.runs.specialists(run.id)) for run in book.runs.list()],
         lambda: (book.decisions.list(), book.decisions.calibration()),
     ):
@@ -353,7 +354,7 @@ ODD_VALUES = st.one_of(
 
 
 @settings(
-    max_examples=60,
+    max_examples=30,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example is one value: nothing to shrink
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -443,3 +443,33 @@ def test_what_nobody_thought_of_is_one_line_and_verbose_shows_where(
     assert keepbook_command("list", "--json").error["code"] == "internal"
     assert main(["list", "--verbose"]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [(), ("--public",), ("--yes",)])
+def test_a_demo_for_others_must_be_meant(keepbook_command: Any, more: tuple[str, ...]) -> None:
+    ran = keepbook_command("demo", "--host", "0.0.0.0", "--port", "0", "--no-open", "--json", *more)
+    assert (ran.code, ran.error["code"]) == (1, "open_door")
+
+
+def test_doctor_warns_of_each_unsafe_choice(
+    keepbook_command: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".keepbook").mkdir(mode=0o755)
+    (tmp_path / ".keepbook").chmod(0o755)
+    monkeypatch.setenv("KEEPBOOK_DB", str(tmp_path / "book.db"))
+    keepbook_command("remember", "Lives in Oslo")
+    monkeypatch.setenv("KEEPBOOK_AGENT_PROGRAMS", '["claude"]')
+    monkeypatch.setenv("KEEPBOOK_ALLOWED_HOSTS", '["book.example.org"]')
+    ran = keepbook_command("doctor", "--json")
+    told = {check["name"]: check for check in ran.json["checks"]}
+    assert ran.code == 1
+    assert not told["tokens"]["ok"]
+    for name in ("programs", "login", "folder rights", "tokens"):
+        assert told[name]["advice"], name
+    keepbook_command("token", "create")
+    (tmp_path / ".keepbook").chmod(0o700)
+    monkeypatch.delenv("KEEPBOOK_AGENT_PROGRAMS")
+    monkeypatch.delenv("KEEPBOOK_ALLOW_BYPASS_LOGIN")
+    names = {check["name"] for check in keepbook_command("doctor", "--json").json["checks"]}
+    assert not names & {"programs", "login", "folder rights", "tokens"}

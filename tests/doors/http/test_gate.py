@@ -95,12 +95,12 @@ def test_a_token_that_opens_nothing_is_401_and_changes_nothing(
         (("read",), "POST", "/api/memory/"),
         (("read",), "POST", "/api/tools/remember"),
         (("read",), "POST", "/api/chat/threads"),
-        (("read",), "POST", "/api/memory/inject"),
         (("read",), "POST", "/api/import"),
         (("read", "write"), "POST", "/api/erase"),
         (("read", "write"), "GET", "/api/tokens"),
         (("read", "write"), "POST", "/api/tokens"),
         (("write",), "GET", "/api/memory/"),
+        (("write",), "POST", "/api/memory/inject"),
         (("write",), "GET", "/api/export"),
     ],
 )

@@ -19,7 +19,13 @@ pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 def kb(book_url: str, clock: Any, tmp_path: Path) -> Iterator[Keepbook]:
     sleeper = tmp_path / "sleeper.py"
     sleeper.write_text("import time; time.sleep(60)")
-    settings = Settings(jobs_every=0.05, embedder="none", agent_command=f"python3 {sleeper}", agent_folder=tmp_path)
+    settings = Settings(
+        jobs_every=0.05,
+        embedder="none",
+        agent_command=f"python3 {sleeper}",
+        agent_programs=("python3",),
+        agent_folder=tmp_path,
+    )
     with Keepbook(book_url, clock=clock, settings=settings) as opened:
         yield opened
 

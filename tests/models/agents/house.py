@@ -119,6 +119,7 @@ class House:
         (folder / "sent.jsonl").write_text("")
         settings = Settings(
             agent_command=f"{sys.executable} {STAND_IN} {folder}",
+            agent_programs=(sys.executable,),
             agent_folder=folder / "agents",
             embedder="none",
             **told,

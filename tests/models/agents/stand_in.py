@@ -1,6 +1,6 @@
 """A program in the manner of Claude's command line, for tests: it keeps its sessions, and says what it is told to.
 
-    python stand_in.py FOLDER --print --output-format json [--resume SESSION] …
+    python stand_in.py FOLDER --print --output-format json [--resume=SESSION] …
 
 What it would have sent to a model (system prompt, session, prompt) goes to FOLDER/sent.jsonl. Its next answer is the
 first line of FOLDER/script.jsonl: {"text": …}, {"exit": …} or {"raw": …}; with "until" it first waits for that file in
@@ -24,7 +24,7 @@ def main() -> int:
     sessions.mkdir(exist_ok=True)
     flags = sys.argv[2:]
     prompt = sys.stdin.read()
-    resumed = value(flags, "--resume")
+    resumed = next((flag.partition("=")[2] for flag in flags if flag.startswith("--resume=")), None)
     said = []
     if resumed is not None:
         known = sessions / f"{resumed}.json"

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from tests.models.agents.house import House
 
+from keepbook.book.owners.authority import Actor
+from keepbook.errors import Invalid, NotAllowed
 from keepbook.models.agents.claude_cli import _from_anywhere
 
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -42,7 +44,7 @@ def test_it_is_started_with_its_own_tools_and_nothing_that_others_could_read(hou
     flags = sent.told["flags"]
     assert flags[:3] == ["--print", "--output-format", "json"]
     assert "--model=opus" in flags
-    assert "--resume" not in flags
+    assert not [flag for flag in flags if flag.startswith("--resume")]
     assert not [flag for flag in flags if "secret plan" in flag or "prompt itself" in flag]
     assert "Has a secret plan" in sent.system
     server = sent.told["mcp"]["mcpServers"]["keepbook"]
@@ -156,8 +158,8 @@ def test_a_command_that_cannot_be_read_is_refused(house: House) -> None:
     house.agent()
     for command in ("", "claude 'half"):
         house.kb.settings = house.kb.settings.model_copy(update={"agent_command": command})
-        run = house.run("Go.")
-        assert "agent_command" in str(run.error)
+        with pytest.raises(Invalid, match="agent_command"):
+            house.run("Go.")
 
 
 def test_the_place_of_the_book_holds_from_any_folder(engine_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,3 +168,92 @@ def test_the_place_of_the_book_holds_from_any_folder(engine_name: str, monkeypat
     assert _from_anywhere("sqlite:///a/book.db") == "/a/book.db"
     assert _from_anywhere("postgresql://x/y") == "postgresql://x/y"
     assert _from_anywhere(":memory:") == ":memory:"
+
+
+# What may be started, and for whom
+
+
+def test_no_program_starts_that_the_operator_has_not_named(house: House) -> None:
+    for programs in ((), ("claude",), (str(Path(sys.executable).parent),)):
+        house.kb.settings = house.kb.settings.model_copy(update={"agent_programs": programs})
+        agent = house.agent(f"Desk {len(house.book.agents.list())}")
+        with pytest.raises(NotAllowed) as refused:
+            house.run(agent=agent.id)
+        assert refused.value.code == "programs"
+    assert house.sent == []
+
+
+def test_an_agent_that_is_not_armed_starts_nothing(house: House, clock: Any) -> None:
+    agent = house.agent(schedule="* * * * *")
+    assert agent.armed
+    house.book.agents.disarm(agent.id)
+    with pytest.raises(NotAllowed, match="keepbook agent arm"):
+        house.run()
+    clock.forward(days=1)
+    assert house.kb.sweep().done.get("run") is None
+    assert house.sent == []
+    house.answers("ok", "ok")
+    house.book.agents.arm(agent.id)
+    assert house.kb.sweep().done.get("run") is None, "what was due while it rested is not caught up"
+    clock.forward(days=1)
+    assert house.kb.sweep().done["run"] == 1
+    assert len(house.sent) == 1
+
+
+def test_a_person_without_admin_sets_up_a_program_and_does_not_start_it(house: House) -> None:
+    weaker = house.kb.book("alice", hand=Actor("person", frozenset(("read", "write"))))
+    agent = weaker.agents.create("Desk", adapter="claude-cli")
+    assert not agent.armed
+    with pytest.raises(NotAllowed):
+        weaker.agents.arm(agent.id)
+    with pytest.raises(NotAllowed) as refused:
+        house.kb.runner(weaker).queue(agent.id)
+    assert refused.value.code == "scope"
+    assert house.book.agents.arm(agent.id).armed
+    assert not weaker.agents.update(agent.id, instructions="Something else").armed
+
+
+@pytest.mark.parametrize("kind", ["agent", "service", "host", "visitor"])
+def test_nobody_but_the_person_starts_a_program(house: House, kind: str) -> None:
+    agent = house.agent()
+    book = house.kb.book("alice", hand=Actor(kind))
+    with pytest.raises(NotAllowed) as refused:
+        house.kb.runner(book).queue(agent.id)
+    assert refused.value.code == "programs"
+    assert house.sent == []
+
+
+def test_a_program_sees_what_it_needs_and_what_is_listed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-operator")
+    monkeypatch.setenv("KEEPBOOK_OPENAI_KEY", "sk-operator")
+    monkeypatch.setenv("DESK_LAMP", "on")
+    body = "import json, os; print(json.dumps({'result': json.dumps(dict(os.environ)), 'session_id': 's-1'}))"
+    program(house, body, agent_env=("DESK_LAMP",)).agent()
+    seen = json.loads(house.book.runs.transcript(house.run().id)[-1].text)
+    assert "sk-operator" not in seen.values()
+    assert not [name for name in seen if name.startswith("KEEPBOOK_")]
+    assert seen["DESK_LAMP"] == "on"
+    assert {"HOME", "PATH"} <= set(seen)
+
+
+def test_a_program_that_says_too_much_is_not_listened_to(house: House) -> None:
+    program(house, "print('x' * 3_000_000)", agent_output_bytes=10_000).agent()
+    ran = house.run()
+    assert "10,000 bytes" in str(ran.error)
+
+
+def test_a_session_that_is_an_option_is_not_passed_on(house: House) -> None:
+    told = {"result": "ok", "session_id": "--dangerously-skip-permissions"}
+    program(house, f"print({json.dumps(json.dumps(told))})").agent(memory_enabled=True)
+    assert house.run().status == "succeeded"
+    assert "no session is called" in str(house.run().error)
+
+
+def test_folders_that_a_run_makes_are_the_persons_alone(house: House, tmp_path: Path) -> None:
+    home = tmp_path / "fresh" / ".keepbook"
+    house.kb.settings = house.kb.settings.model_copy(update={"agent_folder": home / "agents"})
+    agent = house.agent()
+    house.answers("ok")
+    house.run()
+    for folder in (home, home / "agents", home / "agents" / agent.id):
+        assert folder.stat().st_mode & 0o777 == 0o700, folder

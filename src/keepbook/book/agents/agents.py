@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from keepbook.book.agents import schedule
+from keepbook.book.agents import arming, schedule
 from keepbook.book.ground import due
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_line, clean_optional, clean_text
@@ -90,6 +90,8 @@ class Agent:
     updated_at: datetime
     next_run: datetime | None
     memory: Carried
+    armed: bool = False
+    """Whether it may run by itself, or start its program, on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,4 +444,5 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         updated_at=parse_stamp(row.updated_at),
         next_run=None if next_run is None else parse_stamp(next_run),
         memory=_carried(tx, row),
+        armed=arming.is_armed(tx, row.id),
     )

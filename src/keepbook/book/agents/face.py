@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from keepbook.book.agents import agents, calibration, decisions, forecasts, recorded, runs, second_looks
+from keepbook.book.agents import agents, arming, calibration, decisions, forecasts, recorded, runs, second_looks
 from keepbook.book.agents.agents import Agent, Turn
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.cards import CardTypes, card_types
@@ -19,6 +19,8 @@ from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.ground import due
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import Moment, stamp
+from keepbook.book.owners.authority import ask_agent, may
+from keepbook.storage.database import Tx
 
 
 class Agents:
@@ -34,8 +36,10 @@ class Agents:
 
     def create(self, name: str, **given: Any) -> Agent:
         """Only the name is needed; see `agents.FIELDS` for the rest."""
+        ask_agent(self._book.hand, given)
         with self._book.writing() as (tx, _):
-            return agents.create(tx, stamp(tx.clock()), self._types, name, **given)
+            made = agents.create(tx, stamp(tx.clock()), self._types, name, **given)
+            return self._set_up(tx, made)
 
     def get(self, ref: str) -> Agent:
         with self._book.reading() as (tx, _, _):
@@ -47,21 +51,51 @@ class Agents:
 
     def update(self, ref: str, **given: Any) -> Agent:
         """Only what is given changes; `memory_enabled=True` starts fresh."""
+        ask_agent(self._book.hand, given)
         with self._book.writing() as (tx, _):
-            return agents.change(tx, stamp(tx.clock()), self._types, agents.find(tx, ref).id, **given)
+            changed = agents.change(tx, stamp(tx.clock()), self._types, agents.find(tx, ref).id, **given)
+            return self._set_up(tx, changed)
+
+    def arm(self, ref: str) -> Agent:
+        """Let it run by its schedule, and start its program, on this machine; an import never does."""
+        with self._book.writing() as (tx, _):
+            agent = agents.find(tx, ref)
+            self._book.ask("programs.arm" if agent.adapter == arming.PROGRAM else "agents.change")
+            arming.arm(tx, stamp(tx.clock()), agent.id)
+            agents.reminded(tx, agent.id)
+            return agents.get(tx, agent.id)
+
+    def disarm(self, ref: str) -> Agent:
+        """Its schedule rests, and its program is not started here."""
+        self._book.ask("agents.change")
+        with self._book.writing() as (tx, _):
+            agent = agents.find(tx, ref)
+            arming.disarm(tx, agent.id)
+            return agents.get(tx, agent.id)
+
+    def _set_up(self, tx: Tx, agent: Agent) -> Agent:
+        """Who sets an agent up here arms it; a program only who may start one."""
+        if agent.adapter != arming.PROGRAM or may(self._book.hand, "programs.arm") is None:
+            arming.arm(tx, stamp(tx.clock()), agent.id)
+        else:
+            arming.disarm(tx, agent.id)
+        return agents.get(tx, agent.id)
 
     def reset(self, ref: str) -> Agent:
         """The next run starts without a past; chats and decisions stay."""
+        self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
             return agents.reset(tx, stamp(tx.clock()), agents.find(tx, ref).id)
 
     def delete(self, ref: str) -> Agent:
         """Out of every list; its runs and decisions stay."""
+        self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
             return agents.remove(tx, stamp(tx.clock()), agents.find(tx, ref).id)
 
     def restore(self, id: str) -> Agent:
         """Put back an agent that was deleted, by its id; its session starts fresh."""
+        self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
             return agents.put_back(tx, stamp(tx.clock()), id)
 

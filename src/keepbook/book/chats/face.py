@@ -117,6 +117,8 @@ class Chats:
 
     def delete(self, thread_id: str, *, memories: bool = False, forever: bool = False) -> Thread | None:
         """Into the trash for 30 days, with the memories learned from it if wanted; or really removed at once."""
+        if forever:
+            self._book.ask("chats.purge")
         with self._book.writing() as (tx, preset):
             thread = threads.trash(tx, thread_id, stamp(tx.clock()))
             for id in threads.learned_from(tx, thread_id) if memories else ():

@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.owners import owners
+from keepbook.book.owners import authority, owners
+from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
 from keepbook.book.recall.vectors import Meaning
 from keepbook.errors import NotAllowed
@@ -38,9 +39,11 @@ class Opened:
         meaning: Meaning | None = None,
         card_folders: Sequence[Path] = (),
         impact_minutes: int = 60,
+        hand: Actor | None = None,
     ) -> None:
         self.owner = owners.clean_owner(owner)
         self.origin = origin
+        self.hand = hand or authority.ALONE[origin.actor]
         self.close_after_hours = close_after_hours
         self.meaning = meaning
         self.card_folders = card_folders
@@ -56,7 +59,14 @@ class Opened:
 
     def acting(self, **changed: Any) -> Self:
         """The same book on another's word: `acting(actor="agent", door="mcp", thread_id="…")`."""
-        return self._copy(self, replace(self.origin, **changed), self._presets)
+        other = self._copy(self, replace(self.origin, **changed), self._presets)
+        if other.origin.actor != self.origin.actor:
+            other.hand = authority.ALONE[other.origin.actor]
+        return other
+
+    def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
+        """Refuse unless whoever has this book in hand may do that; see `owners.authority`."""
+        authority.ask(self.hand, operation, agent=agent, given=given)
 
     def under(self, preset: Preset) -> Self:
         """The same book with this preset in force, whatever the owner's own is."""
@@ -72,7 +82,7 @@ class Opened:
         return cls(
             book._database, book.owner, origin, presets, closer=book._closer,
             close_after_hours=book.close_after_hours, meaning=book.meaning, card_folders=book.card_folders,
-            impact_minutes=book.impact_minutes,
+            impact_minutes=book.impact_minutes, hand=book.hand,
         )  # fmt: skip
 
     @property
@@ -91,10 +101,18 @@ class Opened:
 
     @contextmanager
     def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
-        with self._database.write(self.owner) as tx:
-            yield tx, self._presets.of(tx, preset)
+        try:
+            with self._database.write(self.owner) as tx:
+                yield tx, self._presets.of(tx, preset)
+        except NotAllowed as refused:
+            if not self._database.is_writing:
+                self._after_refusal(refused)
+            raise
         if self.meaning is not None:
             self.meaning.nudge(self.owner)
+
+    def _after_refusal(self, refused: NotAllowed) -> None:
+        """What a refusal leaves behind, once everything around it was taken back; a book leaves a proposal."""
 
     @contextmanager
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:

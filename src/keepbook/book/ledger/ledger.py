@@ -35,6 +35,8 @@ class Origin:
     thread_id: str | None = None
     source: str | None = None
     """Set where the door fixes the source whatever is written: `extracted`, `imported`."""
+    for_person: bool = False
+    """An agent's tool in one of our own chats, at a turn that the person spoke: it carries out what they said."""
 
     def source_for(self, confidence: str) -> str:
         """A person typed it; an agent saved what the person said, or wrote down its own reading."""
@@ -192,6 +194,25 @@ def get_row(tx: Tx, event: int) -> Any:
     if row is None:
         raise NotFound(f"there is no entry {event} in this ledger", field="event")
     return row
+
+
+def last_by_person(tx: Tx, memory_id: str, actions: tuple[str, ...]) -> str | None:
+    """Of these actions, the last that the person did on a memory and that nothing has undone."""
+    taken_back = select(ledger.c.undoes).where(ledger.c.owner == tx.owner, ledger.c.undoes.isnot(None))
+    query = (
+        select(ledger.c.action)
+        .where(ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.actor == "person")
+        .where(ledger.c.action.in_(actions), ledger.c.seq.notin_(taken_back))
+        .order_by(ledger.c.seq.desc())
+        .limit(1)
+    )
+    return tx.conn.execute(query).scalar()
+
+
+def last_actor(tx: Tx, memory_id: str, actions: tuple[str, ...]) -> str | None:
+    """Who did the last of these actions on a memory."""
+    mine = (ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.action.in_(actions))
+    return tx.conn.execute(select(ledger.c.actor).where(*mine).order_by(ledger.c.seq.desc()).limit(1)).scalar()
 
 
 def newer_touch(tx: Tx, event: int, memory_id: str | None, link_id: str | None) -> Any:

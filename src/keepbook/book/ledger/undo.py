@@ -10,7 +10,7 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.changes import revert
 from keepbook.book.memory.links import Link, set_removed
 from keepbook.book.memory.memories import State, Written
-from keepbook.errors import Conflict, Invalid
+from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
@@ -21,6 +21,8 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link:
     row = ledger.get_row(tx, event)
     if row.salt is None:
         raise Conflict(f"entry {event} cannot be undone: what it was about has been deleted for good", code="purged")
+    if row.actor == "person" and origin.actor != "person" and not origin.for_person:
+        raise NotAllowed(f"entry {event} is the person's own; only they take it back", code="person_only")
     newer = ledger.newer_touch(tx, event, row.memory_id, row.link_id)
     if newer is not None:
         what = "link" if row.link_id else "memory"

@@ -57,6 +57,9 @@ class Text:
     correction: int = 0
 
 
+PERSONS_WORD = "persons_word"
+"""The code of a refusal that leaves a proposal behind."""
+
 TEXT_FIELDS = tuple(Text.__dataclass_fields__)
 
 
@@ -90,6 +93,26 @@ class Change:
             raise NotAllowed(
                 f"memory {self.id} is the person's own word; automation may not change it", code="protected"
             )
+
+    def refuse_over_person(self, **wanted: str) -> None:
+        """An agent changes what tools saved, never the person's word; what it wanted is left as a proposal."""
+        origin = self.origin
+        if origin.actor != "agent" or origin.for_person or not is_persons_word(self.tx, self.row, self.before):
+            return
+        raise NotAllowed(
+            f"memory {self.id} is the person's own word; what you want is left for them to decide",
+            code="persons_word",
+            memory_id=self.id,
+            wanted={"category": self.row.category, "subject": self.row.subject, "content": self.row.content} | wanted,
+        )
+
+    def refuse_bringing_back(self) -> None:
+        """What the person put away, an agent does not bring back."""
+        origin = self.origin
+        if origin.actor != "agent" or origin.for_person:
+            return
+        if ledger.last_actor(self.tx, self.id, ("forget", "delete", "undo", "restore")) == "person":
+            raise NotAllowed(f"the person put memory {self.id} away; only they bring it back", code="person_only")
 
     def unchanged(self) -> Written:
         return _written(shaped(self.row, self.at, self.preset), None, unchanged=True)
@@ -170,6 +193,16 @@ def refuse_lesson(tx: Tx, origin: Origin, id: str) -> None:
     """A lesson has figures behind it: whoever is not its person may not reword it, retire it or bring it back."""
     if origin.actor == "agent" and _LESSON.first(tx.conn, {"owner": tx.owner, "memory_id": id}) is not None:
         raise NotAllowed(f"memory {id} is a lesson; only the person changes it", code="person_only")
+
+
+def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
+    """The person typed it, or confirmed or promoted what somebody else had noted."""
+    if row.source == "profile":
+        return True
+    promoted = row.source in AUTOMATIC and row.confidence == "asserted"
+    if state is None or not (promoted or state.last_confirmed_at):
+        return False
+    return ledger.last_by_person(tx, row.id, ("confirm", "promote", "demote")) in ("confirm", "promote")
 
 
 def _written(memory: Memory, event: int | None, *, unchanged: bool = False) -> Written:

@@ -196,6 +196,8 @@ def update(
     row, state = change.row, to_state(change.row)
     change.refuse_dropped("updated")
     refuse_stale(row, expect_version)
+    wanted = clean_line(said.content, "content", preset.content_min, preset.content_max)
+    change.refuse_over_person(op="update", content=wanted)
     confidence = chosen_confidence(origin, said.confidence)
     source = origin.source_for(confidence)
     change.refuse_overruling(source)
@@ -223,6 +225,7 @@ def forget(tx: Tx, origin: Origin, preset: Preset, ref: str, reason: str = "user
         raise Conflict(f"memory {change.id} is in the trash; restore it first", code="trash")
     if state.name == "archived":
         return change.unchanged()
+    change.refuse_over_person(op="forget")
     return change.to(replace(state, archived_at=change.at, archived_reason=reason))
 
 
@@ -230,7 +233,10 @@ def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
     """Into the trash, from where it can come back for 30 days."""
     change = change_of(tx, origin, preset, "delete", ref)
     state = to_state(change.row)
-    return change.unchanged() if state.name == "trash" else change.to(replace(state, trashed_at=change.at))
+    if state.name == "trash":
+        return change.unchanged()
+    change.refuse_over_person(op="forget")
+    return change.to(replace(state, trashed_at=change.at))
 
 
 def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
@@ -239,6 +245,7 @@ def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
     state = to_state(change.row)
     if state.name == "active":
         return change.unchanged()
+    change.refuse_bringing_back()
     if state.name == "trash":
         restored = replace(state, trashed_at=None)
     else:

@@ -16,7 +16,7 @@ from keepbook.book.ground.when import later, stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope, shaped
 from keepbook.book.memory.proposals import Proposal
-from keepbook.errors import Conflict, NotAllowed
+from keepbook.errors import Conflict
 from keepbook.storage.tables import memories
 from keepbook.storage.tables import proposals as rows
 
@@ -39,6 +39,7 @@ class Question:
 
 def reopen(book: Opened, proposal_id: str) -> Proposal:
     """Ask again what was answered: it waits as if nothing had been said."""
+    book.ask("proposals.answer")
     with book.writing() as (tx, _):
         found = proposals.get(tx, proposal_id)
         if found.status not in ("accepted", "declined"):
@@ -95,16 +96,12 @@ class Review:
 
     def accept(self, id: str) -> Written:
         """Yes: from here on it is the person's own word."""
-        self._person_only()
+        self._book.ask("proposals.answer")
         with self._book.writing() as (tx, preset):
             return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()))
 
     def decline(self, id: str) -> Proposal:
         """No: nothing is kept, and it is not proposed again."""
-        self._person_only()
+        self._book.ask("proposals.answer")
         with self._book.writing() as (tx, _):
             return proposals.decline(tx, id, stamp(tx.clock()))
-
-    def _person_only(self) -> None:
-        if self._book.origin.actor != "person":
-            raise NotAllowed("only the person decides on what waits for their word", code="person_only")

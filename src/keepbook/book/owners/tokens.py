@@ -10,19 +10,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
+from keepbook.book.owners import authority
 from keepbook.book.owners.owners import clean_owner
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Database
-from keepbook.storage.tables import tokens
+from keepbook.storage.tables import page_sessions, tokens
 
 KINDS = ("person", "agent", "service")
-SCOPES = ("read", "write", "admin")
 USUAL_SCOPES = ("read", "write")
+KEPT = timedelta(days=30)
+"""How long a page stays signed in."""
 NOTED_EVERY = timedelta(hours=1)
 """How exactly "last used" is kept: a request that only reads should rarely write."""
 
@@ -81,7 +83,7 @@ class Tokens:
             "owner": _owner_of(kind, owner),
             "hash": _hash(secret),
             "kind": kind,
-            "scopes": ",".join(_clean_scopes(scopes)),
+            "scopes": ",".join(authority.clean_scopes(kind, scopes)),
             "name": clean_optional(name, "name", 80),
             "created_at": stamp(now),
             "expires_at": _later_than(now, instant(expires, field="expires")),
@@ -108,6 +110,7 @@ class Tokens:
             if known.revoked_at is None:
                 now = stamp(self._database.clock())
                 conn.execute(update(tokens).where(tokens.c.id == id).values(revoked_at=now))
+                conn.execute(delete(page_sessions).where(page_sessions.c.token_id == id))
             return _one(conn, id)
 
     def check(self, secret: str) -> Token | None:
@@ -121,6 +124,51 @@ class Tokens:
             with self._database.unscoped(writes=True) as conn:
                 conn.execute(update(tokens).where(tokens.c.id == known.id).values(last_used_at=stamp(now)))
         return known
+
+    def stands(self, id: str | None) -> bool:
+        """Whether a token that opened something still does; no token at all does as long as none was ever made."""
+        if id is None:
+            return not self.asked_for()
+        with self._database.unscoped() as conn:
+            row = conn.execute(select(tokens).where(tokens.c.id == id)).first()
+        return row is not None and _shaped(row).opens(self._database.clock())
+
+    # Pages: a session of their own, so that no browser keeps a token
+
+    def sign_in(self, secret: str) -> tuple[str, Token] | None:
+        """A new session's secret for who shows a token of a person, this once."""
+        known = self.check(secret)
+        if known is None:
+            return None
+        return (self.session_for(known.id), known) if known.kind == "person" else ("", known)
+
+    def session_for(self, token_id: str) -> str:
+        now = self._database.clock()
+        secret = f"kbs_{secrets.token_urlsafe(32)}"
+        row = {"hash": _hash(secret), "token_id": token_id, "created_at": stamp(now), "expires_at": stamp(now + KEPT)}
+        with self._database.unscoped(writes=True) as conn:
+            conn.execute(delete(page_sessions).where(page_sessions.c.expires_at <= stamp(now)))
+            conn.execute(insert(page_sessions), row)
+        return secret
+
+    def of_session(self, secret: str) -> Token | None:
+        """The token behind a page's session, while both open."""
+        now = stamp(self._database.clock())
+        query = (
+            select(tokens)
+            .join(page_sessions, page_sessions.c.token_id == tokens.c.id)
+            .where(page_sessions.c.hash == _hash(secret), page_sessions.c.expires_at > now)
+        )
+        with self._database.unscoped() as conn:
+            row = conn.execute(query).first()
+        if row is None or not (known := _shaped(row)).opens(self._database.clock()):
+            return None
+        return known
+
+    def sign_out(self, secret: str) -> None:
+        """That session opens nothing any more; the token stays what it was."""
+        with self._database.unscoped(writes=True) as conn:
+            conn.execute(delete(page_sessions).where(page_sessions.c.hash == _hash(secret)))
 
     def asked_for(self) -> bool:
         """Whether a token was ever made here: from then on every request needs one."""
@@ -144,13 +192,6 @@ def _agent_of(kind: str, agent: str | None) -> str | None:
     if agent is not None and kind != "agent":
         raise Invalid("only a token of kind agent speaks for one; leave out the agent, or say so", field="agent")
     return clean_optional(agent, "agent", 80)
-
-
-def _clean_scopes(scopes: Iterable[str]) -> list[str]:
-    wanted = {scopes} if isinstance(scopes, str) else set(scopes)
-    if not wanted or not wanted <= set(SCOPES):
-        raise Invalid(f"scopes are of {', '.join(SCOPES)}; at least one", field="scopes")
-    return [scope for scope in SCOPES if scope in wanted]
 
 
 def _later_than(now: datetime, expires: str | None) -> str | None:

@@ -299,19 +299,23 @@ class Trading:
 
     def pin(self, lesson: str) -> Lesson:
         """The person's own word: it stays as it is, and every chat in the skill's scope sees it."""
+        self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.pin(tx, self._book.origin, preset, lesson)
 
     def unpin(self, lesson: str) -> Lesson:
+        self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.unpin(tx, self._book.origin, preset, lesson)
 
     def retire(self, lesson: str) -> Lesson:
         """Put away; a later reflection does not bring it back."""
+        self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.retire(tx, self._book.origin, preset, lesson)
 
     def restore_lesson(self, lesson: str) -> Lesson:
+        self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.restore(tx, self._book.origin, preset, lesson)
 

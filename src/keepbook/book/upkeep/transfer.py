@@ -5,9 +5,10 @@ replays the ledger through the same guards that every write passes, then exports
 comes in is byte for byte what went out, or nothing is kept. Foreign files go through `remember`.
 """
 
+import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +18,11 @@ from keepbook.book.ledger.ledger import Origin, canonical
 from keepbook.book.ledger.verify import first_break, verify
 from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, fits_scope, said_by
+from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.turn_index import put_turn
 from keepbook.book.text.word_index import put_words
 from keepbook.book.text.words import fold
+from keepbook.book.upkeep import admission
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -73,10 +76,13 @@ FOREIGN_LISTS = ("results", "memories", "facts", "items", "data")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: memories taken, memories that were there already."""
+    """What an import did: memories taken, memories that were there already, and the agents that would run by themselves
+    or start a program once the person arms them here. After a dry run nothing of it was kept."""
 
     memories: int
     unchanged: int = 0
+    to_arm: tuple[str, ...] = ()
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +94,25 @@ class Line:
 # Rules
 
 
-def read_lines(texts: Sequence[str]) -> list[Line]:
-    """Every line as JSON (or the items of one list over many lines); the first that is not is named by its number."""
-    if (items := _one_value(texts)) is not None:
-        return [Line(number, item) for number, item in enumerate(items, 1)]
-    lines = [Line(number, _parsed(text, number)) for number, text in enumerate(texts, 1) if text.strip()]
-    if not lines:
+def read_lines(texts: Sequence[str]) -> Iterator[Line]:
+    """Every line as JSON (or the items of one list over many lines), as they are asked for; the first that is not is
+    named by its number."""
+    first = next((text for text in texts if text.strip()), None)
+    if first is None:
         raise Invalid("the file is empty; nothing was imported", field="file")
-    return lines
+    if first.lstrip()[0] in "[{" and not _stands_alone(first) and (items := _one_value(texts)) is not None:
+        yield from (Line(number, item) for number, item in enumerate(items, 1))
+        return
+    yield from (Line(number, _parsed(text, number)) for number, text in enumerate(texts, 1) if text.strip())
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether a first line is a record of its own, and not the beginning of a list that goes on below, or all of it."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and not any(isinstance(value.get(name), list) for name in FOREIGN_LISTS)
 
 
 def _parsed(text: str, number: int) -> Any:
@@ -136,9 +153,19 @@ def altered(why: str) -> Invalid:
     )
 
 
-def is_ours(lines: Sequence[Line]) -> bool:
-    first = lines[0].value
-    return isinstance(first, dict) and first.get("kind") == "keepbook"
+def is_ours(first: Line) -> bool:
+    return isinstance(first.value, dict) and first.value.get("kind") == "keepbook"
+
+
+def _of_ours(first: Line, rest: Iterator[Line]) -> list[Line]:
+    """All lines of one of our own files; up to the first that cannot be one, where the rest need not be read."""
+    lines = [first]
+    for line in rest:
+        lines.append(line)
+        kind = line.value.get("kind") if isinstance(line.value, dict) else None
+        if not isinstance(kind, str) or (kind not in KINDS and kind != "end"):
+            return [*lines, Line(line.number + 1, None)]
+    return lines
 
 
 def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
@@ -201,17 +228,26 @@ def export_lines(tx: Tx) -> Iterator[str]:
     yield canonical({"kind": "end", "lines": count})
 
 
-def import_lines(tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool) -> Imported:
-    """Restore one of our files into an empty book, or add its memories (and any foreign file's) to this one."""
-    lines = read_lines(texts)
-    if not is_ours(lines):
-        return _merge(tx, origin, preset, [(line.number, foreign_memory(line)) for line in lines])
-    found = sorted_by_kind(lines)
+def import_lines(
+    tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool, hand: Actor = ALONE["person"]
+) -> Imported:
+    """Restore one of our files into an empty book, or add its memories (and any foreign file's) to this one. `hand` is
+    who brings it in."""
+    rest = read_lines(texts)
+    first = next(rest)
+    if not is_ours(first):
+        return _merge(
+            tx, origin, preset, ((line.number, foreign_memory(line)) for line in itertools.chain([first], rest))
+        )
+    ours = _of_ours(first, rest)
+    found = sorted_by_kind(ours)
+    admission.check(found, hand)
     try:
         _check_chain(found)
         if merge:
             return _merge(tx, origin, preset, _active(found))
-        return _restore(tx, found, [canonical(line.value) for line in lines])
+        restored = _restore(tx, found, [canonical(line.value) for line in ours])
+        return replace(restored, to_arm=admission.settle(tx))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise altered(f"{type(error).__name__}: {error}") from error
 
@@ -244,10 +280,11 @@ def _check_chain(found: Mapping[str, list[Any]]) -> None:
         )
 
 
-def _merge(tx: Tx, origin: Origin, preset: Preset, records: Sequence[tuple[int, dict[str, Any]]]) -> Imported:
+def _merge(tx: Tx, origin: Origin, preset: Preset, records: Iterable[tuple[int, dict[str, Any]]]) -> Imported:
     importing = Origin(origin.actor, origin.door, origin.thread_id, source="imported")
-    taken = 0
+    taken = count = 0
     for number, record in records:
+        count += 1
         if preset.categories and record.get("category") not in preset.categories:
             record.pop("category", None)
         try:
@@ -255,7 +292,7 @@ def _merge(tx: Tx, origin: Origin, preset: Preset, records: Sequence[tuple[int, 
         except KeepbookError as error:
             raise broken(number, f"cannot be kept: {error.message}") from error
         taken += not written.unchanged
-    return Imported(taken, len(records) - taken)
+    return Imported(taken, count - taken)
 
 
 def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:

@@ -25,6 +25,7 @@ from keepbook.app import Keepbook
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
 from keepbook.doors.http.gate import LOOPBACK, Gate
+from keepbook.doors.http.stream import Streams
 from keepbook.doors.http.under_way import UnderWay
 from keepbook.doors.http.web import routes
 from keepbook.doors.mcp import asgi as mcp
@@ -59,6 +60,7 @@ def create_app(
     app.state.metrics = ops.Metrics()
     app.state.runs = UnderWay()
     app.state.stopping = asyncio.Event()
+    app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install(app)
     for part in (memory, chat, agents, trading, trading_files, tools, me, feed, ops):
         app.include_router(part.router)
@@ -74,7 +76,8 @@ def create_app(
     app.add_middleware(
         Gate,
         opens=opens or (lambda _: kb),
-        hosts=(*LOOPBACK, *settings.allowed_hosts, *hosts),
+        hosts=(*LOOPBACK, *hosts),
+        further=settings.allowed_hosts,
         local=local,
         max_body=settings.max_body_bytes,
         per_minute=settings.rate_per_minute,

@@ -17,17 +17,23 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
-from keepbook.doors.auth import OWNER_HEADER, Caller, caller_for
+from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER, Caller, caller_for
 from keepbook.doors.http.problems import response
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
 
-COOKIE = "keepbook_token"
+COOKIE = "keepbook_session"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 ANY_ADDRESS = "any address"
 """Among the hosts: every address in numbers. A name is what an attacker can choose; numbers are not."""
 GUARDED = ("/api/", "/mcp", "/metrics")
 """What answers 401 by itself; pages ask for a token instead."""
 SAFE = ("GET", "HEAD", "OPTIONS")
+PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+"""What a proxy adds: behind one, loopback is the proxy, and who asks may be anybody."""
+BODY_SECONDS = 30.0
+"""How long a request may take to send what it has to say."""
+WRONG_A_MINUTE = 10
+"""So many wrong keys from one address are answered in a minute; after that it waits."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -80,14 +86,25 @@ Opens = Callable[[Headers], Keepbook]
 
 class Gate:
     def __init__(
-        self, app: ASGIApp, opens: Opens, *, hosts: Sequence[str], local: bool, max_body: int, per_minute: int
+        self,
+        app: ASGIApp,
+        opens: Opens,
+        *,
+        hosts: Sequence[str],
+        further: Sequence[str] = (),
+        local: bool,
+        max_body: int,
+        per_minute: int,
     ) -> None:
+        """`hosts` are the names of the address itself, `further` those that others use for it."""
         self._app = app
         self._opens = opens
-        self._hosts = {host.lower() for host in hosts}
+        self._own = {host.lower() for host in hosts}
+        self._hosts = self._own | {host.lower() for host in further}
         self._local = local
         self._max_body = max_body
         self._meter = Meter(per_minute)
+        self._wrong = Meter(WRONG_A_MINUTE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -98,11 +115,13 @@ class Gate:
         try:
             self._check(scope, headers)
             await self._admit(scope, headers)
-            receive = self._counted(receive)
         except KeepbookError as error:
             await response(error)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        reading = _Reading(receive, send, self._max_body)
+        await self._app(scope, reading.receive, reading.send)
+        if reading.refused is not None:
+            await response(reading.refused)(scope, receive, send)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         host = _host(headers.get("host", ""))
@@ -112,13 +131,14 @@ class Gate:
             )
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._max_body:
-            raise self._too_large()
+            raise _too_large(self._max_body)
         if scope["method"] not in SAFE and "authorization" not in headers:
             _refuse_other_sites(headers)
 
     async def _admit(self, scope: Scope, headers: Headers) -> None:
         state = scope.setdefault("state", {})
         state["kb"] = kb = self._opens(headers)
+        state["wrong_key"] = lambda: self._wrong.knock(_address(scope))
         path = scope["path"]
         if path == "/health" or path.startswith("/static/"):
             return
@@ -127,31 +147,60 @@ class Gate:
             self._meter.knock(caller.token_id or caller.owner)
             state["caller"] = caller
         except KeepbookError as error:
+            if error.code == "unauthenticated" and "authorization" in headers:
+                state["wrong_key"]()
             if path.startswith(GUARDED) or error.code == "rate":
                 raise
             state["refusal"] = error
 
     def _caller(self, kb: Keepbook, scope: Scope, headers: Headers) -> Caller:
         client = scope.get("client")
-        local = self._local and (client is None or client[0] in LOOPBACK)
-        return caller_for(kb, _secret(headers), _named(scope), local=local, anyone=scope["path"] == "/metrics")
+        host = _host(headers.get("host", ""))
+        straight = host in self._own and not any(name in headers for name in PROXIED)
+        local = self._local and straight and (client is None or client[0] in LOOPBACK)
+        secret, page = _secret(headers)
+        anyone, acts = scope["path"] == "/metrics", headers.get(ACTOR_HEADER)
+        return caller_for(kb, secret, _named(scope), local=local, anyone=anyone, acts=acts, page=page)
 
-    def _counted(self, receive: Receive) -> Receive:
-        """A body without a length is counted as it comes."""
-        seen = 0
 
-        async def counting() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._max_body:
-                raise self._too_large()
-            return message
+class _Reading:
+    """The body of one request: counted as it comes, and not waited for for ever. Whoever reads it may take a refusal
+    for a mistake of the sender's and answer so; then the refusal is the answer instead."""
 
-        return counting
+    def __init__(self, receive: Receive, send: Send, max_body: int) -> None:
+        self._receive, self._send, self._max_body = receive, send, max_body
+        self._seen, self._whole, self._begun = 0, False, False
+        self._until = time.monotonic() + BODY_SECONDS
+        self.refused: Invalid | None = None
 
-    def _too_large(self) -> Invalid:
-        return Invalid(f"a request may have {self._max_body:,} bytes; send less at a time", code="too_large")
+    async def receive(self) -> Message:
+        if self._whole:
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(0.01, self._until - time.monotonic()))
+        except TimeoutError:
+            raise self._refuse(
+                Invalid(f"the request did not come within {BODY_SECONDS:g} s", code="too_slow")
+            ) from None
+        self._seen += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
+        if self._seen > self._max_body:
+            raise self._refuse(_too_large(self._max_body))
+        return message
+
+    async def send(self, message: Message) -> None:
+        if self.refused is None or self._begun:
+            self._begun = True
+            await self._send(message)
+
+    def _refuse(self, why: Invalid) -> Invalid:
+        if not self._begun:
+            self.refused = why
+        return why
+
+
+def _too_large(max_body: int) -> Invalid:
+    return Invalid(f"a request may have {max_body:,} bytes; send less at a time", code="too_large")
 
 
 def _with_headers(send: Send) -> Send:
@@ -190,16 +239,22 @@ def _refuse_other_sites(headers: Headers) -> None:
         raise NotAllowed("another site may not write here; open Keepbook itself", code="other_site")
 
 
-def _secret(headers: Headers) -> str | None:
+def _secret(headers: Headers) -> tuple[str | None, bool]:
+    """What was shown as a key, and whether it is a page's session."""
     sent = headers.get("authorization")
     if sent is not None:
         kind, _, secret = sent.partition(" ")
-        return secret.strip() if kind.lower() == "bearer" else ""
+        return (secret.strip() if kind.lower() == "bearer" else ""), False
     try:
         cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
-        return None
-    return cookie.value if cookie else None
+        return None, False
+    return (cookie.value, True) if cookie else (None, False)
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 def _named(scope: Scope) -> str | None:

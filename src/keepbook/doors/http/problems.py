@@ -26,7 +26,14 @@ log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
-_BY_CODE = {"unauthenticated": 401, "precondition": 412, "too_large": 413, "wrong_host": 421, "unavailable": 503}
+_BY_CODE = {
+    "unauthenticated": 401,
+    "too_slow": 408,
+    "precondition": 412,
+    "too_large": 413,
+    "wrong_host": 421,
+    "unavailable": 503,
+}
 _BY_KIND: tuple[tuple[type[KeepbookError], int], ...] = (
     (Invalid, 422),
     (NotFound, 404),
@@ -76,7 +83,7 @@ def response(error: KeepbookError) -> Response:
     headers = {}
     if body["status"] == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    if error.code in ("busy", "unavailable", "rate"):
+    if error.code in ("busy", "unavailable", "rate", "streams"):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))
     return JSONResponse(body, body["status"], headers, MEDIA_TYPE)
 

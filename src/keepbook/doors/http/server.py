@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.supervisors import Multiprocess
 
 from keepbook.app import Keepbook
@@ -21,7 +22,9 @@ from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.settings import Settings, load_settings
 
 FINISH_SECONDS = 30
-EVERYWHERE = ("0.0.0.0", "::", "")
+HEAD_SECONDS = 10.0
+"""How long a connection may take to say what it wants."""
+EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # nosec B104
 
 
 def is_local(host: str) -> bool:
@@ -40,7 +43,15 @@ def names_of(host: str) -> tuple[str, ...]:
 
 
 def refuse_open_door(kb: Keepbook, host: str) -> None:
-    if not is_local(host) and not kb.tokens.asked_for():
+    if kb.tokens.asked_for():
+        return
+    if kb.settings.allowed_hosts:
+        raise NotAllowed(
+            f"{', '.join(kb.settings.allowed_hosts)} in allowed_hosts means that others reach this server, and anyone "
+            "of them could read this book; make a token first: keepbook token create",
+            code="open_door",
+        )
+    if not is_local(host):
         raise NotAllowed(
             f"anyone who can reach {host or 'this machine'} could read this book; make a token first: "
             "keepbook token create",
@@ -100,10 +111,47 @@ def worker() -> FastAPI:
     return create_app(Keepbook(settings=settings), hosts=names_of(settings.host), local=is_local(settings.host))
 
 
+class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """The server's own way with a connection, but one that does not finish its request's head is not waited for: half a
+    head would hold its place for as long as somebody likes."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._rest()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """While no request is under way, what has come is part of a head."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._rest()
+        elif self._waiting is None:
+            self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _rest(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+            self.transport.close()
+
+
 def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
+        http=Patient,
         workers=workers,
         log_level="warning",
         access_log=False,

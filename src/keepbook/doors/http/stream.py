@@ -1,9 +1,18 @@
-"""Server-sent events: how one is written."""
+"""Server-sent events: how one is written, how many are open at once, and when one ends.
 
+A stream ends with the key that opened it: within half a second of a token's revocation, its expiry or a sign-out.
+"""
+
+import asyncio
+import contextlib
 import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from keepbook.book.ground.to_json import to_json
+from keepbook.errors import LimitReached
 
 MEDIA_TYPE = "text/event-stream"
 
@@ -26,3 +35,52 @@ DESCRIBED = {
 
 REST = b": still here\n\n"
 """Sent while nothing happens, so that nobody in between hangs up."""
+
+LOOK_EVERY = 0.5
+
+
+class Streams:
+    """The streams that are open in this process: so many for one key, so many in all."""
+
+    def __init__(self, each: int, most: int) -> None:
+        self._each, self._most = each, most
+        self._open: Counter[str] = Counter()
+
+    def enter(self, who: str) -> None:
+        if self._open[who] >= self._each:
+            raise LimitReached(f"{self._each} streams are open with this key; close one", code="streams", retry_after=5)
+        if self._open.total() >= self._most:
+            raise LimitReached("too many streams are open here; try again", code="streams", retry_after=5)
+        self._open[who] += 1
+
+    def leave(self, who: str) -> None:
+        self._open[who] -= 1
+        if self._open[who] <= 0:
+            del self._open[who]
+
+    async def held(self, who: str, stream: AsyncIterator[bytes], stands: Callable[[], bool]) -> AsyncIterator[bytes]:
+        """A stream that has been let in, until it ends by itself or its key opens nothing any more."""
+        coming: asyncio.Task[bytes] | None = None
+        try:
+            looked = time.monotonic()
+            while True:
+                coming = coming or asyncio.ensure_future(anext(stream))
+                done, _ = await asyncio.wait({coming}, timeout=LOOK_EVERY)
+                if time.monotonic() - looked >= LOOK_EVERY:
+                    if not await asyncio.to_thread(stands):
+                        return
+                    looked = time.monotonic()
+                if done:
+                    try:
+                        piece = coming.result()
+                    except StopAsyncIteration:
+                        return
+                    coming = None
+                    yield piece
+        finally:
+            self.leave(who)
+            if coming is not None:
+                coming.cancel()
+                with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration, Exception):
+                    await coming
+            await stream.aclose()  # type: ignore[attr-defined]

@@ -43,8 +43,9 @@ from starlette.requests import Request
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
-from keepbook.doors.auth import Caller
-from keepbook.errors import Invalid, KeepbookError, NotAllowed, NotFound
+from keepbook.book.owners.authority import may
+from keepbook.doors.auth import Caller, gives_memory
+from keepbook.errors import Invalid, KeepbookError, NotFound
 from keepbook.tools import catalogue
 from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.definition import Answer
@@ -130,8 +131,7 @@ class _Handlers:
         return catalogue.build(caller.preset, book, outside=True, extra=extra, mode=caller.mode)
 
     def _book(self, caller: Caller) -> Book:
-        # Whoever holds the token, what writes through this door is an agent's program.
-        return self._kb.book(caller.owner, by="agent", door="mcp")
+        return caller.tools_book(self._kb, "mcp")
 
     # The block, and single memories
 
@@ -154,9 +154,7 @@ class _Handlers:
         if (found := SESSION_BLOCK.match(uri)) is not None:
             return "text/plain", self._block(caller, str(found["session"]))
         if (found := MEMORY.match(uri)) is not None:
-            caller.needs("read")
-            if caller.agent is not None:
-                raise NotAllowed("this agent reads no single memories", code="scope")
+            caller.ask("memories.read")
             memory = self._book(caller).get(str(found["id"]))
             return "application/json", json.dumps(to_json(memory), ensure_ascii=False, indent=2)
         known = ", ".join((BLOCK, str(SESSION_BLOCK), str(MEMORY)))
@@ -164,13 +162,12 @@ class _Handlers:
 
     def _block(self, caller: Caller, session: str | None = None) -> str:
         """What a chat that begins now would see; with a session what that session sees, kept from then on."""
-        caller.needs("read")
+        caller.ask("memories.read", given=True)
         book = self._book(caller)
-        if caller.agent is not None and (caller.blind or not book.agents.get(caller.agent).use_block):
+        if not gives_memory(book, caller):
             return ""
         if session is None:
             return book.block(preset=caller.preset, scope=caller.agent) if book.choices.memory else ""
-        caller.needs("write")  # what a session is told is kept, and counts as a use of each memory in it
         return book.inject(session, preset=caller.preset, scope=caller.agent)
 
     async def list_prompts(self, context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
@@ -193,18 +190,19 @@ class _Handlers:
 # Who may do what
 
 
-def _needs(tool: Definition) -> str:
-    return "read" if tool.annotations.read_only else "write"
+def _operation(tool: Definition) -> str:
+    return "memories.read" if tool.annotations.read_only else "memories.write"
 
 
 def _listed(tools: catalogue.ToolSet, caller: Caller) -> list[dict[str, Any]]:
+    """Those that this caller may call; a bound agent's are those that its settings give it."""
     schemas = zip(tools, tools.schemas("mcp"), strict=True)
-    return [schema for tool, schema in schemas if _needs(tool) in caller.scopes]
+    return [schema for tool, schema in schemas if may(caller.hand, _operation(tool), given=True) is None]
 
 
 def _called(tools: catalogue.ToolSet, caller: Caller, name: str, arguments: Mapping[str, Any] | None) -> Answer:
     if name in tools:
-        caller.needs(_needs(tools[name]))
+        caller.ask(_operation(tools[name]), given=True)
     return tools.call(name, arguments)
 
 

@@ -1,15 +1,18 @@
 """A run executed by another program: a command in the manner of Claude's, which keeps its sessions itself.
 
-The command is a setting. It is started with the session to resume, with an MCP config that opens this agent's tools and
-nothing else, and in a folder of the agent's own, because such programs find a session again only where it began. The
-prompt goes in on stdin; the answer and the session's new id come out as one JSON object on stdout. A run that is given
-up takes the program and all that it started with it.
+The command is a setting, and nothing is started that the operator has not named (`agent_programs`). It is started by
+its absolute path, with the session to resume, with an MCP config that opens this agent's tools and nothing else, with
+an environment of its own, and in a folder of the agent's own, because such programs find a session again only where it
+began. The prompt goes in on stdin; the answer and the session's new id come out as one JSON object on stdout, of which
+only so much is read. A run that is given up takes the program and all that it started with it.
 """
 
 import asyncio
 import json
 import os
+import re
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,25 +22,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from keepbook.errors import Invalid, LimitReached, ModelFailed
+from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
+from keepbook.errors import Invalid, LimitReached, ModelFailed, NotAllowed
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Done, Order
 from keepbook.models.model import Event, Said, TextDelta, Usage, with_hidden
+from keepbook.settings import private_folder
 
 SERVER = "keepbook"
 """What our tools are called in its config."""
 TOLD_CHARS = 300
+NEEDED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
+"""What any program needs of the environment: where it lives and in which language; no key of anybody's."""
+AGENT_ID = re.compile(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
+SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+PIECE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the command finds things: what to start, the folder of all agents, the book, and how long it may take."""
+    """Where the command finds things: what to start, the folder of all agents, the book, and how long it may take;
+    which programs the operator has named, what of the environment they see, and how much of an answer is read."""
 
     command: str
     folder: Path
     db: str
     owner: str
     seconds: float
+    programs: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    most_bytes: int = 4_000_000
 
 
 class ClaudeCli:
@@ -48,9 +62,20 @@ class ClaudeCli:
     def __init__(self, place: Place) -> None:
         self._place = place
 
+    def refuse(self) -> None:
+        """Nothing is started that the operator has not named."""
+        program = _words(self._place.command)[0]
+        if program not in self._place.programs:
+            raise NotAllowed(
+                f"{program} is not among the programs that agents may start here; the operator names it in "
+                "agent_programs",
+                code="programs",
+            )
+
     async def execute(self, order: Order) -> AsyncIterator[Event | Done]:
         if order.capped:
             raise LimitReached("this month's model tokens are used up, and this agent has no offline way", code="cap")
+        self.refuse()
         session = order.after.session if order.after else order.held.session if order.held else None
         with self._papers(order) as papers:
             answer = await self._ask(self._line(order, session, papers), _sent(order), order.agent.id)
@@ -59,13 +84,16 @@ class ClaudeCli:
         yield Done(text, (order.prompt, Said("assistant", text)), after, usage, order.model or self.name)
 
     def _line(self, order: Order, session: str | None, papers: Path) -> list[str]:
-        line = [*_words(self._place.command), "--print", "--output-format", "json"]
+        program, *more = _words(self._place.command)
+        line = [_found(program), *more, "--print", "--output-format", "json"]
         line += ["--mcp-config", str(papers / "mcp.json"), "--strict-mcp-config", "--allowedTools", f"mcp__{SERVER}"]
         line += ["--append-system-prompt-file", str(papers / "system.txt")]
         if order.model is not None:
             line.append(f"--model={order.model}")
         if session is not None:
-            line += ["--resume", session]
+            if not SESSION.fullmatch(session):
+                raise _failed("the session's name holds what no session is called; reset the agent", "garbage")
+            line.append(f"--resume={session}")
         return line
 
     @contextmanager
@@ -76,7 +104,7 @@ class ClaudeCli:
         server = {
             "command": sys.executable,
             "args": [*own, "--blind"] if order.blind else own,
-            "env": {"KEEPBOOK_DB": _from_anywhere(self._place.db)},
+            "env": _of_our_own() | {"KEEPBOOK_DB": _from_anywhere(self._place.db)},
         }
         with tempfile.TemporaryDirectory(prefix="keepbook-") as name:
             folder = Path(name)
@@ -86,19 +114,21 @@ class ClaudeCli:
 
     async def _ask(self, line: Sequence[str], told: str, agent_id: str) -> str:
         command = line[0]
+        if not AGENT_ID.fullmatch(agent_id):
+            raise _failed("the agent's id is none that this program gives", "garbage")
         folder = self._place.folder.expanduser() / agent_id
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(folder)
             process = await asyncio.create_subprocess_exec(
                 *line, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                cwd=folder, start_new_session=True,
+                cwd=folder, env=self._environment(), start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             why = error.strerror or str(error)
             raise _failed(f"{command} cannot be started ({why}); set agent_command", "missing") from None
         try:
             async with asyncio.timeout(self._place.seconds):
-                out, err = await process.communicate(told.encode())
+                out, err = await self._answered(process, told.encode())
         except TimeoutError:
             raise _failed(f"{command} did not answer within {self._place.seconds:g} s", "timeout") from None
         finally:
@@ -108,6 +138,48 @@ class ClaudeCli:
             why = said[-1][:TOLD_CHARS] if said else "it says nothing"
             raise _failed(f"{command} ended with {process.returncode}: {why}", "unavailable")
         return out.decode(errors="replace")
+
+    def _environment(self) -> dict[str, str]:
+        """What it needs and what the operator lists; the keys of this process are not its own."""
+        return {name: os.environ[name] for name in (*NEEDED, *self._place.env) if name in os.environ}
+
+    async def _answered(self, process: asyncio.subprocess.Process, told: bytes) -> tuple[bytes, bytes]:
+        """What it says, up to the limit; past that it is talked to no longer."""
+        stdin, most = process.stdin, self._place.most_bytes
+        assert stdin is not None
+
+        async def tell() -> None:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                stdin.write(told)
+                await stdin.drain()
+            stdin.close()
+
+        async def hear(stream: asyncio.StreamReader | None) -> bytes:
+            assert stream is not None
+            heard = bytearray()
+            while piece := await stream.read(PIECE):
+                heard += piece
+                if len(heard) > most:
+                    raise _failed(f"the program said more than {most:,} bytes; raise agent_output_bytes", "garbage")
+            return bytes(heard)
+
+        out, err, _ = await asyncio.gather(hear(process.stdout), hear(process.stderr), tell())
+        await process.wait()
+        return out, err
+
+
+def _found(program: str) -> str:
+    """Its absolute path, so that the folder it works in has no say in what is started."""
+    path = shutil.which(program)
+    if path is None:
+        raise _failed(f"{program} cannot be started (there is no such program); set agent_command", "missing")
+    return os.path.abspath(path)
+
+
+def _of_our_own() -> dict[str, str]:
+    """Our tools are this very program, which the environment told where its settings are."""
+    names = ("KEEPBOOK_CONFIG", "KEEPBOOK_ALLOW_BYPASS_LOGIN", "KEEPBOOK_EMBEDDER")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _from_anywhere(db: str) -> str:

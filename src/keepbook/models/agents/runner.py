@@ -23,7 +23,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import injections
 from keepbook.book.owners import choices
-from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed, NotFound
+from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed, NotAllowed, NotFound
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Adapter, Done, Order, to_parts
 from keepbook.models.agents.claude_cli import ClaudeCli, Place
@@ -67,9 +67,10 @@ class Runner:
         self.models = models
         self.budget = budget
         self._monthly_tokens = monthly_tokens
+        self._program = ClaudeCli(place)
         self._adapters: dict[str, Adapter] = {
             Native.name: Native(book, models, budget=budget),
-            ClaudeCli.name: ClaudeCli(place),
+            ClaudeCli.name: self._program,
         }
 
     # From outside
@@ -84,16 +85,32 @@ class Runner:
 
     def queue(self, ref: str, prompt: str | None = None, *, kind: str = "manual") -> Run:
         agent = self.book.agents.get(ref)
+        self.refuse(agent)
         return self.book.runs.queue(agent.id, kind, prompt=prompt or agent.default_prompt)
 
     def queue_again(self, run_id: str) -> Run:
         """A re-examination that waits to be performed. Its prompt is made here, from the parent's slots alone."""
         parent = self.book.runs.get(run_id)
+        with contextlib.suppress(NotFound):  # an agent that has gone is the queue's to refuse
+            self.refuse(self.book.agents.get(parent.agent_id))
         text = ""
         if parent.card is not None:  # without one there is nothing to look at, and the queue says so
             form = self.book.agents.cards.re_examination_of(self.book.agents.cards.get(parent.card.type))
             text = second_looks.prompt(parent.card, second_looks.made_at(parent), self.book.now, form)
         return self.book.runs.queue(parent.agent_id, "re-examination", prompt=text, parent_run=parent.id)
+
+    def refuse(self, agent: Agent) -> None:
+        """A program is started on the word of who may, if the operator has named it and the agent is armed here."""
+        if agent.adapter != ClaudeCli.name:
+            return
+        self.book.ask("programs.start")
+        self._program.refuse()
+        if not agent.armed:
+            raise NotAllowed(
+                f"{agent.name} is not armed on this machine; the person says that its program may start: "
+                f"keepbook agent arm {agent.id}",
+                code="not_armed",
+            )
 
     async def perform(self, run_id: str) -> Run:
         """Carry a queued run through, to its card or to its failure."""
@@ -137,6 +154,7 @@ class Runner:
 
     async def execute(self, work: Work, order: Order) -> AsyncIterator[Event | Done]:
         """What happens in the order's execution, remembered also where it breaks off."""
+        await asyncio.to_thread(self.refuse, order.agent)
         work.said.append(order.prompt)
         text, calls = "", []
         try:

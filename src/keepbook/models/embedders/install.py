@@ -19,7 +19,7 @@ from urllib.error import HTTPError
 
 from keepbook.errors import Invalid, KeepbookError, ModelFailed
 from keepbook.models.embedders.local import WEIGHTS_FILE, WORDS, WORDS_FILE, OnnxEmbedder, check_needed, sha256_of
-from keepbook.settings import HOME
+from keepbook.settings import HOME, private_folder
 
 HUB = "https://huggingface.co"
 LISTED = "checksums.json"
@@ -83,7 +83,7 @@ def install(wanted: str = USUAL, *, hub: str = HUB, progress: Progress | None = 
         names = ", ".join(KNOWN)
         raise Invalid(f"{wanted!r} is neither a folder nor a known model; known: {names}", field="embedder")
     target = place()
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(target.parent)
     draft = Path(tempfile.mkdtemp(prefix=".embedder.", dir=target.parent))
     try:
         if wanted in KNOWN:
@@ -140,7 +140,8 @@ def _download(model: Known, hub: str, draft: Path, progress: Progress | None) ->
 
 def _fetch(url: str, remote: Remote, path: Path, before: int, total: int, progress: Progress | None) -> None:
     seen, size = hashlib.sha256(), 0
-    with closing(urllib.request.urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:
+    # The hub's address was checked to be one of http.
+    with closing(urllib.request.urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:  # nosec B310
         while piece := answer.read(PIECE):
             size += len(piece)
             if size > remote.size:

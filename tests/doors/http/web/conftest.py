@@ -5,6 +5,7 @@ without a browser, for what forms do where no script runs. Both are alice, whose
 """
 
 import asyncio
+import os
 import shutil
 import socket
 import threading
@@ -20,10 +21,11 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from starlette.testclient import TestClient
+from tests.doors.http.web.registry import fonts
 
 CHROMIUM = Path("/usr/bin/chromium")
 """Debian's own, where it is; elsewhere the one that `playwright install chromium` has put in place."""
-expect.set_options(timeout=20_000)  # machines are shared: what comes late has come
+expect.set_options(timeout=40_000)  # machines are shared: what comes late has come
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -31,6 +33,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+SAME_EVERYWHERE: dict[str, Any] = {"locale": "en-US", "timezone_id": "UTC", "reduced_motion": "reduce"}
 
 
 @pytest.fixture
@@ -104,30 +107,64 @@ def site(app: Any) -> Iterator[str]:
         yield address
 
 
+Launch = Callable[[str], Browser]
+
+
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser a module. Where there is none these tests fail, for nothing else shows what a person sees.
+def launch(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launch]:
+    """Starts browsers, each with its fonts. Where there is none these tests fail, for nothing else shows what a person
+    sees.
 
     Not one a session: Playwright keeps an event loop running in this thread, which other tests need for their own.
     """
+    cache = Path(pytestconfig.cache.mkdir("npm"))  # type: ignore[union-attr]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM if CHROMIUM.exists() else None, args=list(FLAGS))
-        yield browser
-        browser.close()
+
+        def start(which: str) -> Browser:
+            config = fonts(which, cache, tmp_path_factory.mktemp("fonts"))
+            return playwright.chromium.launch(
+                executable_path=CHROMIUM if CHROMIUM.exists() else None,
+                args=list(FLAGS),
+                env={**os.environ, "FONTCONFIG_FILE": str(config)},
+            )
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def chromium(launch: Launch) -> Iterator[Browser]:
+    """One browser a module, on a machine with the usual fonts."""
+    browser = launch("usual")
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def wide_chromium(launch: Launch) -> Iterator[Browser]:
+    browser = launch("wide")
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def wide_fonts(request: pytest.FixtureRequest) -> bool:
+    """Whether the pages of this test are opened where fonts are wide."""
+    return bool(getattr(request, "param", False))
 
 
 Opens = Callable[..., BrowserContext]
 
 
 @pytest.fixture
-def opens(chromium: Browser, site: str) -> Iterator[Opens]:
+def opens(wide_fonts: bool, site: str, request: pytest.FixtureRequest) -> Iterator[Opens]:
     """Opens a fresh browser profile; `opens(width=390, color_scheme="dark", java_script_enabled=False)`."""
     made: list[BrowserContext] = []
+    chromium = request.getfixturevalue("wide_chromium" if wide_fonts else "chromium")
 
     def make(width: int = 1440, height: int = 900, **options: Any) -> BrowserContext:
         size: Any = {"width": width, "height": height}
-        context = chromium.new_context(base_url=site, viewport=size, reduced_motion="reduce", **options)
-        context.set_default_timeout(15_000)
+        context = chromium.new_context(base_url=site, viewport=size, **(SAME_EVERYWHERE | options))
+        context.set_default_timeout(60_000)
         made.append(context)
         return context
 

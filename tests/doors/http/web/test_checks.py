@@ -3,12 +3,7 @@
 A page is added to `PAGES` with its address and what to press before looking. `{chat}` and `{memory}` are of `lived`.
 """
 
-import base64
-import hashlib
 import re
-import shutil
-import subprocess
-import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -17,15 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
 from tests.doors.http.web.conftest import talking
+from tests.doors.http.web.registry import axe_script
 from tests.traded import exposed, traded
 
 from keepbook.doors.http.web.frame.assets import FOLDER
 
-AXE = "4.14.0"
-AXE_SHA512 = "9WTZxEjsZ7b13TH8JPmbV2z8CHbl80/2hm3XPEG4JgNdQLK81IBRXmSxHfMAOkSqQeRxT/0dwNDz2GOm3zzpcQ=="
 WIDTHS = (1440, 820, 390, 360)
 AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
 
@@ -187,31 +181,9 @@ def show(person: Page, page: Shown, lived: dict[str, str]) -> None:
         person.wait_for_load_state("networkidle")
 
 
-# axe-core, from the npm registry
-
-
 @pytest.fixture(scope="session")
 def axe(pytestconfig: pytest.Config) -> str:
-    """The script itself, fetched once and held against its checksum. No copy of it is in the repository."""
-    folder = Path(pytestconfig.cache.mkdir("axe-core"))  # type: ignore[union-attr]
-    packed = folder / f"axe-core-{AXE}.tgz"
-    if not packed.exists():
-        npm = shutil.which("npm")
-        assert npm, "these tests take axe-core from the npm registry: install Node.js with npm, then run them again"
-        ran = subprocess.run(
-            [npm, "pack", f"axe-core@{AXE}", "--pack-destination", str(folder)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=folder,
-        )
-        assert ran.returncode == 0, f"npm could not fetch axe-core {AXE}:\n{ran.stderr}"
-    made = packed.read_bytes()
-    assert base64.b64encode(hashlib.sha512(made).digest()).decode() == AXE_SHA512, f"{packed} is not axe-core {AXE}"
-    with tarfile.open(packed) as whole:
-        script = whole.extractfile("package/axe.min.js")
-        assert script is not None
-        return script.read().decode()
+    return axe_script(Path(pytestconfig.cache.mkdir("npm")))  # type: ignore[union-attr]
 
 
 RUN = """async () => {
@@ -239,6 +211,36 @@ def test_the_page_keeps_to_the_visual_language(name: str, opens: Any, lived: dic
                 person.evaluate(axe)
                 wrong += [f"{scheme} {width}: axe: {found}" for found in person.evaluate(RUN)]
     assert not wrong, "\n".join(wrong[:40])
+
+
+@pytest.mark.parametrize("wide_fonts", [True], indirect=True, ids=["wide"])
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_holds_where_fonts_are_wide(name: str, opens: Any, lived: dict[str, str], wide_fonts: bool) -> None:
+    person = opens().new_page()
+    wrong = []
+    for width in WIDTHS:
+        person.set_viewport_size({"width": width, "height": 900 if width > 800 else 844})
+        show(person, PAGES[name], lived)
+        wrong += [f"{width}: {found}" for found in person.evaluate(AUDIT)]
+    assert not wrong, "\n".join(wrong[:40])
+
+
+def test_the_browser_has_the_fonts_of_the_tests_and_no_other(chromium: Browser, wide_chromium: Browser) -> None:
+    """`i` and `M` in each family that the stylesheet names come out alike: none of them is here, whatever this machine
+    has. The wide fonts are wider."""
+    measure = """() => ["Inter", "JetBrains Mono", "Charis SIL", "sans-serif"].map(family => {
+      const pen = document.createElement("canvas").getContext("2d");
+      pen.font = `20px "${family}", sans-serif`;
+      return pen.measureText("iM".repeat(20)).width;
+    })"""
+    widths = []
+    for browser in (chromium, wide_chromium):
+        page = browser.new_page()
+        found = page.evaluate(measure)
+        page.close()
+        assert len(set(found)) == 1, found
+        widths.append(found[0])
+    assert widths[1] > widths[0] * 1.05
 
 
 @pytest.mark.parametrize(("width", "scheme"), AXED)

@@ -151,7 +151,7 @@ def test_cookies_are_out_of_reach_of_scripts_and_other_sites(opens: Any, kb: Any
     person.get_by_role("button", name="Sign in").click()
     expect(person.locator(".turn")).to_have_count(2)
     kept = context.cookies([person.url, f"{person.url}/leave"])
-    assert {cookie["name"] for cookie in kept} == {"keepbook_token", "keepbook_view"}
+    assert {cookie["name"] for cookie in kept} == {"keepbook_session", "keepbook_view"}
     for cookie in kept:
         assert cookie["httpOnly"]
         assert cookie["sameSite"] == "Strict"

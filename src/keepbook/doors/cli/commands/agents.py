@@ -60,6 +60,8 @@ def register(app: typer.Typer) -> None:
     command(agent, "enable-memory", enable_memory, writes=True)
     command(agent, "disable-memory", disable_memory, writes=True)
     command(agent, "reset", reset, writes=True)
+    command(agent, "arm", arm, writes=True)
+    command(agent, "disarm", disarm, writes=True)
     command(agent, "run", run, writes=True)
     command(agent, "record", record, writes=True)
     command(agent, "decisions", decisions)
@@ -98,6 +100,16 @@ def create(
         second_looks=looks,
     )  # fmt: skip
     call.answer(call.book.agents.create(name, **given), sheets.made)
+
+
+def arm(call: Invocation, agent: Agent) -> None:
+    """Let an agent run by its schedule, and start its program, on this machine; an import never does."""
+    call.answer(call.book.agents.arm(agent), sheets.armed)
+
+
+def disarm(call: Invocation, agent: Agent) -> None:
+    """Let its schedule rest, and its program not be started here."""
+    call.answer(call.book.agents.disarm(agent), sheets.armed)
 
 
 def listing(call: Invocation) -> None:

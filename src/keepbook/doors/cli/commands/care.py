@@ -63,7 +63,7 @@ def upgrade(call: Invocation) -> None:
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import upgrade as bring_up
 
-    steps = [] if call.file is not None else bring_up(call.place)
+    steps = [] if call.file is not None else bring_up(call.settings.admin_db or call.place)
     facts = call.keepbook.facts()  # opening a SQLite book brings it up
     call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
 

@@ -54,10 +54,11 @@ def import_(
     call: Invocation,
     file: Annotated[str, typer.Argument(help="An export, or another program's JSON; - is stdin.", show_default=False)],
     merge: Annotated[bool, typer.Option("--merge", help="Add its memories to a book that is not empty.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come in; keep nothing.")] = False,
 ) -> None:
     """Restore an export into an empty book, or take over memories from a file."""
     with reading(file) as stream, working("Importing") as told:
-        answer = call.book.import_(_told(stream, told), merge)
+        answer = call.book.import_(_told(stream, told), merge, dry_run)
     call.answer(answer, _imported)
 
 
@@ -130,6 +131,12 @@ def _exported(paper: Paper, answer: dict[str, Any]) -> None:
 
 
 def _imported(paper: Paper, answer: "Imported") -> None:
+    if answer.dry_run:
+        paper.put("Only looked; nothing was kept. It would bring ", count(answer.memories, "memory", "memories"), ".")
+    for agent in answer.to_arm:
+        paper.put(ink(f"{agent} rests until you say that it may run here: "), paper.hint("agent", "arm", agent))
+    if answer.dry_run:
+        return
     if not answer.memories and answer.unchanged:
         paper.put("Nothing new: all ", count(answer.unchanged, "memory", "memories"), " were in the book already.")
         return

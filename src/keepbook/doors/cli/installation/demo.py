@@ -1,19 +1,36 @@
 """`keepbook demo`: the pages over a book with a history, each visitor with an own copy that vanishes with the visit."""
 
+from typing import Annotated
+
 import typer
 
 from keepbook.doors.cli.installation import serve
 from keepbook.doors.cli.installation.serve import Host, NoOpen, Port
 from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command
+from keepbook.errors import NotAllowed
 
 
 def register(app: typer.Typer) -> None:
     command(app, "demo", demo, panel=BEGIN)
 
 
-def demo(call: Invocation, host: Host = None, port: Port = None, no_open: NoOpen = False) -> None:
+def demo(
+    call: Invocation,
+    host: Host = None,
+    port: Port = None,
+    no_open: NoOpen = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="With --yes: let others reach it, at another --host.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="You mean it.")] = False,
+) -> None:
     """Look around in a book with three months in it; nothing you do there is kept."""
     server = serve.http_server()
+    if not server.is_local("127.0.0.1" if host is None else host) and not (public and yes):
+        raise NotAllowed(
+            f"anyone who can reach {host or 'this machine'} could use this demo; if you mean that, add --public --yes",
+            code="open_door",
+        )
     # FastAPI, the engine and the story take a second, which --help should not cost.
     from keepbook.demo.visitors import Turnstile, Visitors
 

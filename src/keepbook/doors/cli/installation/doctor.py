@@ -76,7 +76,36 @@ def _checks(call: Invocation) -> Iterator[Check]:
     yield Check("owner", settings.owner)
     yield Check("model", settings.model if settings.model == "offline" else f"{settings.model}; try it with --model")
     yield from _presets(call)
+    yield from _unsafe(call)
     yield from _database(call)
+
+
+def _unsafe(call: Invocation) -> Iterator[Check]:
+    """Choices that open more than a person may think."""
+    settings = call.settings
+    if settings.agent_programs:
+        named = ", ".join(settings.agent_programs)
+        yield Check(
+            "programs",
+            f"agents may start {named}",
+            True,
+            "Keepbook does not see what they do; name none you doubt",
+        )
+    if settings.allow_bypass_login:
+        yield Check(
+            "login", "allow_bypass_login is set: a login that could see all owners is accepted", True,
+            "give the server a login that is only a member of keepbook_app",
+        )  # fmt: skip
+    folder = home()
+    if folder.is_dir() and folder.stat().st_mode & 0o077:
+        yield Check("folder rights", f"{folder} can be read by others", True, f"chmod 700 {folder}")
+
+
+def _keys(call: Invocation) -> Iterator[Check]:
+    """Whether others could come in without one."""
+    if call.settings.allowed_hosts and not call.keepbook.tokens.asked_for():
+        names = ", ".join(call.settings.allowed_hosts)
+        yield Check("tokens", f"none, and the server answers to {names}", False, "make one: keepbook token create")
 
 
 def _config_file() -> Check:
@@ -117,6 +146,7 @@ def _database(call: Invocation) -> Iterator[Check]:
     if file is not None:
         yield _disk(file)
     try:
+        yield from _keys(call)
         yield from _book(call)
     except KeepbookError as error:
         yield Check("book", error.message, False, "correct that, then run `keepbook doctor` again")

@@ -27,6 +27,11 @@ def made(paper: Paper, agent: "Agent") -> None:
     paper.put("Made ", ink(agent.name, HEAD), " ", ink(agent.id, ID), ". Run it: ", paper.hint("agent run", agent.id))
 
 
+def armed(paper: Paper, agent: "Agent") -> None:
+    may = "may run by itself here" if agent.armed else "does not run by itself here"
+    paper.put(ink(agent.name, HEAD), f" {may}.")
+
+
 def changed(paper: Paper, agent: "Agent", what: str) -> None:
     paper.put(ink(agent.name, HEAD), f" {what}." if " " in what else f" is {what}.")
 

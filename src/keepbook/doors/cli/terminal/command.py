@@ -310,7 +310,10 @@ def home() -> Path:
 def _make_folder(folder: Path) -> None:
     """The default folder, readable by its person alone."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # See home().
+        from keepbook.settings import private_folder
+
+        private_folder(folder)
     except OSError as error:
         advice = "choose another place with --db or KEEPBOOK_DB"
         raise NotAllowed(f"cannot make the folder {folder} ({error.strerror}); {advice}", code="read_only") from None

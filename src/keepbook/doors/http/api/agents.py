@@ -22,11 +22,20 @@ from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Call, Reading, Writing, answer
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import documented
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"])
+
+Reading = Annotated[Call, may("agents.read", own=True)]
+ReadingRuns = Annotated[Call, may("runs.read", own=True)]
+ReadingDecisions = Annotated[Call, may("decisions.read", own=True)]
+Running = Annotated[Call, may("agents.run", own=True)]
+Resolving = Annotated[Call, may("decisions.resolve", own=True)]
+Recording = Annotated[Call, may("decisions.record", own=True)]
+Arranging = Annotated[Call, may("agents.change")]
+Chatting = Annotated[Call, may("chats.write")]
 
 WAIT = 20.0
 AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
@@ -154,11 +163,12 @@ class CardTypes:
 @router.get("/agents", response_model=Agents)
 def list_agents(call: Reading) -> Response:
     """In the order in which they were made, each with what it carries (`memory`)."""
-    return answer(Agents(list(call.book.agents.list())))
+    known = call.book.agents.list()
+    return answer(Agents([one for one in known if call.caller.agent in (None, one.id)]))
 
 
 @router.post("/agents", status_code=201, response_model=Agent)
-def create(call: Writing, new: NewAgent) -> Response:
+def create(call: Arranging, new: NewAgent) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
     return call.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
@@ -177,46 +187,58 @@ def card_types(call: Reading) -> Response:
 
 @router.get("/agents/{id}", response_model=Agent)
 def get(call: Reading, id: AgentId) -> Response:
-    return answer(call.book.agents.get(id))
+    return answer(call.book.agents.get(call.agent(id)))
 
 
 @router.patch("/agents/{id}", response_model=Agent)
-def change(call: Writing, id: AgentId, changed: ChangedAgent) -> Response:
+def change(call: Arranging, id: AgentId, changed: ChangedAgent) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
     return call.write(lambda book: book.agents.update(id, **given))
 
 
 @router.delete("/agents/{id}", response_model=Agent)
-def delete(call: Writing, id: AgentId) -> Response:
+def delete(call: Arranging, id: AgentId) -> Response:
     """Out of every list and never run again; its runs and decisions stay."""
     return call.write(lambda book: book.agents.delete(id))
 
 
 @router.post("/agents/{id}/memory/reset", response_model=Agent)
-def reset(call: Writing, id: AgentId) -> Response:
+def reset(call: Arranging, id: AgentId) -> Response:
     """The next run starts fresh; chats and decisions stay."""
     return call.write(lambda book: book.agents.reset(id))
 
 
+@router.post("/agents/{id}/arm", response_model=Agent)
+def arm(call: Arranging, id: AgentId) -> Response:
+    """Let it run by its schedule, and start its program, on this machine: an import never does."""
+    return call.write(lambda book: book.agents.arm(id))
+
+
+@router.post("/agents/{id}/disarm", response_model=Agent)
+def disarm(call: Arranging, id: AgentId) -> Response:
+    """Let its schedule rest, and its program not be started here."""
+    return call.write(lambda book: book.agents.disarm(id))
+
+
 @router.post("/agents/{id}/chat", response_model=Thread)
-def chat(call: Writing, id: AgentId) -> Response:
+def chat(call: Chatting, id: AgentId) -> Response:
     """The one chat with this agent, begun if need be; talk in it under `/api/chat/threads/{id}/messages`."""
     return call.write(lambda book: call.kb.chat_with(book, id).thread)
 
 
 @router.get("/agents/{id}/decisions", response_model=OwnDecisions)
-def own_decisions(call: Reading, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
+def own_decisions(call: ReadingDecisions, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
     """Its own last cards, as `get_my_decisions` answers them."""
-    return answer(OwnDecisions(list(call.book.agents.decisions(id, limit))))
+    return answer(OwnDecisions(list(call.book.agents.decisions(call.agent(id), limit))))
 
 
 @router.post("/agents/{id}/decisions", status_code=201, response_model=Recorded, responses=documented(409))
-def record(call: Writing, id: AgentId, new: NewDecision) -> Response:
+def record(call: Recording, id: AgentId, new: NewDecision) -> Response:
     """Record a card of this agent's type that was made elsewhere. 200 where it was recorded under this key before, 409
     where another card was."""
     given = new.model_dump()
-    return call.write(lambda book: book.decisions.record(id, given.pop("card"), **given), _recorded)
+    return call.write(lambda book: book.decisions.record(call.agent(id), given.pop("card"), **given), _recorded)
 
 
 # Runs
@@ -224,7 +246,7 @@ def record(call: Writing, id: AgentId, new: NewDecision) -> Response:
 
 @router.get("/agents/{id}/runs", response_model=Runs)
 def list_runs(
-    call: Reading,
+    call: ReadingRuns,
     id: AgentId,
     kind: Annotated[str | None, Query(description="scheduled, manual, chat, recorded or re-examination")] = None,
     status: Annotated[str | None, Query(description="queued, running, succeeded or failed")] = None,
@@ -232,32 +254,32 @@ def list_runs(
     before: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
     """Newest first."""
-    return answer(_page(call.book, limit, agent=id, kind=kind, status=status, before=before))
+    return answer(_page(call.book, limit, agent=call.agent(id), kind=kind, status=status, before=before))
 
 
 @router.get("/runs", response_model=Runs)
 def list_all_runs(
-    call: Reading,
+    call: ReadingRuns,
     kind: str | None = None,
     status: str | None = None,
     limit: Limit = 50,
     before: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     """Those of every agent, newest first."""
-    return answer(_page(call.book, limit, agent=None, kind=kind, status=status, before=before))
+    return answer(_page(call.book, limit, agent=call.own(None), kind=kind, status=status, before=before))
 
 
 @router.post("/agents/{id}/runs", status_code=201, response_model=Run)
-async def run(call: Writing, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
+async def run(call: Running, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
     """Run it now, with its default prompt or this one."""
     prompt = new.prompt if new else None
-    return await _begun(call, lambda runner: runner.queue(id, prompt), wait)
+    return await _begun(call, lambda runner: runner.queue(call.agent(id), prompt), wait)
 
 
 @router.get("/runs/{id}", response_model=Shown)
-def show_run(call: Reading, id: RunId) -> Response:
+def show_run(call: ReadingRuns, id: RunId) -> Response:
     book = call.book
-    found = book.runs.get(id)
+    found = book.runs.get(call.run(id))
     known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
     return answer(
         Shown(
@@ -271,38 +293,40 @@ def show_run(call: Reading, id: RunId) -> Response:
 
 
 @router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
-async def re_examine(call: Writing, id: RunId, wait: Wait = WAIT) -> Response:
+async def re_examine(call: Running, id: RunId, wait: Wait = WAIT) -> Response:
     """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
-    return await _begun(call, lambda runner: runner.queue_again(id), wait)
+    return await _begun(call, lambda runner: runner.queue_again(call.run(id)), wait)
 
 
 @router.get("/runs/{id}/re-examine", response_model=SecondLook)
-def second_look(call: Reading, id: RunId) -> Response:
+def second_look(call: ReadingDecisions, id: RunId) -> Response:
     """What to ask an agent that runs elsewhere for a second look: the whole prompt, made here. 409 where there is none
     any more."""
-    return answer(call.book.decisions.second_look(id))
+    return answer(call.book.decisions.second_look(call.run(id)))
 
 
 @router.post("/runs/{id}/re-examinations", status_code=201, response_model=Recorded, responses=documented(409))
-def record_second_look(call: Writing, id: RunId, new: NewDecision) -> Response:
+def record_second_look(call: Recording, id: RunId, new: NewDecision) -> Response:
     """Record a second look that was made elsewhere, with the card it was asked for."""
     given = new.model_dump()
-    return call.write(lambda book: book.decisions.record_second_look(id, given.pop("card"), **given), _recorded)
+    return call.write(
+        lambda book: book.decisions.record_second_look(call.run(id), given.pop("card"), **given), _recorded
+    )
 
 
 @router.get("/runs/{id}/re-examinations", response_model=list[Run])
-def re_examinations(call: Reading, id: RunId) -> Response:
+def re_examinations(call: ReadingRuns, id: RunId) -> Response:
     """In time order."""
-    return answer(list(call.book.runs.re_examinations(id)))
+    return answer(list(call.book.runs.re_examinations(call.run(id))))
 
 
 @router.post("/runs/{id}/resolve", response_model=Decision)
-def resolve(call: Writing, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
+def resolve(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
     """The person got out of an open trade; or somebody says how a forecast came out (`outcome`)."""
     given = told or Exit()
     if "outcome" in given.model_fields_set:
-        return call.write(lambda book: book.decisions.answer(id, given.outcome, at=given.at, note=given.note))
-    return call.write(lambda book: book.decisions.exit(id, given.price, at=given.at))
+        return call.write(lambda book: book.decisions.answer(call.run(id), given.outcome, at=given.at, note=given.note))
+    return call.write(lambda book: book.decisions.exit(call.run(id), given.price, at=given.at))
 
 
 # Decisions
@@ -310,7 +334,7 @@ def resolve(call: Writing, id: RunId, told: Annotated[Exit | None, Body()] = Non
 
 @router.get("/decisions", response_model=Decisions)
 def decisions(
-    call: Reading,
+    call: ReadingDecisions,
     state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     limit: Limit = 100,
@@ -318,18 +342,20 @@ def decisions(
     forecasts: Annotated[bool | None, Query(description="Only those, or none of them.")] = None,
 ) -> Response:
     """Newest first."""
-    found = call.book.decisions.list(state=state, agent=agent, limit=limit, offset=offset, forecasts=forecasts)
+    found = call.book.decisions.list(
+        state=state, agent=call.own(agent), limit=limit, offset=offset, forecasts=forecasts
+    )
     return answer(Decisions(list(found)))
 
 
 @router.get("/decisions/calibration", response_model=Calibration)
 def calibration(
-    call: Reading,
+    call: ReadingDecisions,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
 ) -> Response:
     """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return answer(call.book.decisions.calibration(agent, forecasts=forecasts))
+    return answer(call.book.decisions.calibration(call.own(agent), forecasts=forecasts))
 
 
 def _recorded(made: Recorded) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
@@ -17,15 +17,20 @@ from keepbook.book.chats.notes import Note
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.recall.chats import Snippet
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Reading, Writing, answer
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import document, documented
-from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, event
+from keepbook.doors.http.stream import DESCRIBED, event
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Kept, Notice, Talk
 from keepbook.models.closing.close import Closed
 from keepbook.models.model import Called, TextDelta
 
 router = APIRouter(prefix="/api", tags=["chat"])
+
+Reading = Annotated[Call, may("chats.read")]
+Writing = Annotated[Call, may("chats.write")]
+ReadingNotes = Annotated[Call, may("notes.read")]
+WritingNotes = Annotated[Call, may("notes.write")]
 
 Id = Annotated[str, Path(description="A chat's id.", max_length=200)]
 NoteId = Annotated[str, Path(description="A note's id.", max_length=200)]
@@ -201,7 +206,7 @@ async def say(
     talk = await run_in_threadpool(call.kb.talk, chat)
     if "application/json" in (accept or ""):
         return answer(await _whole(talk, new), 201)
-    return StreamingResponse(_streamed(talk, new), media_type=MEDIA_TYPE)
+    return call.stream(_streamed(talk, new))
 
 
 def _record(book: Any, id: str, new: NewMessage) -> Message:
@@ -242,12 +247,12 @@ async def _whole(talk: Talk, new: NewMessage) -> Reply:
 
 
 @router.get("/journal", response_model=Notes)
-def list_notes(call: Reading, q: Annotated[str | None, Query(max_length=500)] = None) -> Response:
+def list_notes(call: ReadingNotes, q: Annotated[str | None, Query(max_length=500)] = None) -> Response:
     return answer(Notes(list(call.book.notes.list(q))))
 
 
 @router.post("/journal", status_code=201, response_model=Note)
-def write_note(call: Writing, new: NewNote) -> Response:
+def write_note(call: WritingNotes, new: NewNote) -> Response:
     """A note of your own (`text`), or a bookmarked reply (`thread_id` and `turn`)."""
     if new.thread_id is not None and new.turn is not None:
         where, turn = new.thread_id, new.turn
@@ -256,15 +261,15 @@ def write_note(call: Writing, new: NewNote) -> Response:
 
 
 @router.get("/journal/{id}", response_model=Note)
-def show_note(call: Reading, id: NoteId) -> Response:
+def show_note(call: ReadingNotes, id: NoteId) -> Response:
     return answer(call.book.notes.get(id))
 
 
 @router.put("/journal/{id}", response_model=Note)
-def edit_note(call: Writing, id: NoteId, changed: ChangedNote) -> Response:
+def edit_note(call: WritingNotes, id: NoteId, changed: ChangedNote) -> Response:
     return call.write(lambda book: book.notes.edit(id, changed.text))
 
 
 @router.delete("/journal/{id}", response_model=Note)
-def delete_note(call: Writing, id: NoteId) -> Response:
+def delete_note(call: WritingNotes, id: NoteId) -> Response:
     return call.write(lambda book: book.notes.delete(id))

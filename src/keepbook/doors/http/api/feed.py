@@ -11,17 +11,20 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
-from keepbook.doors.http.call import Reading, answer
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, REST, event
 
 router = APIRouter(prefix="/api", tags=["events"])
 
+Following = Annotated[Call, may("ledger.follow")]
+
 LOOK_EVERY = 0.5
 REST_EVERY = 15.0
+LAST_EVENT = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -49,19 +52,19 @@ class Feed:
     responses={200: {"description": "What changed", "content": DESCRIBED}},
 )
 async def events(
-    call: Reading,
+    call: Following,
     request: Request,
-    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    after: Annotated[int, Query(ge=0, le=LAST_EVENT)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     accept: Annotated[str | None, Header()] = None,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
 ) -> Response:
     """Changes after an event, oldest first; as a stream for who accepts `text/event-stream`."""
     if last_event_id is not None and last_event_id.isdecimal():
-        after = int(last_event_id)
+        after = min(int(last_event_id), LAST_EVENT)  # a number that no entry has yet: there is nothing after it
     book = call.book
     if MEDIA_TYPE in (accept or ""):
-        return StreamingResponse(_followed(request, book, after), media_type=MEDIA_TYPE)
+        return call.stream(_followed(request, book, after))
     found = await run_in_threadpool(_since, book, after, limit)
     return answer(Feed(found, found[-1].event if found else after))
 
@@ -70,7 +73,7 @@ def _since(book: Book, after: int, limit: int) -> list[Changed]:
     """Entries are numbered without gaps: a page is a range of numbers."""
     return [
         Changed(entry.event, entry.at, entry.actor, entry.action, entry.memory_id, entry.thread_id, entry.link_id)
-        for entry in reversed(book.ledger(after=after, before=after + limit + 1, limit=None))
+        for entry in reversed(book.ledger(after=after, before=min(after + limit + 1, LAST_EVENT), limit=None))
     ]
 
 

@@ -9,15 +9,26 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.owners.authority import ask_token
+from keepbook.book.owners.authority import may as allowed
 from keepbook.book.owners.spending import Spent
 from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.transfer import Imported
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Call, Governing, Reading, Writing, answer
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.doors.http.call import Call, answer, may
+from keepbook.errors import Invalid
 
 router = APIRouter(prefix="/api", tags=["me"])
+
+Knowing = Annotated[Call, may("me.read")]
+Choosing = Annotated[Call, may("choices.change")]
+ListingTokens = Annotated[Call, may("tokens.read")]
+MakingTokens = Annotated[Call, may("tokens.make")]
+RevokingTokens = Annotated[Call, may("tokens.revoke")]
+Exporting = Annotated[Call, may("book.export")]
+Importing = Annotated[Call, may("book.import")]
+Erasing = Annotated[Call, may("book.erase")]
 
 LINES = "application/jsonl"
 TEXT = {"schema": {"type": "string"}}
@@ -76,14 +87,12 @@ class TokenList:
 
 
 @router.get("/me", response_model=Me)
-def me(call: Reading) -> Response:
+def me(call: Knowing) -> Response:
     return answer(_me(call))
 
 
 @router.patch("/me", response_model=Me)
-def choose(call: Writing, chosen: Chosen) -> Response:
-    if call.caller.kind == "agent":
-        raise NotAllowed("only the person chooses how their book is kept", code="person_only")
+def choose(call: Choosing, chosen: Chosen) -> Response:
     given = chosen.model_dump(exclude_none=True)
 
     def do(book: Any) -> Me:
@@ -98,27 +107,24 @@ def choose(call: Writing, chosen: Chosen) -> Response:
 def _me(call: Call) -> Me:
     book, settings = call.book, call.kb.settings
     choices, caller = book.choices, call.caller
+    told = allowed(caller.hand, "choices.read") is None  # what a person never wants kept says something about them
     return Me(
         owner=book.owner, kind=caller.kind, scopes=sorted(caller.scopes), zone=book.zone, preset=book.preset().name,
-        tier=choices.tier, memory=choices.memory, never=choices.never, model=settings.model,
+        tier=choices.tier, memory=choices.memory, never=choices.never if told else (), model=settings.model,
         monthly_tokens=settings.monthly_tokens, spent_this_month=book.spending.this_month(),
-        spent=list(book.spending.list()),
+        spent=list(book.spending.list()) if told else [],
     )  # fmt: skip
 
 
 @router.get("/tokens", response_model=TokenList)
-def list_tokens(call: Governing) -> Response:
+def list_tokens(call: ListingTokens) -> Response:
     return answer(TokenList(list(call.kb.tokens.list(call.caller.owner))))
 
 
 @router.post("/tokens", status_code=201, response_model=MadeToken)
-def make_token(call: Governing, wanted: WantedToken) -> Response:
+def make_token(call: MakingTokens, wanted: WantedToken) -> Response:
     """For the caller's own book, and never with more than the caller may."""
-    if wanted.kind == "service":
-        raise NotAllowed("a service token opens every book; make it with keepbook token create", code="service_token")
-    for scope in wanted.scopes:
-        if scope in ("read", "write", "admin"):
-            call.caller.needs(scope)
+    ask_token(call.caller.hand, wanted.kind, wanted.scopes)
     given = wanted.model_dump()
     if wanted.agent is not None:
         given["agent"] = call.book.agents.get(wanted.agent).id
@@ -128,7 +134,7 @@ def make_token(call: Governing, wanted: WantedToken) -> Response:
 
 
 @router.delete("/tokens/{id}", response_model=Token)
-def revoke_token(call: Governing, id: Annotated[str, Path(max_length=200)]) -> Response:
+def revoke_token(call: RevokingTokens, id: Annotated[str, Path(max_length=200)]) -> Response:
     return answer(call.kb.tokens.revoke(id, owner=call.caller.owner))
 
 
@@ -137,7 +143,7 @@ def revoke_token(call: Governing, id: Annotated[str, Path(max_length=200)]) -> R
     response_class=Response,
     responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
 )
-def export(call: Reading) -> Response:
+def export(call: Exporting) -> Response:
     lines = io.StringIO()
     call.book.export(lines)
     headers = {"Content-Disposition": 'attachment; filename="keepbook.jsonl"'}
@@ -149,17 +155,23 @@ def export(call: Reading) -> Response:
     response_model=Imported,
     openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(("text/plain", LINES), TEXT)}},
 )
-async def import_(call: Writing, request: Request, merge: Annotated[bool, Query()] = False) -> Response:
-    """Restore an export into an empty book, or with `merge` take over the memories of any file."""
+async def import_(
+    call: Importing,
+    request: Request,
+    merge: Annotated[bool, Query()] = False,
+    dry_run: Annotated[bool, Query()] = False,
+) -> Response:
+    """Restore an export into an empty book, or with `merge` take over the memories of any file. With `dry_run` it only
+    says what would come in, and which agents would need arming."""
     sent = await request.body()
     try:
         lines = sent.decode().splitlines()
     except UnicodeDecodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge=merge))
+    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge=merge, dry_run=dry_run))
 
 
 @router.post("/erase", response_model=Receipt)
-def erase(call: Governing, confirmed: Confirmed) -> Response:
+def erase(call: Erasing, confirmed: Confirmed) -> Response:
     """Everything of this owner, ledger and tokens included; nothing undoes it."""
     return answer(call.book.erase(confirmed.confirm))

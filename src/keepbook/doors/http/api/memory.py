@@ -17,11 +17,22 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.upkeep.audit import Audit
-from keepbook.doors.http.call import Reading, Writing, answer
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import documented
-from keepbook.errors import Conflict
+from keepbook.errors import Conflict, NotFound
 
 router = APIRouter(prefix="/api/memory", tags=["memory"])
+
+Reading = Annotated[Call, may("memories.read")]
+ReadingChats = Annotated[Call, may("chats.read")]
+ReadingLedger = Annotated[Call, may("ledger.read")]
+ReadingProposals = Annotated[Call, may("proposals.read")]
+Checking = Annotated[Call, may("book.verify")]
+Injecting = Annotated[Call, may("memories.inject")]
+Writing = Annotated[Call, may("memories.write")]
+Undoing = Annotated[Call, may("undo.own")]
+Promoting = Annotated[Call, may("memories.promote")]
+Answering = Annotated[Call, may("proposals.answer")]
 
 Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
 Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
@@ -140,7 +151,7 @@ def list_memories(
     limit: Limit = 100,
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
-    return answer(call.book.list(category, subject, scope, state, limit, cursor, q))
+    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q))
 
 
 @router.get("/recall", response_model=Hits)
@@ -153,12 +164,12 @@ def recall(
     known: Moment = None,
     valid: Moment = None,
 ) -> Response:
-    hits = call.book.recall(q, limit, category, scope, known, valid)
+    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid)
     return answer(Hits(list(hits), getattr(hits, "notice", None)))
 
 
 @router.get("/recall-chats", response_model=ChatHits)
-def recall_chats(call: Reading, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
+def recall_chats(call: ReadingChats, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
     hits = call.book.recall_chats(q, limit)
     return answer(ChatHits(list(hits), getattr(hits, "notice", None)))
 
@@ -168,19 +179,19 @@ def block(
     call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
     """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
-    text = call.book.block(preset=preset, scope=scope, known=known, valid=valid)
+    text = call.book.block(preset=preset, scope=call.scope(scope), known=known, valid=valid)
     return answer(Block(text, call.book.preset(preset).name))
 
 
 @router.get("/as-of", response_model=Memories)
-def as_of(call: Reading, known: Moment = None, valid: Moment = None) -> Response:
+def as_of(call: ReadingLedger, known: Moment = None, valid: Moment = None) -> Response:
     """What was known at one instant about another."""
     return answer(Memories(list(call.book.as_of(known, valid))))
 
 
 @router.get("/ledger", response_model=Entries)
 def ledger(
-    call: Reading,
+    call: ReadingLedger,
     memory: str | None = None,
     thread: str | None = None,
     actor: str | None = None,
@@ -194,17 +205,17 @@ def ledger(
 
 
 @router.get("/verify", response_model=Verification)
-def verify(call: Reading) -> Response:
+def verify(call: Checking) -> Response:
     return answer(call.book.verify())
 
 
 @router.get("/audit", response_model=Audit)
-def audit(call: Reading) -> Response:
+def audit(call: Checking) -> Response:
     return answer(call.book.audit())
 
 
 @router.get("/proposals", response_model=Proposals)
-def proposals(call: Reading, status: str = "waiting") -> Response:
+def proposals(call: ReadingProposals, status: str = "waiting") -> Response:
     """What waits for the person's word."""
     return answer(Proposals(list(call.book.proposals.list(status))))
 
@@ -212,6 +223,8 @@ def proposals(call: Reading, status: str = "waiting") -> Response:
 @router.get("/{id}", response_model=Detailed)
 def get(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
     memory = call.book.get(id)
+    if call.caller.agent is not None and memory.scope not in (None, call.caller.agent):
+        raise NotFound(f"there is no memory {id!r} in this book", field="id")
     if if_none_match is not None and _tag(memory) in if_none_match:
         return Response(status_code=304, headers=_tagged(memory))
     return answer(memory, headers=_tagged(memory))
@@ -266,21 +279,21 @@ def confirm(call: Writing, id: Id) -> Response:
 
 
 @router.post("/{id}/promote", response_model=Written)
-def promote(call: Writing, id: Id) -> Response:
+def promote(call: Promoting, id: Id) -> Response:
     return call.write(lambda book: book.promote(id))
 
 
 @router.post("/{id}/demote", response_model=Written)
-def demote(call: Writing, id: Id) -> Response:
+def demote(call: Promoting, id: Id) -> Response:
     return call.write(lambda book: book.demote(id))
 
 
 @router.post("/inject", response_model=Block)
-def inject(call: Writing, session: Session) -> Response:
+def inject(call: Injecting, session: Session) -> Response:
     """The block of a session: rendered at the first call, then the same bytes."""
 
     def do(book: Book) -> Block:
-        text = book.inject(session.session, preset=session.preset, scope=session.scope)
+        text = book.inject(session.session, preset=session.preset, scope=call.scope(session.scope))
         return Block(text, book.preset(session.preset).name)
 
     return call.write(do)
@@ -297,18 +310,18 @@ def unlink(call: Writing, id: Id) -> Response:
 
 
 @router.post("/undo/{event}", response_model=Written | Link)
-def undo(call: Writing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
+def undo(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
     return call.write(lambda book: book.undo(event))
 
 
 @router.post("/proposals/{id}/accept", response_model=Written)
-def accept(call: Writing, id: Id) -> Response:
+def accept(call: Answering, id: Id) -> Response:
     return call.write(lambda book: book.proposals.accept(id))
 
 
 @router.post("/proposals/{id}/decline", response_model=Proposal)
-def decline(call: Writing, id: Id) -> Response:
+def decline(call: Answering, id: Id) -> Response:
     return call.write(lambda book: book.proposals.decline(id))
 
 

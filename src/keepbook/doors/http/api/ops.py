@@ -38,6 +38,7 @@ def health(request: Request) -> Response:
     responses={200: {"description": "Prometheus", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 def metrics(request: Request) -> Response:
+    request.state.caller.ask("server.metrics")
     found: Metrics = request.app.state.metrics
     return Response(generate_latest(found.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 

@@ -5,12 +5,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
-from keepbook.doors.http.call import Call, Calling, Reading, answer
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer
 
 router = APIRouter(prefix="/api/tools", tags=["tools"])
+
+Listing = Annotated[Call, may("tools.list")]
 
 Preset = Annotated[str | None, Query(description="Another preset's tools than the owner's.", max_length=100)]
 Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description="authoring: also what writes a skill.")]
@@ -18,14 +20,14 @@ Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description=
 
 @router.get("", response_model=list[dict[str, Any]])
 def list_tools(
-    call: Reading, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
+    call: Listing, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
 ) -> Response:
     return answer(_tools(call, preset, mode).schemas(format))
 
 
 @router.post("/{name}", response_model=Answer)
 def call_tool(
-    call: Calling,
+    call: Listing,
     name: Annotated[str, Path(max_length=200)],
     arguments: Annotated[dict[str, Any] | None, Body()] = None,
     preset: Preset = None,
@@ -33,14 +35,14 @@ def call_tool(
 ) -> Response:
     """What the model asked for. What it got wrong is answered in words too, with `error` set."""
     tools = _tools(call, preset, mode)
-    if not tools[name].annotations.read_only:
-        call.caller.needs("write")
+    # A bound agent's tools are those that its settings give it.
+    call.caller.ask("memories.read" if tools[name].annotations.read_only else "memories.write", given=True)
     return call.write(lambda _: tools.call(name, arguments))
 
 
 def _tools(call: Call, preset: str | None, mode: str | None) -> ToolSet:
     """An agent's tools always act on the agent's word."""
-    book = call.kb.book(call.caller.owner, by="agent", door="http")
+    book = call.caller.tools_book(call.kb, "http")
     if call.caller.agent is not None:
         return toolbox(book, book.agents.get(call.caller.agent))
     return build(preset, book, outside=True, extra=agent_tools(book), mode=mode)

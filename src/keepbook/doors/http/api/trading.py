@@ -20,12 +20,16 @@ from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
 from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
-from keepbook.doors.http.call import Reading, Writing, answer
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import documented
 from keepbook.errors import Conflict
 from keepbook.tools.trading import report
 
 router = APIRouter(prefix="/api/trading", tags=["trading"])
+
+Reading = Annotated[Call, may("trading.read")]
+Writing = Annotated[Call, may("trading.write")]
+Judging = Annotated[Call, may("lessons.change")]
 
 SKILL, DEPLOYMENT = "A skill's id, or its name.", "A deployment's id, or its name."
 SkillId = Annotated[str, Path(alias="id", description=SKILL, max_length=200)]
@@ -330,24 +334,24 @@ def reflect(call: Writing, told: Annotated[Reflected, Body()]) -> Response:
 
 
 @router.post("/lessons/{id}/pin", response_model=Lesson)
-def pin(call: Writing, id: LessonId) -> Response:
+def pin(call: Judging, id: LessonId) -> Response:
     """The person's own word from now on, told in every chat in the skill's scope."""
     return call.write(lambda book: book.trading.pin(id))
 
 
 @router.post("/lessons/{id}/unpin", response_model=Lesson)
-def unpin(call: Writing, id: LessonId) -> Response:
+def unpin(call: Judging, id: LessonId) -> Response:
     return call.write(lambda book: book.trading.unpin(id))
 
 
 @router.post("/lessons/{id}/retire", response_model=Lesson)
-def retire(call: Writing, id: LessonId) -> Response:
+def retire(call: Judging, id: LessonId) -> Response:
     """Put away; a later reflection does not bring it back."""
     return call.write(lambda book: book.trading.retire(id))
 
 
 @router.post("/lessons/{id}/restore", response_model=Lesson)
-def restore(call: Writing, id: LessonId) -> Response:
+def restore(call: Judging, id: LessonId) -> Response:
     return call.write(lambda book: book.trading.restore_lesson(id))
 
 

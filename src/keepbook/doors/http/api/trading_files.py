@@ -19,11 +19,12 @@ from keepbook.book.trading.files import PARQUET, Loaded, Source
 from keepbook.book.trading.imports import mapping
 from keepbook.book.trading.imports.file import SQLITE, is_ours
 from keepbook.book.trading.imports.load import Imported
-from keepbook.doors.http.call import Call, Writing, answer
+from keepbook.doors.http.call import Call, answer, may
 from keepbook.errors import Invalid, NotAllowed
 
 router = APIRouter(prefix="/api/trading", tags=["trading"])
 
+Loading = Annotated[Call, may("trading.load")]
 Kind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
 SHARED = ("bars", "events")
 
@@ -43,7 +44,7 @@ _FILE = {
 
 @router.post("/import", response_model=Loaded | Imported, openapi_extra=_FILE)
 async def import_file(
-    call: Writing,
+    call: Loading,
     request: Request,
     kind: Annotated[Kind, Query(description="What the file holds.")],
     deployment_id: Annotated[

@@ -39,6 +39,13 @@ CREATE TABLE answers (
 	PRIMARY KEY (owner, key)
 );
 
+CREATE TABLE armed (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	agent_id TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, agent_id)
+);
+
 CREATE TABLE bars (
 	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
 	timeframe TEXT COLLATE "C" NOT NULL,
@@ -399,6 +406,17 @@ CREATE TABLE messages (
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 );
+
+CREATE TABLE page_sessions (
+	hash TEXT COLLATE "C" NOT NULL,
+	token_id TEXT COLLATE "C" NOT NULL,
+	created_at TEXT COLLATE "C" NOT NULL,
+	expires_at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (hash),
+	FOREIGN KEY(token_id) REFERENCES tokens (id)
+);
+
+CREATE INDEX page_sessions_by_token ON page_sessions (token_id);
 
 CREATE TABLE runs (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -1096,7 +1114,7 @@ GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON agents, bars TO keepbook_app;
 GRANT SELECT, INSERT ON runs, transcripts, decisions TO keepbook_app;

@@ -43,6 +43,15 @@ CREATE TABLE answers (
  WITHOUT ROWID,
  STRICT;
 
+CREATE TABLE armed (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	agent_id TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (owner, agent_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE bars (
 	symbol TEXT NOT NULL CHECK (symbol <> ''),
 	timeframe TEXT NOT NULL,
@@ -457,6 +466,19 @@ CREATE TABLE messages (
 )
  WITHOUT ROWID,
  STRICT;
+
+CREATE TABLE page_sessions (
+	hash TEXT NOT NULL,
+	token_id TEXT NOT NULL,
+	created_at TEXT NOT NULL,
+	expires_at TEXT NOT NULL,
+	PRIMARY KEY (hash),
+	FOREIGN KEY(token_id) REFERENCES tokens (id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX page_sessions_by_token ON page_sessions (token_id);
 
 CREATE TABLE runs (
 	owner TEXT NOT NULL CHECK (owner <> ''),

@@ -153,7 +153,8 @@ def test_a_service_token_is_not_made_on_a_page(client: TestClient, kb: Any) -> N
 
 def test_who_may_not_govern_sees_no_tokens_and_erases_nothing(client: TestClient, kb: Any, alice: Any) -> None:
     alice.remember("Likes bonds")
-    client.cookies.set("keepbook_token", kb.tokens.create("alice").token)
+    made = kb.tokens.create("alice")
+    client.cookies.set("keepbook_session", kb.tokens.session_for(made.known.id))
     page = client.get("/settings").text
     assert "needs the scope “admin”" in page
     assert "Make a token" not in page
@@ -164,12 +165,14 @@ def test_who_may_not_govern_sees_no_tokens_and_erases_nothing(client: TestClient
 
 
 def test_a_token_never_has_more_rights_than_its_maker(client: TestClient, kb: Any) -> None:
-    client.cookies.set("keepbook_token", kb.tokens.create("alice", scopes=["read", "admin"]).token)
+    made = kb.tokens.create("alice", scopes=["read", "admin"])
+    client.cookies.set("keepbook_session", kb.tokens.session_for(made.known.id))
     assert client.post("/settings/tokens", data={"may": ["write"]}).status_code == 403
 
 
 def test_who_may_only_read_changes_nothing(client: TestClient, kb: Any, alice: Any) -> None:
-    client.cookies.set("keepbook_token", kb.tokens.create("alice", scopes=["read"]).token)
+    made = kb.tokens.create("alice", scopes=["read"])
+    client.cookies.set("keepbook_session", kb.tokens.session_for(made.known.id))
     assert client.get("/settings").status_code == 200
     for path in ("you", "memory", "never", "never/remove", "import"):
         assert client.post(f"/settings/{path}", data={"topic": "health", "zone": "UTC"}).status_code == 403, path

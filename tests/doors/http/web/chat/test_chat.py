@@ -26,6 +26,8 @@ def text_of(answer: Any) -> str:
 
 
 def say(person: Page, text: str) -> None:
+    """As a person does it: not before it is her turn. Enter while the other one writes means stop."""
+    expect(person.get_by_role("button", name="Send")).to_be_visible()
     person.get_by_label("Message").fill(text)
     person.get_by_label("Message").press("Enter")
 
@@ -487,6 +489,7 @@ def test_edit_in_chat_waits_for_the_persons_words_and_then_makes_version_two(
     expect(person.locator(".turn .said")).to_have_text(f"Your book says: “{LINE}”. What should it say instead?")
     assert alice.get(memory.id).version == 1
     say(person, "I want to change it")
+    expect(person.locator(".turn .said")).to_have_count(2)
     expect(person.locator(".turn .said").last).to_contain_text("What should it say instead?")
     assert alice.get(memory.id).version == 1
     say(person, "It is now six months of expenses in cash")

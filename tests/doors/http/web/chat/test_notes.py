@@ -127,7 +127,8 @@ def test_an_empty_journal_says_what_will_be_there(client: TestClient) -> None:
 
 
 def test_who_may_only_read_writes_no_note(client: TestClient, kb: Any, alice: Any, bookmarked: Any) -> None:
-    client.cookies.set("keepbook_token", kb.tokens.create("alice", scopes=["read"]).token)
+    made = kb.tokens.create("alice", scopes=["read"])
+    client.cookies.set("keepbook_session", kb.tokens.session_for(made.known.id))
     assert client.get("/journal").status_code == 200
     assert client.post("/journal", data={"text": "hello"}).status_code == 403
     assert client.post(f"/journal/{bookmarked.id}/delete").status_code == 403

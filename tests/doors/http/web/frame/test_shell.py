@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.diff import word_diff
 
-TOKEN = "keepbook_token"
+SESSION = "keepbook_session"
 
 
 # Navigation
@@ -241,7 +241,8 @@ def test_with_tokens_on_a_visitor_signs_in_and_comes_back_to_where_they_wanted(c
     assert "unknown, revoked or expired" in wrong.text
     answer = client.post("/sign-in", data={"token": f" {token} ", "to": "/search"}, follow_redirects=False)
     cookie = answer.headers["set-cookie"]
-    assert cookie.startswith(f"{TOKEN}={token};")
+    assert cookie.startswith(f"{SESSION}=kbs_")
+    assert token not in cookie
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert answer.headers["location"] == "/search"
@@ -252,8 +253,11 @@ def test_signing_out_forgets_the_token(client: TestClient, token: str) -> None:
     client.post("/sign-in", data={"token": token})
     assert client.get("/chat").url.path == "/chat"
     assert "Sign out" in client.get("/chat").text
+    kept = client.cookies[SESSION]
     client.post("/sign-out")
     assert client.get("/chat").url.path == "/sign-in"
+    client.cookies.set(SESSION, kept)
+    assert client.get("/chat").url.path == "/sign-in", "the session is over, whoever kept its cookie"
 
 
 def test_the_pages_are_the_persons_alone(client: TestClient, kb: Any, token: str) -> None:

@@ -14,11 +14,11 @@ from zoneinfo import available_timezones
 from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
 
+from keepbook.book.owners.authority import EVERYTHING, ask_token
 from keepbook.book.owners.choices import TIERS
-from keepbook.book.owners.tokens import SCOPES, NewToken
-from keepbook.doors.http.gate import COOKIE
-from keepbook.doors.http.web.account.sign_in import KEPT_SECONDS
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.book.owners.tokens import NewToken
+from keepbook.doors.http.web.account.sign_in import keep_session
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.presets import preset_names
 
@@ -73,7 +73,7 @@ def page(
     if wrong is not None and visit.partial:
         raise wrong  # a script shows it beside the form
     book = visit.book
-    admin = "admin" in visit.caller.scopes
+    admin = visit.may("tokens.read")
     asked = visit.request.query_params
     known: dict[str, Any] = {
         "choices": book.choices,
@@ -147,12 +147,12 @@ def show(visit: Visiting) -> Response:
 
 @router.post(f"{HOME}/you")
 def you(
-    visit: Visiting,
+    visit: Changing,
     zone: Annotated[str, Form()] = "",
     tier: Annotated[str, Form()] = "",
     preset: Annotated[str, Form()] = "",
 ) -> Response:
-    book = visit.writing()
+    book = visit.writing("choices.change")
     before = {"zone": book.zone, "tier": book.choices.tier, "preset": book.preset().name}
     wanted = {"zone": zone.strip() or None, "tier": tier or None, "preset": preset or None}
     changed = {name: value for name, value in wanted.items() if value is not None and value != before[name]}
@@ -166,14 +166,14 @@ def you(
 
 
 @router.post(f"{HOME}/memory")
-def memory(visit: Visiting, on: Annotated[str, Form()] = "") -> Response:
-    visit.writing().choose(memory=bool(on))
+def memory(visit: Changing, on: Annotated[str, Form()] = "") -> Response:
+    visit.writing("choices.change").choose(memory=bool(on))
     return _answer(visit, "memory", "memory")
 
 
 @router.post(f"{HOME}/never")
-def never(visit: Visiting, topic: Annotated[str, Form()] = "") -> Response:
-    book, topic = visit.writing(), " ".join(topic.split())
+def never(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
+    book, topic = visit.writing("choices.change"), " ".join(topic.split())
     topics = book.choices.never
     if topic.casefold() not in map(str.casefold, topics):
         try:
@@ -184,8 +184,8 @@ def never(visit: Visiting, topic: Annotated[str, Form()] = "") -> Response:
 
 
 @router.post(f"{HOME}/never/remove")
-def allow(visit: Visiting, topic: Annotated[str, Form()] = "") -> Response:
-    book = visit.writing()
+def allow(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
+    book = visit.writing("choices.change")
     book.choose(never=[one for one in book.choices.never if one != topic])
     return _answer(visit, "memory", "removed", {"topic": topic})
 
@@ -227,13 +227,11 @@ def make_token(
     expires: Annotated[str, Form()] = "",
 ) -> Response:
     """The secret is in this answer and nowhere else, so it is no redirect."""
-    visit.caller.needs("admin")
-    for scope in may or ():
-        if scope in SCOPES:
-            visit.caller.needs(scope)
+    visit.caller.ask("tokens.make")
     try:
         if kind == "service":
             raise Invalid("a service token opens every book; make it with keepbook token create", field="kind")
+        ask_token(visit.caller.hand, kind, may or ())
         made = visit.kb.tokens.create(
             visit.caller.owner, kind=kind, scopes=may or (), name=name, expires=expires.strip() or None
         )
@@ -241,17 +239,16 @@ def make_token(
         return page(visit, part="tokens", wrong=error, typed=name, status=422)
     own = None
     if visit.caller.token_id is None:  # the first token locks the book, and whoever made it should not stand outside
-        own = visit.kb.tokens.create(visit.caller.owner, scopes=SCOPES, name="This browser")
+        own = visit.kb.tokens.create(visit.caller.owner, scopes=sorted(EVERYTHING), name="This browser")
     answer = page(visit, part="tokens", made=made, own=own, done=Done("Made. It is shown this once."))
     if own is not None:
-        secure = visit.request.url.scheme == "https"
-        answer.set_cookie(COOKIE, own.token, max_age=KEPT_SECONDS, httponly=True, samesite="strict", secure=secure)
+        keep_session(visit.request, answer, visit.kb.tokens.session_for(own.known.id))
     return answer
 
 
 @router.post(f"{HOME}/tokens/{{id}}/revoke")
 def revoke_token(visit: Visiting, id: str) -> Response:
-    visit.caller.needs("admin")
+    visit.caller.ask("tokens.revoke")
     visit.kb.tokens.revoke(id, owner=visit.caller.owner)
     if id == visit.caller.token_id:
         return visit.back("/sign-in")
@@ -276,7 +273,7 @@ def import_(
     file: Annotated[UploadFile | None, File()] = None,
     merge: Annotated[str, Form()] = "",
 ) -> Response:
-    book = visit.writing()
+    book = visit.writing("book.import")
     try:
         if file is None or not file.filename:
             raise Invalid("choose a file first: an export of Keepbook, or JSON of another program", field="file")
@@ -291,13 +288,13 @@ def import_(
 
 @router.get(f"{HOME}/erase")
 def ask_to_erase(visit: Visiting) -> Response:
-    visit.caller.needs("admin")
+    visit.caller.ask("book.erase")
     return _erase_form(visit)
 
 
 @router.post(f"{HOME}/erase")
 def erase(visit: Visiting, confirm: Annotated[str, Form()] = "") -> Response:
-    visit.caller.needs("admin")
+    visit.caller.ask("book.erase")
     try:
         receipt = visit.book.erase(confirm)
     except Invalid as error:

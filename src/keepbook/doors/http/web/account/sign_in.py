@@ -1,4 +1,5 @@
-"""`/sign-in`: where tokens are on, a person shows theirs once and the browser keeps it out of every script's reach."""
+"""`/sign-in`: where tokens are on, a person shows theirs once. The browser keeps a session of its own, out of every
+script's reach; the token itself it does not keep. Wrong ones are answered only so often."""
 
 from typing import Annotated
 
@@ -6,12 +7,12 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from keepbook.app import Keepbook
+from keepbook.book.owners.tokens import KEPT
 from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.visit import own_path, templates
+from keepbook.errors import LimitReached
 
 router = APIRouter(include_in_schema=False)
-
-KEPT_SECONDS = 30 * 24 * 3600
 
 
 @router.get("/sign-in")
@@ -24,27 +25,37 @@ def ask(request: Request, to: str = "/chat") -> Response:
 
 
 @router.post("/sign-in")
-def sign_in(request: Request, token: Annotated[str, Form()] = "", to: Annotated[str, Form()] = "/chat") -> Response:
+def sign_in(  # an empty field is no password  # nosec B107
+    request: Request, token: Annotated[str, Form()] = "", to: Annotated[str, Form()] = "/chat"
+) -> Response:
     kb: Keepbook = request.state.kb
-    known = kb.tokens.check(token.strip())
-    if known is None:
+    begun = kb.tokens.sign_in(token.strip())
+    if begun is None:
+        try:
+            request.state.wrong_key()
+        except LimitReached as error:
+            return _form(own_path(to), error.message, 429)
         return _form(own_path(to), "this token is unknown, revoked or expired", 422)
+    session, known = begun
     if known.kind != "person":
         return _form(own_path(to), f"this token is of kind {known.kind}; the pages need a person's", 422)
     answer = RedirectResponse(own_path(to), 303)
-    answer.set_cookie(
-        COOKIE,
-        token.strip(),
-        max_age=KEPT_SECONDS,
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
+    keep_session(request, answer, session)
     return answer
 
 
+def keep_session(request: Request, answer: Response, session: str) -> None:
+    """Let the browser keep a session."""
+    secure = request.url.scheme == "https"
+    kept = int(KEPT.total_seconds())
+    answer.set_cookie(COOKIE, session, max_age=kept, httponly=True, samesite="strict", secure=secure)
+
+
 @router.post("/sign-out")
-def sign_out() -> Response:
+def sign_out(request: Request) -> Response:
+    kb: Keepbook = request.state.kb
+    if (session := request.cookies.get(COOKIE)) is not None:
+        kb.tokens.sign_out(session)
     answer = RedirectResponse("/sign-in", 303)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer

@@ -19,7 +19,7 @@ from keepbook.book.agents import schedule
 from keepbook.book.agents.agents import MANY_RUNS, Agent
 from keepbook.book.agents.runs import Run
 from keepbook.doors.http.web.agents import cards
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -142,6 +142,8 @@ def _words(agent: Agent, done: str) -> Done | None:
             return Done(f"{agent.name} no longer looks at its previous decisions.", f"{at}/review", {"on": "1"})
         case "reset":
             return Done(f"{agent.name} starts fresh. Chats and decisions stay.")
+        case "armed":
+            return Done(f"{agent.name} may run here.")
         case "saved":
             return Done("Saved.")
         case _:
@@ -204,43 +206,51 @@ Where = Annotated[str, Form(alias="at")]
 
 
 @router.post(f"{HOME}/{{id}}/memory")
-def memory(visit: Visiting, id: str, on: Annotated[bool, Form()] = False, where: Where = "") -> Response:
+def memory(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: Where = "") -> Response:
     """Active Memory on, which starts fresh, or off."""
-    return _after(visit, visit.writing().agents.update(id, memory_enabled=on), "memory", where)
+    return _after(visit, visit.writing("agents.change").agents.update(id, memory_enabled=on), "memory", where)
 
 
 @router.post(f"{HOME}/{{id}}/review")
-def review(visit: Visiting, id: str, on: Annotated[bool, Form()] = False, where: Where = "") -> Response:
-    return _after(visit, visit.writing().agents.update(id, review_decisions=on), "review", where)
+def review(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: Where = "") -> Response:
+    return _after(visit, visit.writing("agents.change").agents.update(id, review_decisions=on), "review", where)
 
 
 @router.post(f"{HOME}/{{id}}/reset")
-def reset(visit: Visiting, id: str, where: Where = "") -> Response:
-    return _after(visit, visit.writing().agents.reset(id), "reset", where)
+def reset(visit: Changing, id: str, where: Where = "") -> Response:
+    return _after(visit, visit.writing("agents.change").agents.reset(id), "reset", where)
+
+
+@router.post(f"{HOME}/{{id}}/arm")
+def arm(visit: Changing, id: str) -> Response:
+    """It may run by its schedule, and start its program, on this machine."""
+    return _after(visit, visit.writing("agents.change").agents.arm(id), "armed", "panel")
 
 
 @router.post(f"{HOME}/{{id}}/run")
-async def run(visit: Visiting, id: str, prompt: Annotated[str, Form()] = "") -> Response:
+async def run(visit: Changing, id: str, prompt: Annotated[str, Form()] = "") -> Response:
     """Run it now; it goes on in the server, and its page shows how far it is."""
-    runner = visit.kb.runner(visit.writing())
+    runner = visit.kb.runner(visit.writing("agents.run"))
     queued = await run_in_threadpool(runner.queue, id, prompt.strip() or None)
     await visit.request.app.state.runs.stay(runner.perform(queued.id), wait=WAIT)
     return visit.back(f"/runs/{queued.id}")
 
 
 @router.post(f"{HOME}/{{id}}/chat")
-def chat(visit: Visiting, id: str) -> Response:
+def chat(visit: Changing, id: str) -> Response:
     """The one chat with it, begun if need be."""
-    return visit.back(f"/chat/{visit.kb.chat_with(visit.writing(), id).id}")
+    chat = visit.kb.chat_with(visit.writing("chats.write"), id)
+    return visit.back(f"/chat/{chat.id}")
 
 
 @router.post(f"{HOME}/{{id}}/remove")
-def remove(visit: Visiting, id: str) -> Response:
-    visit.writing().agents.delete(id)
+def remove(visit: Changing, id: str) -> Response:
+    visit.writing("agents.change").agents.delete(id)
     return visit.back(HOME, done="removed", agent=id)
 
 
 @router.post(f"{HOME}/{{id}}/restore")
-def restore(visit: Visiting, id: str) -> Response:
+def restore(visit: Changing, id: str) -> Response:
     """Take a removal back."""
-    return visit.back(f"{HOME}#agent-{visit.writing().agents.restore(id).id}")
+    agent = visit.writing("agents.change").agents.restore(id)
+    return visit.back(f"{HOME}#agent-{agent.id}")

@@ -16,7 +16,7 @@ from keepbook.book.agents.runs import Run
 from keepbook.doors.http.web.agents.agents import names
 from keepbook.doors.http.web.agents.results import PAGE, number_of, plot, share
 from keepbook.doors.http.web.frame.charts import Curve, curve
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid
 
 router = APIRouter(include_in_schema=False)
@@ -123,7 +123,7 @@ def show(visit: Visiting) -> Response:
 
 @router.post(f"{HOME}/{{id}}/answer")
 def answer(
-    visit: Visiting,
+    visit: Changing,
     id: str,
     outcome: Annotated[str, Form()] = "",
     note: Annotated[str, Form()] = "",

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from keepbook.book.agents.agents import ADAPTERS, MOST_SPECIALISTS, NAME_LIMIT, Agent
 from keepbook.doors.http import problems
 from keepbook.doors.http.web.agents.agents import HOME
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
 router = APIRouter(include_in_schema=False)
@@ -80,7 +80,7 @@ def new(visit: Visiting) -> Response:
 
 
 @router.post(f"{HOME}/new")
-def create(visit: Visiting, written: Annotated[Written, Form()]) -> Response:
+def create(visit: Changing, written: Annotated[Written, Form()]) -> Response:
     given = written.given()
     try:
         agent = visit.writing().agents.create(given.pop("name"), **given)
@@ -96,7 +96,7 @@ def edit(visit: Visiting, id: str) -> Response:
 
 
 @router.post(f"{HOME}/{{id}}/edit")
-def save(visit: Visiting, id: str, written: Annotated[Written, Form()]) -> Response:
+def save(visit: Changing, id: str, written: Annotated[Written, Form()]) -> Response:
     agent = visit.writing().agents.get(id)
     try:
         visit.book.agents.update(agent.id, **written.given())

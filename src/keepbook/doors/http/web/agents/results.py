@@ -17,7 +17,7 @@ from keepbook.book.agents.runs import Run
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.agents.agents import names
 from keepbook.doors.http.web.frame.charts import Curve, Reliability, curve, reliability
-from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.errors import Invalid
 
 router = APIRouter(include_in_schema=False)
@@ -178,7 +178,7 @@ def show(visit: Visiting) -> Response:
 
 @router.post(f"{HOME}/{{id}}/exit")
 def mark_exited(
-    visit: Visiting, id: str, price: Annotated[str, Form()] = "", back: Annotated[str, Form()] = ""
+    visit: Changing, id: str, price: Annotated[str, Form()] = "", back: Annotated[str, Form()] = ""
 ) -> Response:
     """The person got out of an open decision, at this price."""
     book = visit.writing()

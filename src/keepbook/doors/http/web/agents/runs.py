@@ -16,7 +16,7 @@ from keepbook.book.agents.runs import Line, Run
 from keepbook.book.memory import injections
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.agents.agents import WAIT, names
-from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.errors import NotFound
 
@@ -131,7 +131,7 @@ def _saw(visit: Visit, id: str) -> Lines | None:
 
 
 @router.post("/runs/{id}/re-examine")
-async def re_examine(visit: Visiting, id: str, back: Annotated[str, Form()] = "") -> Response:
+async def re_examine(visit: Changing, id: str, back: Annotated[str, Form()] = "") -> Response:
     """Look again, if the card still allows it; where it does not, the book refuses."""
     runner = visit.kb.runner(visit.writing())
     queued = await run_in_threadpool(runner.queue_again, id)

@@ -19,7 +19,7 @@ from keepbook.book.chats.threads import MOST_FAILURES, TITLE_LIMIT, TRASH_DAYS, 
 from keepbook.book.chats.view import Given, given, tried_again_at
 from keepbook.doors.http.web.chat import saved
 from keepbook.doors.http.web.chat.saved import Slip
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.errors import Conflict, ModelFailed
 from keepbook.models.agents.talk import agent_of
@@ -182,7 +182,7 @@ def _budget(preset: Preset) -> int | None:
 
 
 @router.post("/chat")
-async def begin(visit: Visiting, text: Annotated[str, Form()], incognito: Annotated[bool, Form()] = False) -> Response:
+async def begin(visit: Changing, text: Annotated[str, Form()], incognito: Annotated[bool, Form()] = False) -> Response:
     book = visit.writing()
     if not text.strip():
         return visit.back("/chat")
@@ -191,14 +191,14 @@ async def begin(visit: Visiting, text: Annotated[str, Form()], incognito: Annota
 
 
 @router.post("/chat/{id}")
-async def say(visit: Visiting, id: str, text: Annotated[str, Form()] = "") -> Response:
+async def say(visit: Changing, id: str, text: Annotated[str, Form()] = "") -> Response:
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
     return await _said(visit, chat, text) if text.strip() else visit.back(f"/chat/{id}")
 
 
 @router.post("/chat/{id}/again")
-async def again(visit: Visiting, id: str) -> Response:
+async def again(visit: Changing, id: str) -> Response:
     """Ask once more for the answer that a failing model did not give."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
@@ -223,7 +223,7 @@ async def _answered(visit: Visit, chat: Chat, told: Any) -> Response:
 
 
 @router.post("/chat/{id}/turns/{turn}/undo")
-def undo(visit: Visiting, id: str, turn: int, event: Annotated[int, Form()]) -> Response:
+def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> Response:
     """Take back one write of a reply; the slip says what stands now, or what stood in the way."""
     refused = 0
     try:
@@ -238,7 +238,7 @@ def undo(visit: Visiting, id: str, turn: int, event: Annotated[int, Form()]) -> 
 
 
 @router.post("/chat/{id}/turns/{turn}/bookmark")
-def bookmark(visit: Visiting, id: str, turn: int) -> Response:
+def bookmark(visit: Changing, id: str, turn: int) -> Response:
     """Into the journal, or out of it again as long as nobody has written in the note."""
     book = visit.writing()
     there = next((note for note in book.notes.list() if (note.thread_id, note.turn) == (id, turn)), None)
@@ -257,13 +257,13 @@ def bookmark(visit: Visiting, id: str, turn: int) -> Response:
 
 
 @router.post("/chat/{id}/rename")
-def rename(visit: Visiting, id: str, title: Annotated[str, Form()] = "") -> Response:
+def rename(visit: Changing, id: str, title: Annotated[str, Form()] = "") -> Response:
     visit.writing().threads.rename(id, title)
     return visit.back(f"/chat/{id}")
 
 
 @router.post("/chat/{id}/archive")
-def archive(visit: Visiting, id: str) -> Response:
+def archive(visit: Changing, id: str) -> Response:
     book = visit.writing()
     if has_news(book.threads.get(id).thread):
         book.threads.get(id).close()
@@ -272,7 +272,7 @@ def archive(visit: Visiting, id: str) -> Response:
 
 
 @router.post("/chat/{id}/delete")
-def delete(visit: Visiting, id: str, memories: Annotated[bool, Form()] = False) -> Response:
+def delete(visit: Changing, id: str, memories: Annotated[bool, Form()] = False) -> Response:
     """Into the trash; the address it leads to knows what an Undo must bring back."""
     book = visit.writing()
     with book.transaction():
@@ -283,7 +283,7 @@ def delete(visit: Visiting, id: str, memories: Annotated[bool, Form()] = False) 
 
 
 @router.post("/chat/{id}/restore")
-def restore(visit: Visiting, id: str, events: Annotated[str, Form()] = "") -> Response:
+def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Response:
     book = visit.writing()
     with book.transaction():
         book.threads.restore(id)
@@ -293,14 +293,14 @@ def restore(visit: Visiting, id: str, events: Annotated[str, Form()] = "") -> Re
 
 
 @router.post("/chat/{id}/close")
-def close(visit: Visiting, id: str) -> Response:
+def close(visit: Changing, id: str) -> Response:
     """Read it for memories now: where closing has failed, or by wish."""
     visit.writing().threads.get(id).close()
     return visit.back(f"/chat/{id}")
 
 
 @router.post("/chat/{id}/leave")
-def leave(visit: Visiting, id: str, view: str = "") -> Response:
+def leave(visit: Changing, id: str, view: str = "") -> Response:
     """Sent as a beacon when the person moves on. Without anything new it is nothing, so it costs no model call.
 
     A page that is reloaded is hidden too, but only after the new one was sent: then the browser's cookie names another
@@ -317,7 +317,7 @@ def leave(visit: Visiting, id: str, view: str = "") -> Response:
 
 
 @router.post("/memory/{id}/edit-in-chat")
-def edit_in_chat(visit: Visiting, id: str) -> Response:
+def edit_in_chat(visit: Changing, id: str) -> Response:
     """A chat in which the agent asks what to change. Nothing happens to the memory before the person has said it."""
     book = visit.writing()
     with book.transaction():

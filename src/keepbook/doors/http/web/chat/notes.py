@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.when import instant, parse_stamp
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -69,7 +69,7 @@ def show(visit: Visiting) -> Response:
 
 
 @router.post(HOME)
-def write(visit: Visiting, text: Annotated[str, Form()] = "") -> Response:
+def write(visit: Changing, text: Annotated[str, Form()] = "") -> Response:
     book = visit.writing()
     try:
         note = book.notes.write(_plain(text))
@@ -80,7 +80,7 @@ def write(visit: Visiting, text: Annotated[str, Form()] = "") -> Response:
 
 @router.post(f"{HOME}/undo")
 def put_back(
-    visit: Visiting,
+    visit: Changing,
     text: Annotated[str, Form()] = "",
     thread_id: Annotated[str, Form()] = "",
     turn: Annotated[str, Form()] = "",
@@ -97,7 +97,7 @@ def put_back(
 
 
 @router.post(f"{HOME}/{{id}}")
-def edit(visit: Visiting, id: str, text: Annotated[str, Form()] = "") -> Response:
+def edit(visit: Changing, id: str, text: Annotated[str, Form()] = "") -> Response:
     book = visit.writing()
     try:
         book.notes.edit(id, _plain(text))
@@ -107,7 +107,7 @@ def edit(visit: Visiting, id: str, text: Annotated[str, Form()] = "") -> Respons
 
 
 @router.post(f"{HOME}/{{id}}/delete")
-def delete(visit: Visiting, id: str) -> Response:
+def delete(visit: Changing, id: str) -> Response:
     try:
         return page(visit, deleted=visit.writing().notes.delete(id))
     except NotFound:  # the page was loaded again: it is gone already

@@ -17,7 +17,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
-from keepbook.doors.auth import Caller
+from keepbook.book.owners.authority import may as why_not
+from keepbook.doors.auth import VISITOR, Caller
 from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.assets import asset
 from keepbook.doors.http.web.frame.diff import word_diff
@@ -53,9 +54,9 @@ class Visit:
         self.request = request
         self.kb: Keepbook = request.state.kb
         self.caller: Caller = request.state.caller
-        if self.caller.kind != "person":
+        if self.caller.kind not in ("person", VISITOR):
             raise NotAllowed("these pages are the person's own; sign in with a person's token", code="person_only")
-        self.caller.needs("read")
+        self.caller.ask("memories.read")
 
     @cached_property
     def book(self) -> Book:
@@ -100,9 +101,13 @@ class Visit:
         """Whether the navigation shows parts that nothing is in yet."""
         return self.request.cookies.get("keepbook_pages") == "all"
 
-    def writing(self) -> Book:
-        """The book, for a form that changes something."""
-        self.caller.needs("write")
+    def may(self, operation: str) -> bool:
+        """Whether to show what only some may do."""
+        return why_not(self.caller.hand, operation) is None
+
+    def writing(self, operation: str = "memories.write") -> Book:
+        """The book, for a form that does this."""
+        self.caller.ask(operation)
         return self.book
 
     def page(self, template: str, status: int = 200, **told: Any) -> Response:
@@ -127,4 +132,13 @@ def visit(request: Request) -> Visit:
     return Visit(request)
 
 
+def writing_visit(request: Request) -> Visit:
+    """Asked before a form is read: who may only look is told so, whatever they sent."""
+    made = Visit(request)
+    made.caller.ask("memories.write")
+    return made
+
+
 Visiting = Annotated[Visit, Depends(visit)]
+Changing = Annotated[Visit, Depends(writing_visit)]
+"""For forms that change the book; those that need more ask for it themselves."""

@@ -16,7 +16,7 @@ from keepbook.book.book import Book, Detailed
 from keepbook.book.memory.memories import Memory, Written
 from keepbook.doors.http.problems import status_of
 from keepbook.doors.http.web.frame.times import in_zone
-from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.doors.http.web.memory import one
 from keepbook.doors.http.web.memory.listing import PATH, ROWS, Draft, came_from, read_events, show
 from keepbook.doors.http.web.memory.wording import begins, ends
@@ -51,7 +51,7 @@ class Similar(Exception):
 
 @router.post(PATH)
 def add(
-    visit: Visiting,
+    visit: Changing,
     content: Text = "",
     category: Short = "",
     valid_from: Short = "",
@@ -89,7 +89,7 @@ def add(
 
 @router.post("/memory/{id}")
 def edit(
-    visit: Visiting,
+    visit: Changing,
     id: str,
     content: Text = "",
     category: Short = "",
@@ -149,7 +149,7 @@ def ask_to_purge(visit: Visiting, id: str, back: str = PATH) -> Response:
 
 
 @router.post("/memory/{id}/purge")
-def purge(visit: Visiting, id: str, sure: Short = "", back: Back = PATH) -> Response:
+def purge(visit: Changing, id: str, sure: Short = "", back: Back = PATH) -> Response:
     if sure != "yes":
         return visit.back(f"/memory/{id}/purge")
     visit.writing().delete(visit.book.get(id).id, forever=True)
@@ -158,7 +158,7 @@ def purge(visit: Visiting, id: str, sure: Short = "", back: Back = PATH) -> Resp
 
 
 @router.post("/memory/{id}/links")
-def link(visit: Visiting, id: str, to: Text = "", relation: Short = "relates_to") -> Response:
+def link(visit: Changing, id: str, to: Text = "", relation: Short = "relates_to") -> Response:
     """Join it to another memory, named by its id or a piece of what it says."""
     book = visit.writing()
     try:
@@ -168,7 +168,7 @@ def link(visit: Visiting, id: str, to: Text = "", relation: Short = "relates_to"
 
 
 @router.post("/memory/{id}/links/{link_id}/remove")
-def unlink(visit: Visiting, id: str, link_id: str) -> Response:
+def unlink(visit: Changing, id: str, link_id: str) -> Response:
     return visit.back(f"/memory/{id}", undo=visit.writing().unlink(link_id).event)
 
 
@@ -186,7 +186,7 @@ for name, does in ACTS.items():
 
 
 @router.post("/undo")
-def undo(visit: Visiting, event: Annotated[int, Form()], back: Annotated[str, Form()] = "/") -> Response:
+def undo(visit: Changing, event: Annotated[int, Form()], back: Annotated[str, Form()] = "/") -> Response:
     """Take back one entry of the ledger and look again at the page it was undone from."""
     return visit.back(own_path(back), undo=visit.writing().undo(event).event)
 
@@ -196,7 +196,7 @@ def undo(visit: Visiting, event: Annotated[int, Form()], back: Annotated[str, Fo
 
 @router.post(PATH + "/many/{act}")
 def change_many(
-    visit: Visiting,
+    visit: Changing,
     act: str,
     id: Annotated[list[str], Form(default_factory=list)],
     back: Back = PATH,
@@ -216,7 +216,7 @@ def change_many(
 
 
 @router.post(PATH + "/undo")
-def undo_many(visit: Visiting, events: Short, back: Back = PATH) -> Response:
+def undo_many(visit: Changing, events: Short, back: Back = PATH) -> Response:
     first, last = read_events(events)
     book = visit.writing()
     with book.transaction():

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from keepbook.book.memory import review
-from keepbook.doors.http.web.frame.visit import Visiting
+from keepbook.doors.http.web.frame.visit import Changing
 from keepbook.doors.http.web.memory.listing import PATH, came_from
 
 router = APIRouter(include_in_schema=False)
@@ -15,31 +15,31 @@ Back = Annotated[str, Form(max_length=2000)]
 
 
 @router.post("/review/memory/{id}/yes")
-def right(visit: Visiting, id: str, back: Back = PATH) -> Response:
+def right(visit: Changing, id: str, back: Back = PATH) -> Response:
     """What was read between the lines becomes the person's own word."""
     return visit.back(came_from(back).address(), undo=visit.writing().promote(visit.book.get(id).id).event)
 
 
 @router.post("/review/memory/{id}/no")
-def wrong(visit: Visiting, id: str, back: Back = PATH) -> Response:
+def wrong(visit: Changing, id: str, back: Back = PATH) -> Response:
     written = visit.writing().forget(visit.book.get(id).id, "user_corrected")
     return visit.back(came_from(back).address(), undo=written.event)
 
 
 @router.post("/review/proposal/{id}/yes")
-def accept(visit: Visiting, id: str, back: Back = PATH) -> Response:
+def accept(visit: Changing, id: str, back: Back = PATH) -> Response:
     event = visit.writing().proposals.accept(id).event
     return visit.back(came_from(back).address(), answered=id, event=event)
 
 
 @router.post("/review/proposal/{id}/no")
-def decline(visit: Visiting, id: str, back: Back = PATH) -> Response:
+def decline(visit: Changing, id: str, back: Back = PATH) -> Response:
     visit.writing().proposals.decline(id)
     return visit.back(came_from(back).address(), answered=id)
 
 
 @router.post("/review/proposal/{id}/reopen")
-def reopen(visit: Visiting, id: str, event: Annotated[str, Form(max_length=16)] = "", back: Back = PATH) -> Response:
+def reopen(visit: Changing, id: str, event: Annotated[str, Form(max_length=16)] = "", back: Back = PATH) -> Response:
     """Take the answer back, and with it what accepting wrote."""
     book = visit.writing()
     with book.transaction():

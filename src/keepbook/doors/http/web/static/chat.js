@@ -90,10 +90,11 @@ async function converse(text) {
   } catch (error) {
     if (error.name !== "AbortError") wrong = error.message;
   }
-  writing = null;
-  busy(false);
+  // The next message may be sent when this exchange is in its place: sent sooner, it would fetch this one again.
   if (talk.dataset.thread && await settled(last)) [said, reply].forEach(node => node.remove());
   else { reply.remove(); field.value = text; }
+  writing = null;
+  busy(false);
   if (wrong) talk.append(complaint(wrong));
   if (titled) all("[data-title]").forEach(place => { place.textContent = titled; });
   if (titled) document.title = `${titled} · Keepbook`;

@@ -18,7 +18,7 @@ from keepbook.book.trading.imports.file import Seen, seen
 from keepbook.book.trading.imports.formats.plain import OURS
 from keepbook.book.trading.imports.load import Imported
 from keepbook.doors.http.web.agents.cards import figure
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.doors.http.web.trading.pages import HOME
 from keepbook.errors import Invalid, KeepbookError
 
@@ -60,7 +60,7 @@ def choose(visit: Visiting, deployment: str = "") -> Response:
 
 @router.post(PATH)
 async def look(
-    visit: Visiting,
+    visit: Changing,
     request: Request,
     file: Annotated[UploadFile | None, File()] = None,
     packed: Annotated[str, Form()] = "",

@@ -17,7 +17,7 @@ from keepbook.book.trading import trades
 from keepbook.book.trading.files import Layout, Loaded
 from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import CURRENCY, DEPLOYMENT_FILE, NAME_LIMIT, SKILL_FILE, Deployment
-from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.listing import read_events
 from keepbook.doors.http.web.trading.pages import HOME, reflected
 from keepbook.errors import Invalid, KeepbookError, NotFound
@@ -36,12 +36,12 @@ Short = Annotated[str, Form(max_length=400)]
 
 
 @router.post(f"{HOME}/skills/{{id}}/reflect")
-def reflect_on_skill(visit: Visiting, id: str) -> Response:
+def reflect_on_skill(visit: Changing, id: str) -> Response:
     return _reflected(visit, f"{HOME}/skills/{id}", visit.writing().trading.reflect(skill=id))
 
 
 @router.post(f"{HOME}/{{id}}/reflect")
-def reflect(visit: Visiting, id: str) -> Response:
+def reflect(visit: Changing, id: str) -> Response:
     return _reflected(visit, f"{HOME}/{id}", visit.writing().trading.reflect(deployment=id))
 
 
@@ -55,7 +55,7 @@ def _reflected(visit: Visit, at: str, found: Reflection) -> Response:
 
 
 @router.post(f"{HOME}/undo")
-def undo_reflection(visit: Visiting, events: Short, back: Back = HOME) -> Response:
+def undo_reflection(visit: Changing, events: Short, back: Back = HOME) -> Response:
     """Take back all that one reflection wrote: its entries have numbers in a row."""
     first, last = read_events(events)
     book = visit.writing()
@@ -66,22 +66,22 @@ def undo_reflection(visit: Visiting, events: Short, back: Back = HOME) -> Respon
 
 
 @router.post(f"{HOME}/lessons/{{id}}/pin")
-def pin(visit: Visiting, id: str, back: Back = HOME) -> Response:
+def pin(visit: Changing, id: str, back: Back = HOME) -> Response:
     return _done(visit, back, id, visit.writing().trading.pin(id).event)
 
 
 @router.post(f"{HOME}/lessons/{{id}}/unpin")
-def unpin(visit: Visiting, id: str, back: Back = HOME) -> Response:
+def unpin(visit: Changing, id: str, back: Back = HOME) -> Response:
     return _done(visit, back, id, visit.writing().trading.unpin(id).event)
 
 
 @router.post(f"{HOME}/lessons/{{id}}/retire")
-def retire(visit: Visiting, id: str, back: Back = HOME) -> Response:
+def retire(visit: Changing, id: str, back: Back = HOME) -> Response:
     return _done(visit, back, id, visit.writing().trading.retire(id).event)
 
 
 @router.post(f"{HOME}/lessons/{{id}}/restore")
-def restore(visit: Visiting, id: str, back: Back = HOME) -> Response:
+def restore(visit: Changing, id: str, back: Back = HOME) -> Response:
     return _done(visit, back, id, visit.writing().trading.restore_lesson(id).event)
 
 
@@ -111,7 +111,7 @@ def new(visit: Visiting, skill: str = "") -> Response:
 
 @router.post(f"{HOME}/new")
 def create(
-    visit: Visiting, skill: Short = "", name: Short = "", account: Short = "", capital: Short = "", currency: Short = ""
+    visit: Changing, skill: Short = "", name: Short = "", account: Short = "", capital: Short = "", currency: Short = ""
 ) -> Response:
     """A deployment of a skill, which is begun as well where there is none of that name."""
     draft = Draft(skill.strip(), name.strip(), account.strip(), capital.strip(), currency.strip())
@@ -159,13 +159,13 @@ def load_form_of_one(visit: Visiting, id: str, kind: str = "trades") -> Response
 
 
 @router.post(f"{HOME}/load")
-def load(visit: Visiting, kind: Short = "", file: Annotated[UploadFile | None, File()] = None) -> Response:
+def load(visit: Changing, kind: Short = "", file: Annotated[UploadFile | None, File()] = None) -> Response:
     return _load(visit, None, kind, file)
 
 
 @router.post(f"{HOME}/{{id}}/load")
 def load_of_one(
-    visit: Visiting, id: str, kind: Short = "", file: Annotated[UploadFile | None, File()] = None
+    visit: Changing, id: str, kind: Short = "", file: Annotated[UploadFile | None, File()] = None
 ) -> Response:
     return _load(visit, visit.book.trading.deployment(id), kind, file)
 

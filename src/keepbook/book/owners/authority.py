@@ -1,0 +1,181 @@
+"""Who may do what: one table, and the one question that every door asks of it.
+
+A row is a group of operations that belong together; a column is a kind of actor. `may` answers why not, in a sentence
+for a person, or nothing where it is allowed; `ask` raises it. What depends on the book itself (whose agent it is, what
+that agent's settings give it) the one who asks says with the question. `docs/security.md` shows this table, and
+`tests/contracts/authority.toml` holds what it must answer, written by hand.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from keepbook.errors import Invalid, NotAllowed
+
+READ, WRITE, ADMIN, PERSON = "read", "write", "admin", "person"
+SCOPES = (READ, WRITE, ADMIN, PERSON)
+"""What a token may: each of these by name. `person` is a service token's, who then may act as the person."""
+EVERYTHING = frozenset((READ, WRITE, ADMIN))
+KINDS = ("person", "agent", "bound", "service", "host", "visitor", "automation")
+"""The columns. `bound` is an agent's token for one agent of the owner's, `service` a host application's that acts as an
+agent, `host` one that acts as the person, `visitor` somebody in the demo, `automation` the jobs and the reading of
+chats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts: a kind, what its key opens, and for a bound agent which one it is."""
+
+    kind: str
+    scopes: frozenset[str] = EVERYTHING
+    agent: str | None = None
+
+    @property
+    def is_person(self) -> bool:
+        return self.kind in ("person", "host", "visitor")
+
+
+ALONE = {
+    "person": Actor("person"),
+    "agent": Actor("agent", frozenset((READ, WRITE))),
+    "job": Actor("automation"),
+    "extractor": Actor("automation"),
+}
+"""Who acts where no key was shown: stand-alone Python, the command line, jobs."""
+
+# What stands in a field of the table; "no" is everything else.
+YES = "yes"
+OWN = "own"
+"""Only what is its own: the one agent's runs and decisions, the visitor's copy of the book."""
+GIVEN = "given"
+"""Only if the agent's settings give it the person's memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A group of operations: the scope it needs, what each kind of actor gets, and how it is refused."""
+
+    words: str
+    scope: str
+    may: Mapping[str, str]
+    code: str = "person_only"
+
+
+def _row(words: str, scope: str, answers: str, code: str = "person_only") -> Row:
+    """`answers` in the order of `KINDS`."""
+    return Row(words, scope, dict(zip(KINDS, answers.split(), strict=True)), code)
+
+
+TABLE = {
+    "know": _row("know what one may oneself", READ, "yes yes yes yes yes yes yes"),
+    "memories": _row("read memories, the block and recall", READ, "yes yes given yes yes yes yes", "bound"),
+    "book": _row("read chats, notes, the ledger, trading and exports", READ, "yes yes no yes yes yes yes", "bound"),
+    "runs": _row("read agents, runs and decisions", READ, "yes yes own yes yes yes yes", "bound"),
+    "keep": _row("write memories and chats", WRITE, "yes yes given yes yes yes yes", "bound"),
+    "talk": _row("write in chats and notes", WRITE, "yes yes no yes yes yes yes", "bound"),
+    "work": _row("run agents and resolve decisions", WRITE, "yes yes own yes yes yes yes", "bound"),
+    "trade": _row("load and write what was traded", WRITE, "yes yes no yes yes yes yes", "bound"),
+    "word": _row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
+    "house": _row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),
+    "agents": _row("create and change agents, schedules and models", WRITE, "yes no no no yes yes no"),
+    "tokens": _row("make and revoke tokens", ADMIN, "yes no no yes yes no no"),
+    "programs": _row("start programs", ADMIN, "yes no no no no no yes", "programs"),
+}
+"""Rows by name."""
+
+OPERATIONS = {
+    "me.read": "know", "server.metrics": "know", "tools.list": "know",
+    "memories.read": "memories", "memories.inject": "memories",
+    "chats.read": "book", "notes.read": "book", "ledger.read": "book", "ledger.follow": "book", "book.export": "book",
+    "book.verify": "book", "proposals.read": "book", "trading.read": "book", "choices.read": "book",
+    "agents.read": "runs", "runs.read": "runs", "decisions.read": "runs",
+    "memories.write": "keep",
+    "chats.write": "talk", "notes.write": "talk", "undo.own": "talk",
+    "agents.run": "work", "decisions.resolve": "work", "decisions.record": "work",
+    "trading.write": "trade", "trading.load": "trade",
+    "memories.promote": "word", "memories.purge": "word", "chats.purge": "word", "proposals.answer": "word",
+    "choices.change": "word", "lessons.change": "word", "undo.person": "word",
+    "book.import": "house", "book.erase": "house",
+    "agents.change": "agents",
+    "tokens.read": "tokens", "tokens.make": "tokens", "tokens.revoke": "tokens",
+    "programs.start": "programs", "programs.arm": "programs",
+}  # fmt: skip
+"""Every operation a door may be asked for, and its row."""
+
+_WHY = {
+    "person_only": "only the person may {words}; ask them, or use a token of kind person",
+    "bound": "this token speaks for one agent: it may {words} only as far as that agent's own settings and runs go",
+    "programs": "no program is started on this actor's word; the person does it",
+}
+
+
+def may(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> str | None:
+    """Why this actor may not, or None. `agent` is the one it is about; `given` that the bound agent's settings give it
+    the person's memory."""
+    row = TABLE[OPERATIONS[operation]]
+    if not _is_open(row, actor, agent, given):
+        return _WHY[row.code].format(words=row.words)
+    return None if row.scope in actor.scopes else _lacks(actor, row.scope)
+
+
+def ask(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> None:
+    """Refuse unless this actor may."""
+    why = may(actor, operation, agent=agent, given=given)
+    if why is None:
+        return
+    row = TABLE[OPERATIONS[operation]]
+    if _is_open(row, actor, agent, given):
+        raise NotAllowed(why, code="scope", operation=operation)
+    if row.code == "bound":
+        raise NotAllowed(why, code="bound", operation=operation)
+    if row.code == "programs":
+        raise NotAllowed(why, code="programs", operation=operation)
+    raise NotAllowed(why, code="person_only", operation=operation)
+
+
+def _is_open(row: Row, actor: Actor, agent: str | None, given: bool) -> bool:
+    found = row.may[actor.kind]
+    own = actor.kind != "bound" or (agent is not None and agent == actor.agent)
+    return found == YES or (found == OWN and own) or (found == GIVEN and given)
+
+
+def _lacks(actor: Actor, scope: str) -> str:
+    held = " and ".join(sorted(actor.scopes)) or "nothing"
+    return f"this token may {held}; this needs the scope {scope!r}"
+
+
+def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
+    """Whether this actor may make a token of a kind with these scopes: kinds and scopes only go down."""
+    ask(actor, "tokens.make")
+    if kind == "service":
+        raise NotAllowed("a service token opens every book; make it with keepbook token create", code="service_token")
+    if kind == "person" and not actor.is_person and PERSON not in actor.scopes:
+        raise NotAllowed(
+            "a token of kind person is made by the person, or by a service token with the scope 'person'", code="kind"
+        )
+    for scope in scopes:
+        if scope in SCOPES and scope not in actor.scopes:
+            raise NotAllowed(_lacks(actor, scope), code="scope")
+
+
+def ask_agent(actor: Actor, told: Mapping[str, Any]) -> None:
+    """Whether this actor may set up an agent like this: a demo's visitor has the native adapter and no other model."""
+    ask(actor, "agents.change")
+    if actor.kind != "visitor":
+        return
+    models = [told.get("model"), *(_model_of(one) for one in told.get("team") or ())]
+    if told.get("adapter") not in (None, "native") or any(model not in (None, "", "offline") for model in models):
+        raise NotAllowed("in the demo an agent works on the native adapter with the offline model", code="demo")
+
+
+def _model_of(specialist: Any) -> Any:
+    return specialist.get("model") if isinstance(specialist, Mapping) else getattr(specialist, "model", None)
+
+
+def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
+    """A token's scopes in their one order."""
+    wanted = {scopes} if isinstance(scopes, str) else set(scopes)
+    known = SCOPES if kind == "service" else SCOPES[:-1]
+    if not wanted or not wanted <= set(known):
+        raise Invalid(f"scopes are of {', '.join(known)}; at least one", field="scopes")
+    return [scope for scope in SCOPES if scope in wanted]

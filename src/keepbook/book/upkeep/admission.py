@@ -1,0 +1,68 @@
+"""What may come in with a book: an import is data, and nothing in it acts.
+
+Ids are checked against their alphabet, so that none of them is a path or an option; actors against what the importer
+may act as, so that nobody brings in entries on another's word; and no agent that comes in runs by itself or starts a
+program before the person of this installation says so.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keepbook.book.agents import arming
+from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
+from keepbook.book.ledger.ledger import AUTOMATIC_ACTORS
+from keepbook.book.owners.authority import Actor
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.storage.database import Tx
+
+ID = re.compile(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
+IDS = {
+    "memory": ("id",), "link": ("id", "from_id", "to_id"), "thread": ("id",), "note": ("id",), "proposal": ("id",),
+    "agent": ("id", "thread_id"), "run": ("id", "agent_id", "parent_run", "lead_run", "thread_id"),
+    "line": ("run_id",), "decision": ("run_id", "agent_id"), "skill": ("id",), "deployment": ("id", "skill_id"),
+}  # fmt: skip
+"""Which columns of which lines hold an id of ours; what else a column may hold, the guards say."""
+SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+
+
+# Rules
+
+
+def acts_as(hand: Actor) -> tuple[str, ...]:
+    """On whose word an importer may bring in entries: a person has a whole book, everybody else their own word."""
+    return ("person", "agent", *AUTOMATIC_ACTORS) if hand.is_person else ("agent",)
+
+
+def check(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None:
+    """Refuse what is no book of ours, or speaks for somebody whom the importer may not speak for."""
+    for kind, columns in IDS.items():
+        for row in found.get(kind, ()):
+            for column in columns:
+                value = row.get(column)
+                if value is not None and not (isinstance(value, str) and ID.fullmatch(value)):
+                    raise _refused(f"{value!r} is no {column} of a {kind}")
+    for row in found.get("agent", ()):
+        session = row.get("session")
+        if session is not None and not SESSION.fullmatch(session):
+            raise _refused(f"{session!r} is no session of an agent")
+    known = acts_as(hand)
+    for row in found.get("entry", ()):
+        if row["actor"] not in known:
+            raise NotAllowed(
+                f"the file holds entries of {row['actor']!r}, on whose word you may not write; nothing was imported",
+                code="actor",
+            )
+
+
+def _refused(why: str) -> Invalid:
+    return Invalid(f"{why[:200]}; nothing was imported", field="file", code="altered")
+
+
+# Operations
+
+
+def settle(tx: Tx) -> tuple[str, ...]:
+    """After a book has come in: nothing in it is armed. Answers whom the person would have to arm."""
+    arming.disarm(tx)
+    return tuple(arming.waiting(tx))

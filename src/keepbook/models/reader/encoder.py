@@ -1,0 +1,204 @@
+"""The reader that has learned meaning: MiniLM-L6 with adapters of our own, run by onnxruntime.
+
+Only what was learned is in the package; the base is the one that the embedder's extra brings, taken by checksum. Both
+are merged when the first text comes and given to a graph without weights. A turn in a script that the base does not
+know is left to the linear reader: it would see nothing but blanks. Elsewhere the linear reader is a second opinion: it
+errs in other places, and the two together are surer than either.
+"""
+
+import hashlib
+import io
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from keepbook.errors import ModelFailed
+from keepbook.models.reader import shipped
+from keepbook.models.reader.linear import LinearReader
+from keepbook.models.reader.merge import merged
+from keepbook.models.reader.minilm import Parts
+from keepbook.models.reader.spans import stretches
+from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Bars, Piece, Turn
+from keepbook.models.reader.windows import Coded, Coder, Window
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from keepbook.models.reader.minilm import Arrays
+
+    Floats = np.ndarray[Any, Any]
+
+UNREADABLE = 0.3
+"""The share of unknown tokens from which on a turn is left to the linear reader."""
+
+
+class Base(NamedTuple):
+    """The files of the base, with the checksums they must have (None: trusted)."""
+
+    weights: Path
+    words: Path
+    sums: tuple[str, str] | None = None
+
+
+class EncoderReader:
+    name = "encoder"
+
+    def __init__(self, base: Base, linear: Callable[[], LinearReader] = LinearReader) -> None:
+        self._base, self._linear = base, linear
+        self._loading = threading.Lock()
+
+    def read(self, turns: Sequence[Turn], upto: int | None = None) -> list[Piece]:
+        given, linear = turns[:upto], self._linear()
+        model = self._model
+        coded = model.coder.code(given)
+        strange = {at for at, one in enumerate(coded) if one.role == "user" and model.strange(one)}
+        found = [piece for piece in linear.read(given) if piece.turn in strange] if strange else []
+        read = [
+            one for window in model.coder.windows(coded, leave=strange) for one in model.scored(given, coded, window)
+        ]
+        cut: dict[int, list[tuple[int, int]]] = {}
+        for one in read:
+            cut.setdefault(one.turn, []).append((one.start, one.end))
+        found += [model.piece(given, one, said) for one, said in zip(read, linear.beside(given, cut), strict=True)]
+        return sorted(found, key=lambda piece: (piece.turn, piece.start))
+
+    def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float]:
+        return self._model.tie(earlier, later, before)
+
+    @property
+    def bars(self) -> Bars:
+        return self._model.chosen.bars
+
+    @property
+    def _model(self) -> "_Model":
+        with self._loading:
+            return self._loaded
+
+    @cached_property
+    def _loaded(self) -> "_Model":
+        import numpy as np  # with the first text: a program that never reads does not pay for it
+        from tokenizers import Tokenizer
+
+        weights, words = self._base.weights.read_bytes(), self._base.words.read_bytes()
+        for data, expected in zip((weights, words), self._base.sums or (), strict=False):
+            if hashlib.sha256(data).hexdigest() != expected:
+                raise ModelFailed("the reader's base is not the file it should be; install it anew", code="weights")
+        with np.load(io.BytesIO(shipped.read("encoder.npz")), allow_pickle=False) as file:
+            learned = {name: file[name] for name in file.files}
+        tensors = merged(Parts(weights), learned)
+        heads = {name: learned[name].astype("f4") for name in learned if name.startswith("head.")}
+        return _Model(_Encoder(shipped.read("encoder.onnx"), tensors), heads, Coder(Tokenizer.from_buffer(words)))
+
+
+class _Encoder:
+    """The graph with its weights, which are inputs like the words: so they are held once, and never copied."""
+
+    def __init__(self, graph: bytes, tensors: "Arrays") -> None:
+        import onnxruntime  # type: ignore[import-untyped,unused-ignore]  # with the first text, like numpy
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = min(2, os.cpu_count() or 1)
+        options.log_severity_level = 4  # what it has to say comes as an exception
+        options.enable_mem_pattern = False  # windows differ in length: it would keep a plan, and room, for each
+        self._value = onnxruntime.OrtValue.ortvalue_from_numpy
+        self._weights = {name: self._value(array) for name, array in tensors.items()}
+        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def __call__(self, ids: list[int], types: list[int]) -> "Floats":
+        """A vector for each token."""
+        import numpy as np  # loaded by now
+
+        words = {"ids": self._value(np.array(ids, "i8")), "types": self._value(np.array(types, "i8"))}
+        return self._session.run_with_ort_values(["hidden"], self._weights | words)[0].numpy()  # type: ignore[no-any-return]
+
+
+class _Scored(NamedTuple):
+    """A piece and what speaks for each output."""
+
+    turn: int
+    start: int
+    end: int
+    scores: "Floats"
+
+
+class _Model:
+    """An opened encoder: windows in, pieces out."""
+
+    def __init__(self, encode: _Encoder, heads: "Arrays", coder: Coder) -> None:
+        self._encode, self._heads, self.coder = encode, heads, coder
+        self.chosen = shipped.bars("encoder")
+
+    def strange(self, coded: Coded) -> bool:
+        return not coded.ids or coded.ids.count(self.coder.unknown) > UNREADABLE * len(coded.ids)
+
+    def scored(self, turns: Sequence[Turn], coded: Sequence[Coded], window: Window) -> list["_Scored"]:
+        """The pieces of a window, each with what speaks for every output."""
+        import numpy as np  # loaded by now
+
+        hidden = self._encode(window.ids, window.types)
+        chances = _sigmoid(hidden @ self._heads["head.cut.weight"].T + self._heads["head.cut.bias"])[:, 0]
+        places, vectors = [], []
+        for run in window.runs:
+            text, one = turns[run.turn].text, coded[run.turn]
+            for first, until, start, end in stretches(text, one, run, chances[run.at : run.at + run.size].tolist()):
+                tokens = hidden[first:until]
+                vectors.append(np.concatenate([tokens.mean(0), tokens.max(0), hidden[0]]))
+                places.append((run.turn, start, end))
+        scores = self._head("piece", "said", np.stack(vectors))
+        return [_Scored(*place, one) for place, one in zip(places, scores, strict=True)]
+
+    def tie(self, earlier: str, later: str, before: str) -> dict[str, float]:
+        import numpy as np  # loaded by now
+
+        pair = self.coder.pair(earlier, later, before)
+        hidden = self._encode(pair.ids, pair.types)
+        first, last = (hidden[slice(*where)] for where in (pair.earlier, pair.later))
+        if not len(first) or not len(last):
+            return dict(zip(TIES, (1.0, 0.0, 0.0, 0.0), strict=True))
+        scores = self._head("pair", "tie", np.concatenate([first.mean(0), last.mean(0), hidden[0]])[None])[0]
+        return dict(zip(TIES, _softmax(scores * self.chosen.ties).tolist(), strict=True))
+
+    def _head(self, first: str, second: str, vectors: "Floats") -> "Floats":
+        w = self._heads
+        inside = _gelu(vectors @ w[f"head.{first}.weight"].T + w[f"head.{first}.bias"])
+        return inside @ w[f"head.{second}.weight"].T + w[f"head.{second}.bias"]
+
+    def piece(self, turns: Sequence[Turn], read: "_Scored", beside: Sequence[float]) -> Piece:
+        import numpy as np  # loaded by now
+
+        turn, start, end, scores = read
+        both = self.chosen.own * scores[: len(LABELS)] + self.chosen.beside * np.array(beside)
+        probabilities = dict(zip(LABELS, _softmax(both).tolist(), strict=True))
+        at = len(LABELS)
+        categories = {}
+        for vocabulary, names in CATEGORIES.items():
+            categories[vocabulary] = names[int(scores[at : at + len(names)].argmax())]
+            at += len(names)
+        label = max(probabilities, key=lambda name: probabilities[name])
+        act = ACTS[int(scores[at:].argmax())] if label == "order" else None
+        text = turns[turn].text[start:end]
+        verdict = self.chosen.bars.verdict(probabilities)
+        return Piece(turn, start, end, text, label, probabilities, categories, act, verdict)
+
+
+def _softmax(scores: "Floats") -> "Floats":
+    import numpy as np  # loaded by now
+
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()  # type: ignore[no-any-return]
+
+
+def _sigmoid(scores: "Floats") -> "Floats":
+    import numpy as np  # loaded by now
+
+    return 1 / (1 + np.exp(-scores))
+
+
+def _gelu(x: "Floats") -> "Floats":
+    """In the form with tanh, as the heads were trained with it: numpy has no erf."""
+    import numpy as np  # loaded by now
+
+    return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))  # type: ignore[no-any-return]

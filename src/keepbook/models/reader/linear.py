@@ -1,0 +1,96 @@
+"""The reader that needs nothing installed: a linear model on hashed word features, in plain Python.
+
+It was trained by the same script on the same chats as the encoder and answers to the same contract. It understands
+less, so its bars are higher: it keeps fewer things and proposes more.
+"""
+
+import json
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+
+from keepbook.models.reader import features, shipped
+from keepbook.models.reader.cuts import stretches
+from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, Bars, Chosen, Piece, Turn
+
+OUTPUTS = len(LABELS) + sum(map(len, CATEGORIES.values())) + len(ACTS)
+
+
+class Weights:
+    """A line of JSON, then a row of int8 for each hashed feature of a piece, then one number for each of a place."""
+
+    def __init__(self, file: bytes) -> None:
+        line, _, rest = file.partition(b"\n")
+        head = json.loads(line)
+        self.bias: list[float] = head["bias"]
+        self.scale: list[float] = head["scale"]
+        self.cut_bias: float = head["cut_bias"]
+        self.cut_scale: float = head["cut_scale"]
+        self.cut_bar: float = head["cut_bar"]
+        until = features.ROWS * OUTPUTS
+        self.rows, self.cuts = array("b", rest[:until]), array("b", rest[until:])
+
+
+class LinearReader:
+    name = "linear"
+
+    def __init__(self, weights: bytes | None = None, chosen: Chosen | None = None) -> None:
+        self._weights = Weights(weights if weights is not None else shipped.read("linear.bin"))
+        self._chosen = chosen if chosen is not None else shipped.bars("linear")
+
+    @property
+    def bars(self) -> Bars:
+        return self._chosen.bars
+
+    def read(self, turns: Sequence[Turn], upto: int | None = None) -> list[Piece]:
+        given = turns[:upto]
+        cut = {at: self.cut(turn.text) for at, turn in enumerate(given) if turn.role == "user"}
+        return [self._piece(given[at].text, at, stretch, rows) for at, stretch, rows in features.of_chat(given, cut)]
+
+    def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float] | None:
+        return None
+
+    def beside(self, turns: Sequence[Turn], cut: Mapping[int, Sequence[tuple[int, int]]]) -> list[list[float]]:
+        """What speaks for each label, for pieces that another reader has cut: the second opinion."""
+        return [self.scores(rows)[: len(LABELS)] for _, _, rows in features.of_chat(turns, cut)]
+
+    def cut(self, text: str) -> list[tuple[int, int]]:
+        """Where the pieces of a turn lie."""
+        w = self._weights
+        bar = (w.cut_bar - w.cut_bias) / w.cut_scale
+        found = (start for start, rows in features.places(text) if sum(w.cuts[row] for row in rows) > bar)
+        return stretches(found, len(text))
+
+    def scores(self, rows: Sequence[int]) -> list[float]:
+        """What speaks for each output."""
+        w = self._weights
+        held = (w.rows[row * OUTPUTS : row * OUTPUTS + OUTPUTS] for row in rows)
+        size = math.sqrt(len(rows))
+        sums = (sum(column) / size for column in zip(*held, strict=True))
+        return [bias + scale * one for bias, scale, one in zip(w.bias, w.scale, sums, strict=True)]
+
+    def _piece(self, text: str, turn: int, stretch: tuple[int, int], rows: Sequence[int]) -> Piece:
+        scores = self.scores(rows)
+        chances = softmax([self._chosen.own * one for one in scores[: len(LABELS)]])
+        probabilities = dict(zip(LABELS, chances, strict=True))
+        at = len(LABELS)
+        categories = {}
+        for vocabulary, names in CATEGORIES.items():
+            categories[vocabulary] = most(names, scores[at : at + len(names)])
+            at += len(names)
+        label = max(probabilities, key=lambda name: probabilities[name])
+        act = most(ACTS, scores[at:]) if label == "order" else None
+        start, end = stretch
+        verdict = self.bars.verdict(probabilities)
+        return Piece(turn, start, end, text[start:end], label, probabilities, categories, act, verdict)
+
+
+def most(names: Sequence[str], scores: Sequence[float]) -> str:
+    return max(zip(scores, names, strict=True))[1]
+
+
+def softmax(scores: Sequence[float]) -> list[float]:
+    highest = max(scores)
+    powers = [math.exp(one - highest) for one in scores]
+    total = sum(powers)
+    return [one / total for one in powers]

@@ -1,0 +1,106 @@
+"""The base that both the embedder and the reader stand on: MiniLM-L6 as the embedder's package brings it.
+
+Its ONNX file holds every matrix as int8 with a scale per column. Nothing of the graph in it is used: the tensors are
+read out of the file by their names with a few lines of protobuf, and the reader's own graph is given them. So nothing
+of the base is shipped twice.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+    Arrays = dict[str, Array]
+
+LAYERS, HEADS, WIDTH, INNER = 6, 12, 384, 1536
+MATRICES = (
+    "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
+    "intermediate.dense", "output.dense",
+)  # fmt: skip
+"""The matrices of a layer, in the order in which the file has them."""
+_TYPES = {1: "<f4", 3: "<i1", 7: "<i8"}
+_GRAPH, _INITIALIZER, _DIMS, _TYPE, _NAME, _RAW = 7, 5, 1, 2, 8, 9
+
+
+def tensors(file: bytes) -> "Arrays":
+    """Every tensor of an ONNX file that has its numbers as raw data, by name."""
+    import numpy as np  # with the first reading, like the model
+
+    graph = next(value for number, value in _fields(memoryview(file)) if number == _GRAPH)
+    found = (_tensor(value, np) for number, value in _fields(graph) if number == _INITIALIZER)
+    return {name: array for name, array in found if array is not None}
+
+
+class Parts:
+    """The base's weights by the names of its layers. Matrices (in × out) become floats only as they are asked for."""
+
+    def __init__(self, file: bytes) -> None:
+        self._held = {name.removeprefix("inner."): array for name, array in tensors(file).items()}
+        numbers = sorted(int(name[4:-2]) for name in self._held if name.startswith("val_") and name.endswith("_q"))
+        names = (f"{layer}.{matrix}" for layer in range(LAYERS) for matrix in MATRICES)
+        self._matrices = {name: f"val_{number}" for name, number in zip(names, numbers, strict=True)}
+
+    def matrix(self, name: str) -> "Array":
+        at = self._matrices[name]
+        return self._held[f"{at}_q"].astype("f4") * self._held[f"{at}_scale"]
+
+    def table(self, name: str) -> "tuple[Array, Array]":
+        """The vectors of `word` or `position`: whole numbers, and a scale for each row."""
+        at = f"embeddings.{name}_embeddings.weight"
+        return self._held[f"{at}_q"], self._held[f"{at}_scale"]
+
+    def vector(self, name: str) -> "Array":
+        """`type`, `norm.*`, or a bias or norm of a layer."""
+        if name == "type":
+            return self._held["embeddings.token_type_embeddings.weight"]
+        layer, _, rest = name.partition(".")
+        return self._held[f"encoder.layer.{layer}.{rest}" if layer.isdigit() else f"embeddings.LayerNorm.{rest}"]
+
+
+def _tensor(data: memoryview, np: Any) -> "tuple[str, Any]":
+    dims: list[int] = []
+    kind, name, raw = 0, "", None
+    for number, value in _fields(data):
+        if number == _DIMS:
+            dims += [value] if isinstance(value, int) else list(_varints(value))
+        elif number == _TYPE:
+            kind = value
+        elif number == _NAME:
+            name = bytes(value).decode()
+        elif number == _RAW and kind in _TYPES:
+            raw = np.frombuffer(value, _TYPES[kind])
+    return name, raw.reshape(dims) if raw is not None else None
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
+    """The fields of a protobuf message: numbers as they are, everything else as a view of its bytes."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        wire = key & 7
+        if wire == 0:
+            value: Any
+            value, at = _varint(data, at)
+        else:
+            size, at = _varint(data, at) if wire == 2 else ({1: 8, 5: 4}[wire], at)
+            value, at = data[at : at + size], at + size
+        yield key >> 3, value
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def _varints(data: memoryview) -> Iterator[int]:
+    at = 0
+    while at < len(data):
+        value, at = _varint(data, at)
+        yield value

@@ -1,0 +1,23 @@
+"""The files of the reader that come with the package, taken only as training left them."""
+
+import hashlib
+import json
+from importlib.resources import files
+
+from keepbook.errors import ModelFailed
+from keepbook.models.reader.pins import SHA256
+from keepbook.models.reader.values import Bars, Chosen
+
+
+def read(name: str) -> bytes:
+    """A file's bytes; `ModelFailed` where they are not the ones that were pinned."""
+    data = files("keepbook.models.reader").joinpath("weights", name).read_bytes()
+    if hashlib.sha256(data).hexdigest() != SHA256[name]:
+        raise ModelFailed(f"{name} of the reader is not the file it should be; install keepbook anew", code="weights")
+    return data
+
+
+def bars(reader: str) -> Chosen:
+    """What training chose for this reader."""
+    row = json.loads(read("bars.json"))[reader]
+    return Chosen(Bars(**row.pop("bars")), **row)

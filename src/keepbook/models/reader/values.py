@@ -1,0 +1,100 @@
+"""What goes into the reader and what comes out: turns, and the pieces their words fall into.
+
+A person's turn is cut into pieces, each with one of ten labels; the pieces of a turn joined are the turn, letter for
+letter. `verdict` is the reader's whole judgement in one word: what it is sure of is kept, what is likely is proposed,
+the rest is left. The bars between the three are data that training chose on writers it had not read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+LABELS = ("keep", "old", "passing", "task", "question", "if", "other", "hush", "talk", "order")
+"""Worth keeping; taken back later; true for days only; a task; a question; supposed; somebody else's; not to be
+kept; small talk; an order to the memory."""
+RISKS = ("old", "if", "other", "hush")
+"""Kept by mistake, these harm: what was taken back, supposed, somebody else's, or secret."""
+CATEGORIES = {
+    "advisor": ("profile", "finance_context", "response_style", "fact"),
+    "assistant": ("person", "preference", "context", "project"),
+}
+ACTS = ("forget", "decline", "remember", "undo")
+TIES = ("none", "repeats", "corrects", "withdraws")
+
+Verdict = Literal["keep", "propose", "leave"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a chat: `role` is user, assistant or tool. Only a user's words become pieces."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of one user turn: `text` is `turns[turn].text[start:end]`."""
+
+    turn: int
+    start: int
+    end: int
+    text: str
+    label: str
+    probabilities: Mapping[str, float]
+    categories: Mapping[str, str]
+    """The category by vocabulary; means something where the piece is kept."""
+    act: str | None
+    """What an order asks of the memory."""
+    verdict: Verdict
+
+    @property
+    def keep(self) -> float:
+        """How likely it is worth keeping."""
+        return self.probabilities["keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """From where on a piece is kept or proposed. `risk` is the most that the harmful labels together may have."""
+
+    sure: float
+    risk: float
+    likely: float
+
+    def verdict(self, probabilities: Mapping[str, float]) -> Verdict:
+        keep = probabilities["keep"]
+        if keep >= self.sure and sum(probabilities[name] for name in RISKS) <= self.risk:
+            return "keep"
+        return "propose" if keep >= self.likely else "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What training chose for one reader on writers it had not read.
+
+    `own` is how much its own word counts (above 1: it was too timid), `beside` how much the linear reader's, and
+    `ties` as `own` for ties.
+    """
+
+    bars: Bars
+    own: float = 1.0
+    beside: float = 0.0
+    ties: float = 1.0
+
+
+class Reader(Protocol):
+    """Both readers answer to this; `read` is a function of its arguments alone."""
+
+    name: str
+
+    def read(self, turns: Sequence[Turn], upto: int | None = None) -> list[Piece]:
+        """The pieces of every user turn, in order; with `upto`, as if nothing had been said from that turn on."""
+        ...
+
+    def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float] | None:
+        """How `later` stands to an earlier statement or known line; `before` is what was said just before it.
+
+        None from a reader that has not learned it.
+        """
+        ...

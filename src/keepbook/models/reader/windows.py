@@ -1,0 +1,156 @@
+"""A chat as windows of bounded size, each read at once.
+
+The turns lie behind each other as one row of tokens, each after its role; what others than the person said is
+shortened to its beginning and end. A window has a core, whose user tokens are judged in it (token type 1), and as much
+of the row before and after as it has room for, so that an answer sees its question and a statement its correction.
+Turns share a core where they are short, and a long turn is cut into several, at sentence starts where it has them: the
+cost is linear in the text, whatever its shape.
+"""
+
+from bisect import bisect_right
+from collections.abc import Container, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from keepbook.models.reader.cuts import sentence_starts
+from keepbook.models.reader.values import Turn
+
+SIZE = 320
+"""Tokens of a window."""
+CORE = 160
+"""Tokens of it that are judged; the rest is context."""
+AFTER = 0.6
+"""Of the room beside the core, what later words get: corrections come later."""
+HEAD, TAIL = 30, 40
+"""What is read of a long turn of somebody else's; its end often asks what the person then answers."""
+EARLIER, BEFORE, LATER = 64, 40, 96
+"""Tokens of the three parts of a pair."""
+
+
+class Coded(NamedTuple):
+    """A turn as tokens. `breaks`: the tokens at which a sentence seems to start."""
+
+    role: str
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    breaks: list[int]
+
+
+class Run(NamedTuple):
+    """A stretch of one user turn in a window: its tokens from `first` stand at `at` and following."""
+
+    turn: int
+    first: int
+    at: int
+    size: int
+
+
+class Window(NamedTuple):
+    ids: list[int]
+    types: list[int]
+    runs: list[Run]
+
+
+class Pair(NamedTuple):
+    """Two statements beside each other: `earlier` and `later` are where their tokens stand."""
+
+    ids: list[int]
+    types: list[int]
+    earlier: tuple[int, int]
+    later: tuple[int, int]
+
+
+class Coder:
+    """Text to tokens and windows. `tokenizer` is one of the tokenizers package, with the base's vocabulary."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+        self.cls, self.sep, self.unknown = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._roles = {role: self._ids(f"{role}:") for role in ("user", "assistant", "tool")}
+
+    def code(self, turns: Sequence[Turn]) -> list[Coded]:
+        found = self._tokenizer.encode_batch([turn.text for turn in turns], add_special_tokens=False)
+        return [_coded(turn, one.ids, one.offsets) for turn, one in zip(turns, found, strict=True)]
+
+    def windows(
+        self, coded: Sequence[Coded], size: int = SIZE, core: int = CORE, leave: Container[int] = ()
+    ) -> list[Window]:
+        """The windows in which every user turn is judged once; those to `leave` are context only."""
+        row, places = self._row(coded)
+        units = [unit for unit in _units(coded, core) if unit.turn not in leave]
+        if len(row) < size:
+            return [self._window(row, places, units, size)] if units else []
+        found: list[Window] = []
+        at = 0
+        while at < len(units):
+            begin, until = places[units[at].turn] + units[at].first, at + 1
+            while until < len(units) and _end(units[until], places) - begin <= core:
+                until += 1
+            found.append(self._window(row, places, units[at:until], size))
+            at = until
+        return found
+
+    def pair(self, earlier: str, later: str, before: str = "") -> Pair:
+        first, between, last = self._ids(earlier)[:EARLIER], self._ids(before)[-BEFORE:], self._ids(later)[:LATER]
+        ids = [self.cls, *first, self.sep, *between, self.sep, *last, self.sep]
+        begin = len(first) + len(between) + 3
+        types = [0] * begin + [1] * len(last) + [0]
+        return Pair(ids, types, (1, 1 + len(first)), (begin, begin + len(last)))
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _row(self, coded: Sequence[Coded]) -> tuple[list[int], list[int]]:
+        """All tokens behind each other, and where each turn's own words begin."""
+        row: list[int] = []
+        places = []
+        for turn in coded:
+            row += self._roles.get(turn.role, self._roles["tool"])
+            places.append(len(row))
+            whole = turn.role == "user" or len(turn.ids) <= HEAD + TAIL
+            row += turn.ids if whole else turn.ids[:HEAD] + turn.ids[-TAIL:]
+            row.append(self.sep)
+        return row, places
+
+    def _window(self, row: list[int], places: list[int], units: Sequence[Run], size: int) -> Window:
+        begin, end = places[units[0].turn] + units[0].first, _end(units[-1], places)
+        room = max(0, size - 1 - (end - begin))
+        after = min(len(row) - end, max(int(room * AFTER), room - begin))
+        left = max(0, begin - (room - after))
+        ids = [self.cls, *row[left : end + after]]
+        types = [0] * len(ids)
+        runs = []
+        for unit in units:
+            at = places[unit.turn] + unit.first - left + 1
+            types[at : at + unit.size] = [1] * unit.size
+            runs.append(unit._replace(at=at))
+        return Window(ids, types, runs)
+
+
+def _coded(turn: Turn, ids: list[int], offsets: list[tuple[int, int]]) -> Coded:
+    begins = [start for start, _ in offsets]
+    breaks: list[int] = []
+    for start in sentence_starts(turn.text):
+        token = bisect_right(begins, start - 1)
+        if 0 < token < len(begins) and (not breaks or breaks[-1] != token):
+            breaks.append(token)
+    return Coded(turn.role, ids, offsets, breaks)
+
+
+def _units(coded: Sequence[Coded], core: int) -> Iterator[Run]:
+    """User turns as stretches of at most `core` tokens."""
+    for turn, one in enumerate(coded):
+        first = 0
+        while one.role == "user" and first < len(one.ids):
+            until = first + core
+            if until < len(one.ids):  # the last sentence start that still fits, else just here
+                last = bisect_right(one.breaks, until) - 1
+                until = one.breaks[last] if last >= 0 and one.breaks[last] > first else until
+            until = min(until, len(one.ids))
+            yield Run(turn, first, 0, until - first)
+            first = until
+
+
+def _end(unit: Run, places: list[int]) -> int:
+    return places[unit.turn] + unit.first + unit.size

@@ -1,0 +1,323 @@
+"""The walk: every route, page action, tool and command with every kind of key, held against `authority.toml`.
+
+What that file says was written from the spec, not from the code's table. Who is refused is sent in with real ids and
+a body that would do something, and the book must be the same afterwards; who gets through asks for what is not there.
+"""
+
+import io
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+from starlette.testclient import TestClient
+
+from keepbook import Keepbook
+from keepbook.demo.story import demo_settings
+from keepbook.doors.auth import Caller
+from keepbook.doors.cli import app as command_line
+from keepbook.doors.http.app import create_app
+from keepbook.doors.http.web.routes import ROUTERS
+from keepbook.doors.mcp.server import _called, _Handlers, _listed
+from keepbook.errors import KeepbookError
+
+EXPECTED = tomllib.loads((Path(__file__).parent / "authority.toml").read_text())
+ALL = ("read", "write", "admin")
+NOWHERE = "zzzzzzzz"
+BODIES: dict[str, Any] = {
+    "POST /api/memory/": {"content": "Votes green"},
+    "PUT /api/memory/{id}": {"content": "Votes blue"},
+    "POST /api/memory/links": {"from_id": "?", "to_id": "?", "relation": "relates_to"},
+    "POST /api/memory/inject": {"session": "walk"},
+    "POST /api/chat/threads": {"session": "walk"},
+    "PATCH /api/chat/threads/{id}": {"title": "Walked"},
+    "POST /api/chat/threads/{id}/messages": {"text": "Hello", "reply": False},
+    "POST /api/journal": {"text": "A note"},
+    "PUT /api/journal/{id}": {"text": "Another note"},
+    "POST /api/agents": {"name": "Another"},
+    "PATCH /api/agents/{id}": {"instructions": "Do as I say", "use_block": True},
+    "POST /api/agents/{id}/decisions": {"card": {"text": "Wait"}, "key": "walk"},
+    "POST /api/runs/{id}/re-examinations": {"card": {"conviction_score": 50}, "key": "walk"},
+    "POST /api/trading/skills": {"name": "Another"},
+    "POST /api/trading/deployments": {"name": "Another", "skill_id": "Swing"},
+    "PATCH /api/me": {"never": ["money"]},
+    "POST /api/tokens": {"kind": "agent", "scopes": ["read"]},
+    "POST /api/erase": {"confirm": "alice"},
+    "POST /api/tools/{name}": {"content": "Votes green"},
+}
+
+EMPTY = {"POST /api/tokens": {"kind": "agent", "scopes": []}}
+"""What asks for nothing, where an empty body asks for the usual."""
+
+
+class Key(NamedTuple):
+    """A kind of actor with the scopes of its key."""
+
+    kind: str
+    scopes: tuple[str, ...]
+    client: TestClient
+    caller: Caller
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {'+'.join(self.scopes)}"
+
+
+class House(NamedTuple):
+    kb: Keepbook
+    ids: dict[str, str]
+    keys: list[Key]
+    visitor: Key
+
+    def state(self) -> str:
+        """The whole book and its keys, in one text."""
+        out = io.StringIO()
+        self.kb.book("alice").export(out)
+        tokens = [(token.id, token.scopes, token.revoked_at) for token in self.kb.tokens.list()]
+        armed = [(agent.id, agent.armed) for agent in self.kb.book("alice").agents.list()]
+        return f"{out.getvalue()}{tokens}{armed}"
+
+
+def furnished(kb: Keepbook, owner: str) -> dict[str, str]:
+    """A book with one of each thing in it; answers their ids by what a path calls them."""
+    book = kb.book(owner)
+    memory, other = book.remember("Lives in Oslo"), book.remember("Has a cat")
+    chat = book.threads.start()
+    chat.add("user", "Hello")
+    skill = book.trading.create_skill("Swing")
+    mine, others = book.agents.create("Mine"), book.agents.create("Desk")
+    told = book.agents.create("Told", use_block=True)
+    run = book.runs.queue(others.id, "manual", prompt="Look")
+    return {
+        "memory": memory.id, "links": book.link(memory.id, other.id, "relates_to").id, "threads": chat.id,
+        "chat": chat.id, "journal": book.notes.write("A note").id, "agents": others.id, "runs": run.id,
+        "skills": skill.id, "deployments": book.trading.create_deployment("Live", "Swing").id, "event": "1",
+        "mine": mine.id, "told": told.id, "tokens": NOWHERE, "proposals": NOWHERE, "lessons": NOWHERE,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def house(kb: Keepbook) -> Iterator[House]:
+    ids = furnished(kb, "alice")
+    app = create_app(kb)
+    keys = []
+
+    def add(column: str, scopes: tuple[str, ...], **told: Any) -> None:
+        owner = None if told.get("kind") == "service" else "alice"
+        made = kb.tokens.create(owner, scopes=scopes, **told)
+        headers = {"Authorization": f"Bearer {made.token}"}
+        if owner is None:
+            headers["X-Keepbook-Owner"] = "alice"
+        if column == "host":
+            headers["X-Keepbook-Actor"] = "person"
+        caller = Caller(
+            "alice",
+            made.known.kind,
+            frozenset(scopes),
+            made.known.id,
+            agent=made.known.agent,
+            as_person=column == "host",
+        )
+        client = TestClient(app, base_url="http://127.0.0.1", headers=headers, client=("127.0.0.1", 50000))
+        keys.append(Key(column, scopes, client, caller))
+
+    for scopes in (ALL, ("read",), ("write",), ("admin",)):
+        add("person", scopes)
+        add("agent", scopes, kind="agent")
+    add("bound", ALL, kind="agent", agent=ids["mine"])
+    add("told", ALL, kind="agent", agent=ids["told"])
+    add("told", ("read",), kind="agent", agent=ids["told"])
+    add("service", ALL, kind="service")
+    add("host", (*ALL, "person"), kind="service")
+    with Keepbook(":memory:", settings=demo_settings(), demo=True) as demo:
+        furnished(demo, demo.settings.owner)
+        shown = TestClient(create_app(demo), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+        yield House(kb, ids, keys, Key("visitor", ALL, shown, Caller(demo.settings.owner, "visitor")))
+
+
+def line(said: str) -> tuple[str, set[str]]:
+    scope, _, kinds = said.partition(":")
+    return scope, set(kinds.split())
+
+
+def filled(path: str, ids: dict[str, str] | None) -> str:
+    """The path with ids in it: real ones by the folder they stand in, or one that is nowhere."""
+    given = {"event": "1" if ids else "99999", "turn": "1", "act": "archive"} | {
+        "name": "remember" if ids else "get_my_decisions"
+    }
+    parts: list[str] = []
+    for part in path.split("/"):
+        name, _, query = part.strip("{").partition("}")
+        if not part.startswith("{"):
+            parts.append(part)
+        elif name in given:
+            parts.append(given[name] + query)
+        else:
+            parts.append((NOWHERE if ids is None else ids.get(parts[-1], ids["memory"])) + query)
+    return "/".join(parts)
+
+
+def send(key: Key, route: str, ids: dict[str, str] | None) -> Any:
+    method, path = route.split(" ", 1)
+    body = BODIES.get(route, {}) if ids is not None else EMPTY.get(route, {})
+    body = {name: ids["memory"] if value == "?" and ids else value for name, value in body.items()}
+    sent = {} if method == "GET" else {"json": body}
+    if ("q=" not in path and "recall" in path) or "search" in path:
+        path += "?q=oslo"
+    return key.client.request(method, filled(path, ids), **sent)
+
+
+# The API
+
+
+def routes_of(app: Any) -> set[str]:
+    return {f"{method.upper()} {path}" for path, told in app.openapi()["paths"].items() for method in told}
+
+
+def test_every_route_has_a_line_and_every_line_a_route(house: House) -> None:
+    written = {route for route in EXPECTED["api"] if "?" not in route}
+    assert routes_of(house.keys[0].client.app) == written
+
+
+def test_every_route_answers_every_key_as_it_is_written(house: House) -> None:
+    before = house.state()
+    for route, said in EXPECTED["api"].items():
+        scope, kinds = line(said)
+        if scope == "none":
+            continue
+        for key in house.keys:
+            if key.kind in kinds and scope in key.scopes:
+                continue
+            got = send(key, route, house.ids)
+            assert got.status_code == 403, (route, key.name, got.status_code, got.text)
+            assert got.json()["code"] in ("scope", "person_only", "bound"), (route, key.name, got.text)
+        assert house.state() == before, f"{route}: a refusal left something behind"
+    for route, said in EXPECTED["api"].items():
+        scope, kinds = line(said)
+        for key in (*house.keys, house.visitor):
+            if key.kind not in kinds or scope not in key.scopes:
+                continue
+            got = send(key, route, None)
+            assert got.status_code not in (401, 403, 500), (route, key.name, got.status_code, got.text)
+
+
+def test_a_visitor_of_the_demo_is_refused_as_it_is_written(house: House) -> None:
+    for route, said in EXPECTED["api"].items():
+        scope, kinds = line(said)
+        if scope != "none" and "visitor" not in kinds:
+            got = send(house.visitor, route, None)
+            assert got.status_code == 403, (route, got.text)
+
+
+def test_without_a_key_nothing_opens(house: House) -> None:
+    nobody = TestClient(house.keys[0].client.app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+    before = house.state()
+    for route, said in EXPECTED["api"].items():
+        got = send(Key("nobody", (), nobody, Caller("alice")), route, house.ids)
+        assert got.status_code == (200 if said.startswith("none") else 401), (route, got.text)
+    assert house.state() == before
+
+
+# Pages
+
+
+def pages() -> set[str]:
+    found = set()
+    for router in ROUTERS:
+        for route in router.routes:
+            found |= {f"{method} {route.path}" for method in route.methods - {"HEAD"}}  # type: ignore[attr-defined]
+    return found
+
+
+def test_every_page_action_has_a_line_and_every_line_an_action() -> None:
+    written = {route for route in EXPECTED["pages"] if " " in route}
+    assert {route for route in pages() if not route.startswith("GET ")} == {
+        route for route in written if not route.startswith("GET ")
+    }
+    assert {route for route in written if route.startswith("GET ")} <= pages()
+
+
+def test_every_page_answers_every_key_as_it_is_written(house: House) -> None:
+    before = house.state()
+    usual, _ = line(EXPECTED["pages"]["GET"])
+    for route in sorted(pages()):
+        scope = EXPECTED["pages"].get(route, usual)
+        if scope == "none":
+            continue
+        method, path = route.split(" ", 1)
+        for key in house.keys:
+            if key.kind == "person" and scope in key.scopes and "read" in key.scopes:
+                continue
+            got = key.client.request(method, filled(path, house.ids), follow_redirects=False)
+            assert got.status_code == 403, (route, key.name, got.status_code, got.text[:300])
+    assert house.state() == before
+    for route in sorted(pages()):
+        scope = EXPECTED["pages"].get(route, usual)
+        method, path = route.split(" ", 1)
+        for key in (house.keys[0], house.visitor):
+            if scope == "admin" and key.kind == "visitor" and "tokens" in path:
+                continue  # a visitor makes no tokens
+            got = key.client.request(method, filled(path, None), follow_redirects=False)
+            assert got.status_code not in (401, 403, 500), (route, key.name, got.status_code, got.text[:300])
+
+
+# Tools, over MCP and over HTTP
+
+
+def test_every_tool_answers_every_key_as_it_is_written(house: House) -> None:
+    desk = _Handlers(house.kb, lambda _: Caller("alice"))
+    before, seen = house.state(), set()
+    for key in house.keys:
+        tools = desk._tools(key.caller)
+        listed = {schema["name"] for schema in _listed(tools, key.caller)}
+        expected = set()
+        for name, said in EXPECTED["tools"].items():
+            scope, kinds = line(said)
+            if key.kind in kinds and scope in key.scopes:
+                expected.add(name)
+        assert listed == expected, key.name
+        seen |= {tool.name for tool in tools}
+        for name in seen - expected:
+            if name in tools:
+                with pytest.raises(KeepbookError) as refused:
+                    _called(tools, key.caller, name, {"content": "Votes green"})
+                assert refused.value.code == "scope"
+            over_http = key.client.post(f"/api/tools/{name}", json={"content": "Votes green"})
+            assert over_http.status_code in (403, 404), (key.name, name, over_http.text)
+    assert seen == set(EXPECTED["tools"])
+    assert house.state() == before
+
+
+# The command line
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    if hasattr(command, "commands"):
+        for name, inner in command.commands.items():
+            yield from commands(inner, (*path, name))
+    else:
+        yield "-".join(path)
+
+
+def test_every_command_has_a_line_and_acts_as_it_is_written() -> None:
+    written = [name for names in EXPECTED["commands"].values() for name in names.split()]
+    assert len(written) == len(set(written))
+    assert set(commands(typer.main.get_command(command_line))) == set(written)
+
+
+def test_the_command_line_is_the_person_and_mcp_an_agent(
+    kb: Keepbook, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from keepbook.doors.cli.terminal.command import Given, Invocation  # here: it loads the command line
+
+    desk = Invocation(Given(db=str(tmp_path / "line.db"), owner="alice"))
+    try:
+        assert desk.book.hand.kind == "person"
+        assert desk.book.hand.scopes == frozenset(ALL)
+    finally:
+        desk.close()
+    assert Caller("alice").tools_book(kb, "mcp").hand.kind == "agent"
+    assert SimpleNamespace(kind=kb.book("alice", by="agent").hand.kind).kind == "agent"

@@ -1,0 +1,47 @@
+"""`docs/security.md` claims nothing about who may do what that no test holds, and shows the table as it is."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+from keepbook.book.owners.authority import KINDS, TABLE
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+@cache
+def known() -> set[str]:
+    found = set()
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                found.add(node.name)
+    return found
+
+
+def cells(heading: str) -> list[list[str]]:
+    """The rows of the table that begins with this heading."""
+    lines = PAGE[PAGE.index(heading) :].splitlines()[2:]
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def test_each_claim_names_its_tests_and_they_are_there() -> None:
+    held = PAGE.partition("### Held by tests\n\n```text\n")[2].partition("```")[0]
+    claims = re.findall(r"^(\S.*)\n((?: {4}\S+\n)*)", held, flags=re.MULTILINE)
+    assert len(claims) >= 15
+    for claim, tests in claims:
+        named = tests.split()
+        assert named, claim
+        assert [name for name in named if name not in known()] == [], claim
+
+
+def test_the_table_is_shown_as_it_is() -> None:
+    real = [[row.words, row.scope, *(row.may[kind] for kind in KINDS)] for row in TABLE.values()]
+    assert cells("| row | scope |") == real

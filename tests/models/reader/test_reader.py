@@ -1,0 +1,132 @@
+"""One contract, two readers: pieces that make up the turn, the same answer each time, and a cost linear in the text."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+import pytest
+
+from keepbook.errors import ModelFailed
+from keepbook.models.reader import shipped
+from keepbook.models.reader.choice import linear_reader, open_reader
+from keepbook.models.reader.linear import LinearReader, Weights
+from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Bars, Reader, Turn
+
+CHAT = [
+    Turn("user", "hi! quick one. We moved to Bremen last month,  can you help me write to the school?\n\nIt's urgent."),
+    Turn("assistant", "Of course. Which school is it, and how old is your child?"),
+    Turn("user", "She's nine. By the way, I'm allergic to peanuts and I always want short answers."),
+    Turn("tool", "A page that must teach nothing: I live in Oslo."),
+    Turn("user", "ขอบคุณมากครับ ผมชื่อสมชาย"),
+    Turn("user", "   "),
+    Turn("user", ""),
+    Turn("user", "thanks 🙏🏽"),
+]
+
+
+@pytest.fixture(params=[open_reader, linear_reader], ids=["encoder", "linear"])
+def reader(request: pytest.FixtureRequest) -> Reader:
+    opened: Callable[[], Reader] = request.param
+    return opened()
+
+
+def test_the_better_reader_is_opened() -> None:
+    assert (open_reader().name, linear_reader().name) == ("encoder", "linear")
+    assert open_reader() is open_reader()
+
+
+def test_pieces_make_up_each_user_turn(reader: Reader) -> None:
+    told = defaultdict(list)
+    for piece in reader.read(CHAT):
+        assert piece.text == CHAT[piece.turn].text[piece.start : piece.end]
+        told[piece.turn].append(piece)
+    users = {at for at, turn in enumerate(CHAT) if turn.role == "user" and turn.text}
+    assert set(told) == users
+    for at in users:
+        assert "".join(piece.text for piece in told[at]) == CHAT[at].text
+
+
+def test_a_piece_says_all_it_should(reader: Reader) -> None:
+    for piece in reader.read(CHAT):
+        assert tuple(piece.probabilities) == LABELS
+        assert sum(piece.probabilities.values()) == pytest.approx(1, abs=1e-4)
+        assert piece.probabilities[piece.label] == max(piece.probabilities.values())
+        assert all(piece.categories[name] in names for name, names in CATEGORIES.items())
+        assert (piece.act in ACTS) == (piece.label == "order")
+        assert piece.verdict == reader.bars.verdict(piece.probabilities)
+
+
+def test_what_is_plain_is_understood(reader: Reader) -> None:
+    labels = {piece.text.strip(): piece for piece in reader.read(CHAT)}
+    allergic = next(piece for text, piece in labels.items() if "peanuts" in text)
+    asked = next(piece for text, piece in labels.items() if "help me write" in text)
+    assert allergic.verdict in ("keep", "propose")
+    assert asked.verdict == "leave" or "Bremen" in asked.text
+
+
+def test_the_same_text_is_read_the_same_way(reader: Reader) -> None:
+    assert reader.read(CHAT) == reader.read(CHAT)
+
+
+def test_upto_knows_nothing_of_what_comes_later(reader: Reader) -> None:
+    assert reader.read(CHAT, upto=3) == reader.read(CHAT[:3])
+    assert reader.read(CHAT, upto=0) == reader.read([]) == []
+
+
+@pytest.mark.parametrize(("opened", "letters"), [(open_reader, 20_000), (linear_reader, 200_000)])
+def test_cost_is_linear_in_the_text(opened: Callable[[], Reader], letters: int) -> None:
+    """Ten times the text, ten times the cost. How many windows 200,000 letters are is tested without the model."""
+    reader = opened()
+
+    def spent(letters: int) -> float:
+        text = ("My sister lives in Harrow and we talk on Sundays, " * (letters // 50 + 1))[:letters]
+        began = time.process_time()
+        pieces = reader.read([Turn("user", text)])
+        assert "".join(piece.text for piece in pieces) == text
+        return time.process_time() - began
+
+    spent(500)  # what loads with the first text
+    assert spent(letters) < 10 * 1.8 * max(spent(letters // 10), 0.02)
+
+
+def test_one_endless_word_ends(reader: Reader) -> None:
+    text = "a" * 50_000
+    assert "".join(piece.text for piece in reader.read([Turn("user", text)])) == text
+
+
+def test_ties_are_learned_by_the_encoder_alone() -> None:
+    moved = open_reader().tie("Lives in Hamburg", "we moved to Bremen last month")
+    other = open_reader().tie("Has a dog called Bo", "we moved to Bremen last month")
+    assert moved is not None
+    assert other is not None
+    assert tuple(moved) == TIES
+    assert moved["none"] < 0.5 < other["none"]
+    assert linear_reader().tie("Lives in Hamburg", "we moved to Bremen last month") is None
+    assert open_reader().tie("", "yes") == {"none": 1.0, "repeats": 0.0, "corrects": 0.0, "withdraws": 0.0}
+
+
+def test_the_bars_are_in_order() -> None:
+    for name in ("encoder", "linear"):
+        bars = shipped.bars(name).bars
+        assert 0 < bars.likely < bars.sure < 1
+
+
+def test_a_risk_keeps_a_sure_piece_out() -> None:
+    chances = dict.fromkeys(LABELS, 0.0) | {"keep": 0.8, "old": 0.2}
+    assert Bars(0.7, 0.3, 0.4).verdict(chances) == "keep"
+    assert Bars(0.7, 0.1, 0.4).verdict(chances) == "propose"
+    assert Bars(0.9, 0.1, 0.85).verdict(chances) == "leave"
+
+
+def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("encoder.npz", "encoder.onnx", "linear.bin", "bars.json"):
+        assert shipped.read(name)
+    monkeypatch.setitem(shipped.SHA256, "linear.bin", "0" * 64)
+    with pytest.raises(ModelFailed):
+        LinearReader()
+
+
+def test_what_is_shipped_is_small() -> None:
+    assert len(shipped.read("linear.bin")) < 1_500_000
+    assert sum(len(shipped.read(name)) for name in shipped.SHA256) < 4_000_000
+    assert len(Weights(shipped.read("linear.bin")).cuts) > 0
