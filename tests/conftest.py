@@ -61,6 +61,12 @@ DEEPER = int(os.environ.get("KEEPBOOK_TESTS_DEEPER", "1"))
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
+"""The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
+outlive a test, too."""
+os.environ.update([BYPASS])
+
+
 # --- fewer, or more --------------------------------------------------------------------------------------
 
 
@@ -385,8 +391,7 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_fact
     monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
     # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "none")
-    # The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart.
-    monkeypatch.setenv("KEEPBOOK_ALLOW_BYPASS_LOGIN", "true")
+    monkeypatch.setenv(*BYPASS)
 
 
 @pytest.fixture(autouse=True)
