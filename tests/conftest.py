@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,11 @@ BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
 """The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
 outlive a test, too."""
 os.environ.update([BYPASS])
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Begun in the background of a shell, Ctrl-C is not heard; and every program that a test starts would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # --- fewer, or more --------------------------------------------------------------------------------------
