@@ -137,7 +137,7 @@ def mutated(lines: list[str], changes: list[tuple[int, str]]) -> list[str]:
     return made
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(changes=MUTATIONS)
 def test_any_file_comes_in_whole_or_not_at_all(kb: Keepbook, changes: list[tuple[int, str]]) -> None:
     """Nothing starts, nobody else's book is written, and no book is left half."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.book.trading.imports.brokers import bybit
 from tests.desks import DESKS, world
 from tests.doors.conftest import Run
 
@@ -179,3 +180,17 @@ def test_a_broken_byte_on_stdin_costs_its_own_row_alone(run: Run, loaded: Path) 
     ran = run("trading", "import", "trades", "-", stdin=head + rows)
     assert ran.code == 1
     assert "Loaded 2 trades" in ran.out
+
+
+def test_a_brokers_file_is_shown_and_then_loaded(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text(bybit().text)
+    shown = run("trading", "import", file, "--dry-run")
+    assert "Bybit, transaction log" in shown.out
+    assert "Would bring 5 trades" in shown.out
+    assert shown.code == 1  # a transfer among the rows is no trade, and named
+    made = run("trading", "import", "trades", file, "--json").json
+    assert (made["paired"], made["wrong"], made["trades"]) == (7, 1, 5)
+    again = run("trading", "import", file, "--json").json
+    assert (again["unchanged"], again["trades"]) == (7, 0)
+    assert "is written NAME=VALUE" in run("trading", "import", file, "--map", "side").err

@@ -52,7 +52,7 @@ def test_a_server_runs_an_agent_when_its_hour_has_come(kb: Keepbook, clock: Any)
 def test_a_run_under_way_ends_with_the_server_and_says_so(kb: Keepbook) -> None:
     alice = kb.book("alice")
     desk = alice.agents.create("Desk", adapter="claude-cli", memory_enabled=True)
-    token = kb.tokens.create("alice").token
+    token = kb.tokens.create("alice", scopes=("read", "write", "admin")).token
     headers = {"Authorization": f"Bearer {token}"}
     with TestClient(create_app(kb), base_url="http://127.0.0.1", headers=headers) as client:
         begun = client.post(f"/api/agents/{desk.id}/runs?wait=0.1", json={"prompt": "Go."}).json()

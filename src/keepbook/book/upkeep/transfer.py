@@ -337,7 +337,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
         put(KINDS[kind], found[kind])
     _replay_runs(tx, found, put)
-    for kind in ("skill", "field", "deployment", "position", "trade", "lesson"):
+    for kind in ("skill", "field", "deployment", "position", "trade", "fill", "mapping", "lesson"):
         put(KINDS[kind], found[kind])
     _index(tx, found)
     tx.head = None

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.book.trading.imports.brokers import bybit
 from tests.desks import DESKS, market, traded, world
 
 from keepbook.book.trading.events import Event
@@ -267,3 +268,23 @@ def test_another_owner_meets_none_of_it(kb: Any, client: Clients, desk: None) ->
         ("POST", f"/lessons/{lesson}/retire", None),
     ):
         assert bob.request(method, API + path, json=body).status_code == 404, path
+
+
+def test_a_brokers_file_is_looked_at_and_brought_in(mine: TestClient) -> None:
+    sent = {"content": bybit().text.encode(), "headers": {"Content-Type": "text/plain"}}
+    shown = mine.post("/api/trading/import?kind=trades&dry_run=true", **sent).json()
+    assert (shown["format"], shown["trades"], shown["dry_run"], len(shown["preview"])) == ("bybit", 5, True, 5)
+    assert mine.get("/api/trading/trades").json()["total"] == 0
+    made = mine.post("/api/trading/import?kind=trades", **sent).json()
+    assert made["rows"] == made["added"] + made["paired"] + made["unchanged"] + made["wrong"] == 8
+    assert mine.get("/api/trading/trades").json()["total"] == 5
+    wrong = mine.post("/api/trading/import?kind=trades&format=kraken", **sent)
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "format")
+
+
+def test_half_of_a_database_is_refused_in_words(mine: TestClient) -> None:
+    """In write-ahead mode the last rows stand in a file beside it, which nobody sends."""
+    half = b"SQLite format 3\x00" + b"\x10\x00\x02\x02" + b"\x00" * 200
+    told = mine.post("/api/trading/import?kind=freqtrade", content=half)
+    assert told.status_code == 422
+    assert "tradesv3.sqlite-wal" in told.json()["detail"]

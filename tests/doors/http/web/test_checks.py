@@ -69,6 +69,7 @@ PAGES = {
         "/trading/{deployment}?reflected=22.13.new2&events=1-1",
         (".put-away > summary", "summary:has-text('More figures')"),
     ),
+    "where it comes from": Shown("/trading/{deployment}?parts=1"),
     "skill": Shown("/trading/skills/{skill}", (".more > summary",)),
     "closed trades": Shown("/trading/{deployment}/trades"),
     "load trades": Shown("/trading/{deployment}/load"),

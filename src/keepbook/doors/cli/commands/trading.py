@@ -43,7 +43,8 @@ LessonId = Annotated[str, typer.Argument(metavar="ID", help="As `trading lessons
 
 def register(app: typer.Typer) -> None:
     trading = group(app, "trading", panel=TRADING, words="What you trade, how it went, and what it teaches.")
-    imports = group(trading, "import", panel=TRADING, words="Load a file; loading it again changes nothing.")
+    words = "Load a file; loading it again changes nothing. `trading import FILE` is short for trades."
+    imports = group(trading, "import", panel=TRADING, words=words, otherwise="trades")
     for name, work in (
         ("bars", import_bars),
         ("events", import_events),

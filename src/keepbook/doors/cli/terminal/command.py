@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from keepbook.book.ground.when import in_words, instant, parse_stamp, zone_named
 from keepbook.doors.cli.terminal.paper import Paper, visible
@@ -117,9 +118,20 @@ def global_options(app: typer.Typer, *, root: bool = False) -> None:
     app.callback(no_args_is_help=True)(take)
 
 
-def group(app: typer.Typer, name: str, *, panel: str, words: str) -> typer.Typer:
-    """A command that has commands: `keepbook db upgrade`."""
-    inner = typer.Typer(help=words)
+def _meaning(otherwise: str) -> type[TyperGroup]:
+    """A group that takes a word which is none of its commands for the first argument of this one."""
+
+    class Meaning(TyperGroup):
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            known = not args or args[0].startswith("--") or self.get_command(ctx, args[0]) is not None
+            return super().resolve_command(ctx, args if known else [otherwise, *args])
+
+    return Meaning
+
+
+def group(app: typer.Typer, name: str, *, panel: str, words: str, otherwise: str | None = None) -> typer.Typer:
+    """A command that has commands: `keepbook db upgrade`. What is none of them is meant for the one in `otherwise`."""
+    inner = typer.Typer(help=words) if otherwise is None else typer.Typer(help=words, cls=_meaning(otherwise))
     global_options(inner)
     app.add_typer(inner, name=name, rich_help_panel=panel, help=words)
     return inner

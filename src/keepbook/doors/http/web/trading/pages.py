@@ -148,7 +148,8 @@ def one_skill(visit: Visiting, id: str) -> Response:
 
 
 @router.get(f"{HOME}/{{id}}")
-def one(visit: Visiting, id: str) -> Response:
+def one(visit: Visiting, id: str, parts: bool = False) -> Response:
+    """A deployment; with `parts` also where its results come from, which a page that nobody asks does not work out."""
     trading = visit.book.trading
     deployment = trading.deployment(id)
     found, is_running = trading.performance(deployment=deployment.id), running(visit, deployment)
@@ -160,7 +161,7 @@ def one(visit: Visiting, id: str) -> Response:
     )  # fmt: skip
     return visit.page(
         "trading_one.html", deployment=deployment, running=is_running, found=found, totals=view.totals(found),
-        more=view.more_totals(found), parts=visit.book.trading.breakdown(deployment=deployment.id),
+        more=view.more_totals(found), parts=trading.breakdown(deployment=deployment.id) if parts else None,
         drawn=drawn, lately=view.lately(found), ahead=view.ahead(coming, visit.now, visit.zone), hours=HOURS,
         minutes=visit.book.impact_minutes, holdings=holdings(visit, deployment), trades=recent.items,
         trades_in_all=recent.total, counted=COUNTED, where={}, **lessons(visit, deployment=deployment.id), **WORDS,
