@@ -18,11 +18,12 @@ from keepbook.models.orders.obey import at_hand
 from keepbook.models.orders.values import of_parts
 
 HERE = Path(__file__).parent
+JUDGED = HERE.parents[2] / "training" / "judged"
 PROMISES = ("withdraw", "correct", "edit", "never", "ask")
 
 
 def cases(promise: str) -> list[dict[str, Any]]:
-    lines = (HERE / "dialogues" / f"{promise}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (JUDGED / f"{promise}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 
 

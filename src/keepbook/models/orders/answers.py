@@ -7,7 +7,7 @@ from keepbook.book.text.words import stem, tokens
 from keepbook.models.lines.matters import content_words, fit
 from keepbook.models.lines.slots import exchanged, filled, value
 from keepbook.models.lines.wording import line
-from keepbook.models.orders.slips import slip
+from keepbook.models.orders.corrections import correction
 from keepbook.models.orders.values import Held
 
 YES = re.compile(
@@ -140,7 +140,7 @@ def edited(text: str, old: str) -> tuple[str | None, bool, bool]:
         return None, False, True
     if _REFUSES.fullmatch(plain):
         return None, False, True
-    if (heard := slip(plain)) is not None and heard.old:
+    if (heard := correction(plain)) is not None and heard.old:
         return exchanged(old, heard.old, heard.value), False, False
     whole = _SENTENCE.fullmatch(plain)
     if whole and _VERB.search(whole["whole"]) and len(whole["whole"].split()) > 2:

@@ -16,7 +16,7 @@ from keepbook.models.lines.slots import exchanged, filled, value
 from keepbook.models.lines.wording import line
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted
-from keepbook.models.orders import answers, never, slips
+from keepbook.models.orders import answers, corrections, never
 from keepbook.models.orders.hear import Heard, sentences, undo, withdrawals
 from keepbook.models.orders.values import Change, Deed, Held, Place, Question
 
@@ -157,7 +157,7 @@ def _sentence_of(scene: Scene, last: Noted, statements: Sequence[Noted]) -> list
 def _corrected(scene: Scene) -> Deed | None:
     if (one := _self_corrected(scene)) is not None:
         return one
-    heard = slips.slip(scene.text)
+    heard = corrections.correction(scene.text)
     if heard is not None and (deed := _mended(scene, heard)) is not None:
         return deed
     return _restated(scene)
@@ -165,7 +165,7 @@ def _corrected(scene: Scene) -> Deed | None:
 
 def _self_corrected(scene: Scene) -> Deed | None:
     """ "on the third floor no wait the fourth floor" """
-    found = slips.inside(scene.text)
+    found = corrections.inside(scene.text)
     if found is None:
         return None
     made = filled(line(found[0]), found[1])
@@ -254,7 +254,7 @@ def _before(scene: Scene) -> list[Held]:
 
 def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
     """Whether a statement takes the place of an older one: by its words, and by the reader's judgement."""
-    marked = bool(_NOW.search(one.words)) or slips.begins(scene.text)
+    marked = bool(_NOW.search(one.words)) or corrections.begins(scene.text)
     tied = (
         scene.tie(old.content, one.words.strip(), scene.previous) if scene.tie and _related(new, old.content) else None
     )

@@ -16,7 +16,7 @@ from keepbook.book.text.topics import Likeness
 from keepbook.models.closing.known import known_memories
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, Said, noted, reader
-from keepbook.models.orders import words
+from keepbook.models.orders import confirmations
 from keepbook.models.orders.carry import Hand, carry
 from keepbook.models.orders.decide import Scene, decide
 from keepbook.models.orders.values import Deed, Held, Question, of_parts, to_parts
@@ -65,7 +65,7 @@ def obey(book: Book, chat: Chat, text: str, *, hidden: str | None = None) -> Hee
         now = threads.get(tx, chat.id)
         hand = Hand(preset, chat.id, now.turns + 1, book.origin.door, text, likeness_of(book))
         done = carry(tx, hand, deeds) if deeds else []
-        context = "\n\n".join(filter(None, [hidden, words.for_model(done)])) or None
+        context = "\n\n".join(filter(None, [hidden, confirmations.for_model(done)])) or None
         message = threads.add(
             tx, chat.id, "user", text, stamp(tx.clock()), hidden=context, parts=to_parts(done),
             close_after_hours=book.close_after_hours,

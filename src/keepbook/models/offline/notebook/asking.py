@@ -150,18 +150,18 @@ def tell(talk: Talk, held: Sequence[Found]) -> str:
 def history(talk: Talk, matter: str) -> str:
     """How a memory came to say what it says."""
     held = [one for one in found(talk, matter) if one.id]
-    if not held or not talk.kit.can("history"):
+    if not held or not talk.tools.can("history"):
         return tell(talk, held) if held else talk.say("nothing")
-    versions = talk.kit.do("history", memory=held[0].id).data["versions"]
+    versions = talk.tools.do("history", memory=held[0].id).data["versions"]
     return "\n".join([talk.say("history"), *(f"- {one['content']} ({one['valid_from'][:10]})" for one in versions)])
 
 
 def _turns(talk: Talk, matter: str) -> list[str]:
     """What the person said of it in earlier chats, where the preset can look there."""
     wanted = [word for word in content_words(matter) if word not in _LIGHT and word not in STOP_WORDS]
-    if not talk.kit.can("recall_chats") or not wanted:
+    if not talk.tools.can("recall_chats") or not wanted:
         return []
-    data = talk.kit.do("recall_chats", query=matter, limit=10).data
+    data = talk.tools.do("recall_chats", query=matter, limit=10).data
     here = {fold(one.text) for one in talk.conversation.said}
     told = []
     for hit in data.get("hits", ()) if isinstance(data, dict) else ():

@@ -16,7 +16,7 @@ from keepbook.models.offline.notebook import asking, saving, trading, trading_ah
 from keepbook.models.offline.notebook.intents import Intent, traded
 from keepbook.models.offline.notebook.phrases import asks
 from keepbook.models.offline.notebook.talk import Talk
-from keepbook.models.orders import words
+from keepbook.models.orders import confirmations
 from keepbook.models.prompt import MEMORY_OFF
 
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
@@ -42,11 +42,11 @@ async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncItera
     talk = Talk(conversation, tools)
     # A tool writes to the database and may wait its turn there; other chats go on meanwhile.
     text = await asyncio.to_thread(_answer, talk)
-    for call in talk.kit.made:
+    for call in talk.tools.made:
         yield Called(call)
     for piece in _PIECE.findall(text):
         yield TextDelta(piece)
-    yield Replied(text, tuple(talk.kit.made), Usage())
+    yield Replied(text, tuple(talk.tools.made), Usage())
 
 
 def _answer(talk: Talk) -> str:
@@ -60,7 +60,7 @@ def _answer(talk: Talk) -> str:
 
 def _said(talk: Talk) -> str:
     if talk.conversation.deeds:
-        return words.told(talk.conversation.deeds) or talk.say("understood")
+        return confirmations.told(talk.conversation.deeds) or talk.say("understood")
     if MEMORY_OFF in talk.conversation.system:
         return talk.say("off")
     for act in (saving.resume, _small, _barred, saving.explicit, saving.still, _of_trading, asking.answer, _noted):
@@ -83,7 +83,7 @@ def _barred(talk: Talk) -> str | None:
 
 
 def _of_trading(talk: Talk) -> str | None:
-    if not talk.kit.trades:
+    if not talk.tools.trades:
         return None
     if talk.last is not None and asks(talk.last.text, "which_end") and (told := trading.chosen(talk)) is not None:
         return told
@@ -97,9 +97,9 @@ def _noted(talk: Talk) -> str | None:
     fresh = talk.noted_now
     if not fresh:
         return None
-    if talk.kit.silent:
+    if talk.tools.silent:
         return talk.say("understood")
-    return saving.offer(talk, fresh) if talk.kit.asks_first else talk.say("noted", lines=talk.quote(fresh))
+    return saving.offer(talk, fresh) if talk.tools.asks_first else talk.say("noted", lines=talk.quote(fresh))
 
 
 def _beyond(talk: Talk) -> str:

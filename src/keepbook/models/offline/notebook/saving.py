@@ -58,7 +58,7 @@ def resume(talk: Talk) -> str | None:
 
 def explicit(talk: Talk) -> str | None:
     """An explicit or standing statement, saved at once; None where there is none."""
-    if not talk.kit.keeps:
+    if not talk.tools.keeps:
         return None
     found = [what for what in map(_matter, _told(talk.text)) if what is not None]
     if not found:
@@ -90,15 +90,15 @@ def keep(talk: Talk, content: str, *, force: bool = False) -> str:
     if find_secrets(content):
         return talk.say("secret")
     old = next((one for one in reversed(talk.conversation.known) if same_matter(content, one.content)), None)
-    if old is not None and talk.kit.can("update"):
-        return _answered(talk, talk.kit.do("update", memory=old.id, content=content), "updated")
+    if old is not None and talk.tools.can("update"):
+        return _answered(talk, talk.tools.do("update", memory=old.id, content=content), "updated")
     told: dict[str, Any] = {
         "content": content,
         "category": _category(talk, content),
         "confidence": "asserted",
         "subject": _subject(content),
     }
-    answer = talk.kit.do("remember", **told, force=True if force else None)
+    answer = talk.tools.do("remember", **told, force=True if force else None)
     if answer.error == "similar":
         close = [one["content"] for one in answer.data["similar"]]
         return talk.say("similar", lines=talk.quote(close[:1]))
@@ -118,7 +118,7 @@ def _category(talk: Talk, content: str) -> str | None:
 def _answered(talk: Talk, answer: Any, key: str) -> str:
     if answer.error:
         return talk.say("refused", why=why(answer)) if answer.error != "never_topic" else why(answer)
-    if talk.kit.silent:
+    if talk.tools.silent:
         return talk.say("understood")
     content = answer.data["content"]
     return talk.say("known" if answer.data.get("unchanged") else key, lines=talk.quote([content]))
@@ -146,10 +146,10 @@ def _settled(talk: Talk) -> str | None:
     if conflict is None:
         return None
     content = next((str(value) for value in conflict.arguments.values() if isinstance(value, str) and " " in value), "")
-    if _UPDATE.search(talk.text) and talk.kit.can("update"):
+    if _UPDATE.search(talk.text) and talk.tools.can("update"):
         shown = re.findall(r"“([^”]+)”", talk.last.text)
         old = next((one for one in talk.conversation.known if one.content in shown), None)
-        return _answered(talk, talk.kit.do("update", memory=old.id, content=content), "updated") if old else None
+        return _answered(talk, talk.tools.do("update", memory=old.id, content=content), "updated") if old else None
     if _ANOTHER.search(talk.text) or agrees(talk.text):
         return keep(talk, content, force=True)
     return talk.say("not_kept") if refuses(talk.text) else None
@@ -157,11 +157,11 @@ def _settled(talk: Talk) -> str | None:
 
 def still(talk: Talk) -> str | None:
     """ "Yes, still …": the memory it speaks of stays fresh."""
-    if not talk.kit.can("confirm") or not _STILL.match(talk.text):
+    if not talk.tools.can("confirm") or not _STILL.match(talk.text):
         return None
     shown = talk.last.text if talk.last else ""
     known = talk.conversation.known
     spoken = [one for one in known if one.content.rstrip(".") in shown]
     named = meant(re.sub(r"\bstill\b", "", talk.text, flags=re.IGNORECASE), known)
     chosen = (named or spoken)[:1]
-    return _answered(talk, talk.kit.do("confirm", memory=chosen[0].id), "confirmed") if chosen else None
+    return _answered(talk, talk.tools.do("confirm", memory=chosen[0].id), "confirmed") if chosen else None

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from keepbook.models.lines.wording import joined, tongue
 from keepbook.models.model import Conversation, Said, Toolbox
-from keepbook.models.offline.notebook.kit import Kit
+from keepbook.models.offline.notebook.abilities import Abilities
 from keepbook.models.offline.notebook.phrases import TONGUES, say
 from keepbook.tools.definition import Answer
 
@@ -25,7 +25,7 @@ class Talk:
         people = [number for number, one in enumerate(said) if one.role == "user"]
         now = people[-1] if people else len(said)
         self.conversation = conversation
-        self.kit = Kit(tools, conversation.preset, len(said))
+        self.tools = Abilities(tools, conversation.preset, len(said))
         self.text = said[now].text if people else ""
         self.earlier: tuple[Said, ...] = tuple(said[:now])
         self.last = next((one for one in reversed(self.earlier) if one.role == "assistant"), None)

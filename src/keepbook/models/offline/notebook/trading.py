@@ -84,9 +84,9 @@ class Named(NamedTuple):
 
 def known_names(talk: Talk) -> list[Named] | None:
     """The skills and then the deployments; None where nothing tells them."""
-    if not talk.kit.has("list_my_skills"):
+    if not talk.tools.has("list_my_skills"):
         return None
-    data = talk.kit.use("list_my_skills").data
+    data = talk.tools.use("list_my_skills").data
     rows = data.get("skills", ()) if isinstance(data, Mapping) else ()
     running = [Named(at["id"], at["name"], True) for row in rows for at in row.get("deployments", ())]
     return [Named(row["id"], row["name"]) for row in rows] + running
@@ -157,7 +157,7 @@ def chosen(talk: Talk) -> str | None:
 def performance(talk: Talk, intent: Intent) -> str | None:
     """How a skill or a deployment does."""
     text = intent.sentence or talk.text
-    if not talk.kit.trades:
+    if not talk.tools.trades:
         return _unconnected(talk, intent)
     known = known_names(talk)
     if known is None:
@@ -171,7 +171,7 @@ def performance(talk: Talk, intent: Intent) -> str | None:
     by_time = not metrics or metrics & _EXTREMES.keys()
     said = [talk.say("one_day")] if by_time and _ONE_DAY.search(text) else []
     listed = bool(_DEPLOYMENTS.search(text)) and not fitting(text, known)
-    if talk.kit.has("get_my_deployments") and not metrics and (listed or len(meant) > 1):
+    if talk.tools.has("get_my_deployments") and not metrics and (listed or len(meant) > 1):
         return "\n".join([*said, _all_results(talk, text)])
     return "\n".join([*said, *(_result(talk, each, text, known) for each in meant[:MOST_AT_ONCE])])
 
@@ -191,10 +191,10 @@ def _unconnected(talk: Talk, intent: Intent) -> str:
 
 def _told_elsewhere(talk: Talk, intent: Intent, text: str) -> str:
     """Where no tool names the skills: what was said names one."""
-    kit = talk.kit
-    if kit.has("get_skill_performance") and intent.matter.strip():
-        return kit.use("get_skill_performance", skill_id=intent.matter.strip(), detail=_detail(text)).text
-    return kit.use("get_my_deployments").text if kit.has("get_my_deployments") else talk.say("no_trading")
+    tools = talk.tools
+    if tools.has("get_skill_performance") and intent.matter.strip():
+        return tools.use("get_skill_performance", skill_id=intent.matter.strip(), detail=_detail(text)).text
+    return tools.use("get_my_deployments").text if tools.has("get_my_deployments") else talk.say("no_trading")
 
 
 def _detail(text: str) -> str:
@@ -231,8 +231,8 @@ def _result(talk: Talk, each: Named, text: str, known: Sequence[Named]) -> str:
 
 def _asked(talk: Talk, each: Named, detail: str) -> Answer:
     if each.deployment:
-        return talk.kit.use("get_my_deployments", deployment_id=each.id, detail=detail)
-    return talk.kit.use("get_skill_performance", skill_id=each.id, detail=detail)
+        return talk.tools.use("get_my_deployments", deployment_id=each.id, detail=detail)
+    return talk.tools.use("get_skill_performance", skill_id=each.id, detail=detail)
 
 
 def _figures(answer: Answer, each: Named) -> Mapping[str, Any] | None:
@@ -245,7 +245,7 @@ def _figures(answer: Answer, each: Named) -> Mapping[str, Any] | None:
 
 def _all_results(talk: Talk, text: str) -> str:
     """Every deployment in a line, for who asks how they do altogether."""
-    answer = talk.kit.use("get_my_deployments")
+    answer = talk.tools.use("get_my_deployments")
     rows = answer.data.get("deployments") if isinstance(answer.data, Mapping) else None
     if not rows:
         return answer.text
@@ -348,7 +348,7 @@ def learned(talk: Talk, intent: Intent) -> str | None:
     if (told := _LEARNED_OF.search(text)) and not may_be_ours(talk, told["what"]):
         return None
     known = known_names(talk)
-    if known is None or not talk.kit.has("get_skill_performance"):
+    if known is None or not talk.tools.has("get_skill_performance"):
         return None
     meant = _meant(talk, text, known)
     if isinstance(meant, str):
@@ -385,9 +385,9 @@ def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[Named]) 
 
 
 def skills(talk: Talk, _: Intent) -> str | None:
-    if not talk.kit.has("list_my_skills"):
+    if not talk.tools.has("list_my_skills"):
         return None
-    answer = talk.kit.use("list_my_skills")
+    answer = talk.tools.use("list_my_skills")
     rows = answer.data.get("skills") if isinstance(answer.data, Mapping) else None
     if rows is None:
         return answer.text

@@ -68,7 +68,7 @@ _SIDE = re.compile(r"\b(?P<side>long|short)s?\b", re.IGNORECASE)
 
 def upcoming(talk: Talk, intent: Intent) -> str | None:
     """What is coming, and what it may do to what is open."""
-    if not talk.kit.has("get_upcoming_events"):
+    if not talk.tools.has("get_upcoming_events"):
         return talk.say("no_trading")
     text = intent.sentence or talk.text
     if (about := _COMING_FOR.search(text)) and not may_be_ours(talk, about["what"]):
@@ -83,8 +83,8 @@ def upcoming(talk: Talk, intent: Intent) -> str | None:
         told["symbols"] = sorted(word.upper() for word in symbols)
         exposed = [row for row in exposed if any(_base(one) in symbols for one in row["positions"])]
     exposed = exposed[:MOST_AT_ONCE]
-    answers = [talk.kit.use("get_upcoming_events", **told, deployment_id=row["id"]) for row in exposed]
-    answers = answers or [talk.kit.use("get_upcoming_events", **told)]
+    answers = [talk.tools.use("get_upcoming_events", **told, deployment_id=row["id"]) for row in exposed]
+    answers = answers or [talk.tools.use("get_upcoming_events", **told)]
     if any(answer.error or "events" not in (answer.data or {}) for answer in answers):
         return "\n".join(why(answer) if answer.error else answer.text for answer in answers)
     said = [*_coming(talk, answers, exposed, told)]
@@ -101,9 +101,9 @@ def _hours(text: str) -> int | None:
 
 
 def _deployments(talk: Talk) -> Sequence[Mapping[str, Any]]:
-    if not talk.kit.has("get_my_deployments"):
+    if not talk.tools.has("get_my_deployments"):
         return ()
-    data = talk.kit.use("get_my_deployments").data
+    data = talk.tools.use("get_my_deployments").data
     return data.get("deployments") or () if isinstance(data, Mapping) else ()
 
 
@@ -152,7 +152,7 @@ def _exposure(talk: Talk, name: str, row: Mapping[str, Any]) -> str:
 
 def held(talk: Talk, _: Intent) -> str | None:
     """What is open, wherever it is."""
-    if not talk.kit.has("get_my_deployments"):
+    if not talk.tools.has("get_my_deployments"):
         return None
     return "\n".join(_held(talk, _deployments(talk)))
 
@@ -171,7 +171,7 @@ def _held(talk: Talk, rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def draft(talk: Talk, intent: Intent) -> str | None:
     """An action in writing, for the person to do or to leave; nothing is done."""
-    if not talk.kit.has("prepare_action"):
+    if not talk.tools.has("prepare_action"):
         return None
     text = intent.sentence.strip(" .!?")
     kind, rows = _kind(text), _deployments(talk)
@@ -198,7 +198,7 @@ def draft(talk: Talk, intent: Intent) -> str | None:
         names = ", ".join(str(row["name"]) for row in fits or rows)
         return talk.say("draft_which", names=names)
     told = {"kind": kind, "deployment_id": fits[0]["id"], "symbol": symbol, **_terms(talk, kind, text)}
-    answer = talk.kit.use("prepare_action", **{name: value for name, value in told.items() if value is not None})
+    answer = talk.tools.use("prepare_action", **{name: value for name, value in told.items() if value is not None})
     if answer.error:
         return why(answer)
     made = answer.data["draft"]

@@ -20,7 +20,7 @@ class _Bound(NamedTuple):
     arguments: Mapping[str, str]
 
 
-class Kit:
+class Abilities:
     """What can be done in this chat. `made` are the calls so far."""
 
     def __init__(self, tools: Toolbox | None, preset: Preset | None, turn: int) -> None:

@@ -89,7 +89,7 @@ _INSIDE = re.compile(
 )  # fmt: skip
 
 
-def slip(text: str) -> Heard | None:
+def correction(text: str) -> Heard | None:
     """The correction that a turn consists of or begins with, as a value; None where it is none."""
     plain = text.strip()
     marked = _MARKS.match(plain)
