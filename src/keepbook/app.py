@@ -214,7 +214,10 @@ class Keepbook:
         preset = book.preset(book.threads.get(thread_id).thread.preset)
         model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
         lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
-        return close(self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease)
+        like = None if book.meaning is None else book.meaning.likeness
+        return close(
+            self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease, likeness=like
+        )
 
     @cached_property
     def tokens(self) -> Tokens:

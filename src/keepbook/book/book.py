@@ -35,6 +35,7 @@ from keepbook.book.owners.spending import Spending
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
+from keepbook.book.text.topics import touched
 from keepbook.book.trading.face import Trading
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
@@ -407,6 +408,10 @@ class Book(Opened):
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             return choices.choose(tx, **chosen)
+
+    def never_of(self, text: str) -> Sequence[str]:
+        """Which of the topics never to be remembered a text touches; a pure read."""
+        return touched(text, self.choices.never, None if self.meaning is None else self.meaning.likeness)
 
     @property
     def choices(self) -> Choices:

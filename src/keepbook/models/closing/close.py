@@ -27,7 +27,7 @@ from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
 from keepbook.book.text.secrets import find_secrets
-from keepbook.book.text.topics import touched
+from keepbook.book.text.topics import Likeness, touched
 from keepbook.book.text.words import fold, tokens
 from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
@@ -187,6 +187,7 @@ def close(
     *,
     notice: str | None = None,
     lease_seconds: float = LEASE_SECONDS,
+    likeness: Likeness | None = None,
 ) -> Closed:
     """Close one chat of one owner with one model; raises nothing that a sweep would stumble over."""
     with database.write(owner) as tx:
@@ -199,6 +200,7 @@ def close(
         if reading is None:
             threads.finish(tx, held, now, summary=None)
             return Closed(thread_id, "closed")
+    reading = replace(reading, likeness=likeness)
     try:
         extraction = run(model.extract(reading))
         return _kept(database, owner, held, preset, reading, extraction, notice)

@@ -20,34 +20,18 @@ _AGREES = re.compile(
     re.IGNORECASE,
 )
 _OURS = frozenset(
-    map(
-        stem,
-        [
-            "user",
-            "person",
-            "prefers",
-            "wants",
-            "likes",
-            "lives",
-            "works",
-            "has",
-            "is",
-            "are",
-            "uses",
-            "plans",
-            "needs",
-            "named",
-            "called",
-            "years",
-            "old",
-            "since",
-            "also",
-            "their",
-            "they",
-        ],
+    stem(word)
+    for words in (
+        "user person prefers wants likes lives works has is are uses plans needs named called years old since also",
+        "their they",
     )
+    for word in words.split()
 )
 """Words that a line about somebody is made of; they need not have been said."""
+_CALENDAR = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
+    *("december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+)
 _NAME = re.compile(r"(?<!^)(?<![.!?:] )\b[A-ZÀ-Þ][\w'’-]+")
 
 
@@ -101,19 +85,4 @@ def _days(turn: Turn) -> set[str]:
 
 
 def _calendar(said: Sequence[Turn]) -> set[str]:
-    months = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ]
-    days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-    return {stem(word) for word in (*months, *days)} if any(turn.at for turn in said) else set()
+    return {stem(word) for word in _CALENDAR} if any(turn.at for turn in said) else set()

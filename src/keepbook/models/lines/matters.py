@@ -177,7 +177,17 @@ def _states(word: str, line: str, words: set[str]) -> bool:
         return True
     if len(word) >= 5 and any(one.startswith(word) or (len(one) >= 5 and word.startswith(one)) for one in words):
         return True
+    if any(_same_root(word, one) for one in words):
+        return True
     return len(word) >= 5 and bool(close_terms(word, words))
+
+
+def _same_root(word: str, other: str) -> bool:
+    """Pregnancy, pregnant: words that begin alike for nearly all of their length."""
+    shared = 0
+    while shared < min(len(word), len(other)) and word[shared] == other[shared]:
+        shared += 1
+    return shared >= 6 and shared >= 0.8 * max(len(word), len(other))
 
 
 def fit(matter: str, line: str) -> float:

@@ -126,11 +126,13 @@ def _any(words: list[str]) -> str:
 
 
 _MONTH = rf"(?:{_any(_MONTHS)})\b\.?"
+_END = rf"(?:\d{{1,4}}(?:[:.]\d\d)?|{_any(_NUMBER_WORDS)})"
 _FIGURE = r"\d+(?:[.,  ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
 _KINDS: tuple[tuple[str, str], ...] = (
     ("date", rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? "
              rf"\d{{4}})?|\d{{4}}-\d\d-\d\d"),
     ("time", r"\d{1,2}[:.]\d\d(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\b\.?"),
+    ("range", rf"{_END}(?: to |–){_END}"),
     ("phone", r"\+?\d[\d  -]{6,}\d"),
     ("ordinal", rf"\d{{1,2}}(?:st|nd|rd|th)|(?:{_any(_ORDINALS)})\b"),
     ("decade", rf"(?:{_any(_DECADES)})\b|\d0s\b"),
@@ -238,7 +240,7 @@ def value(text: str) -> Slot | None:
 
 
 def _same_unit(one: str, other: str) -> bool:
-    return not one or not other or one.rstrip("s") == other.rstrip("s")
+    return not one or not other or one.rstrip("s").endswith(other.rstrip("s"))
 
 
 def _year(text: str) -> bool:
@@ -262,7 +264,7 @@ def filled(line: str, fragment: str) -> list[str]:
         return [_day_changed(line, one, text) for one in dated]
     places = [one for one in known if _fits(one, new)]
     if new.kind in ("number", "ordinal") and new.unit:
-        exact = [one for one in places if one.unit.rstrip("s") == new.unit.rstrip("s")]
+        exact = [one for one in places if one.unit.rstrip("s").endswith(new.unit.rstrip("s"))]
         places = exact or [one for one in places if not one.unit]
         return [_put(line, one.start, _with_unit(line, one, text), text) for one in places]
     if new.kind in ("name", "word") and not places:
@@ -306,7 +308,11 @@ def _put(line: str, start: int, end: int, text: str) -> str:
         text = text[:1].upper() + text[1:]
     if old[:1].islower() and text[:1].isupper() and text[1:].islower() and text.lower() in _LOWERED:
         text = text.lower()
-    return f"{line[:start]}{text}{line[end:]}"
+    rest = line[end:]
+    last = text.split()[-1].lower()
+    if rest.lower().startswith(f" {last}") and not rest[len(last) + 1 : len(last) + 2].isalnum():
+        rest = rest[len(last) + 1 :]  # the unit was said with the value
+    return f"{line[:start]}{text}{rest}"
 
 
 _LOWERED = frozenset([*_NUMBER_WORDS, *_ORDINALS, *_DECADES, *_COLOURS, *_PERIODS])

@@ -79,7 +79,8 @@ def _question(deed: Deed) -> str:
     if len(asked.lines) == 1:
         return f"Before: {joined([old])}\nThen: {joined(asked.lines)}\nShall I change it?"
     listed = "\n".join(f"{number}. {one}" for number, one in enumerate(asked.lines, 1))
-    return f"It says: {joined([old])}. Which is right?\n{listed}"
+    several = len(asked.options) == len(asked.lines)
+    return f"{'Several things fit.' if several else f'It says: {joined([old])}.'} Which is right?\n{listed}"
 
 
 def for_model(deeds: Sequence[Deed]) -> str | None:

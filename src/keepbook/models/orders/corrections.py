@@ -7,11 +7,12 @@ depends on what was said before, which is not known here.
 
 import re
 
-from keepbook.models.lines.slots import value
-from keepbook.models.orders.hear import Heard
+from keepbook.models.lines.slots import slots, value
+from keepbook.models.orders.hear import Heard, sentences
 
 _MARK = (
-    r"(?:no+|nope|nah|sorry|oops|oh|wait|hang on|hold on|actually|correction|i mean|i meant|rather|hm+|ugh+|argh|"
+    r"(?:no+|that'?s (?:wrong|not right|incorrect)(?: by now| now)?|nope|nah|sorry|oops|oh|wait|hang on|"
+    r"hold on|actually|correction|i mean|i meant|rather|hm+|ugh+|argh|"
     r"well|my bad|"
     r"i misspoke|typo|scratch that|or rather|wrong|ah|erm?|um+|and|but|so|my mistake|sry|whoops|yikes|"
     r"i (?:put|typed|wrote|said|gave) (?:you )?the wrong (?:one|number|thing|name|date))"
@@ -91,6 +92,16 @@ _INSIDE = re.compile(
 
 def correction(text: str) -> Heard | None:
     """The correction that a turn consists of or begins with, as a value; None where it is none."""
+    found = _slip(text)
+    if found is None:
+        for start, end in sentences(text)[1:3]:
+            one = _slip(text[start:end])
+            if one is not None and one.old:
+                return one
+    return found
+
+
+def _slip(text: str) -> Heard | None:
     plain = text.strip()
     marked = _MARKS.match(plain)
     rest = plain[marked.end() :] if marked else plain
@@ -119,7 +130,7 @@ def _confesses(text: str) -> bool:
 
 _CONFESSED = re.compile(
     r"\b(?:actually|sorry|i (?:always )?(?:mix|mixed|got|misread|mistyped|misspoke|confused)|my mistake|not \w+|"
-    r"i (?:just )?(?:checked|looked)|instead|i meant|to be exact|just read|typo)\b",
+    r"i (?:just )?(?:checked|looked)|instead|i meant|to be exact|just read|typo|spelled|spelt)\b",
     re.IGNORECASE,
 )
 
@@ -131,7 +142,7 @@ def _usable(new: str) -> bool:
 
 def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
     told = one.groupdict()
-    new = (told["new"] or "").strip(" .!\"'“”")
+    new = _trimmed(told["new"] or "")
     if not new or _NO_VALUE.match(new) or _WHOLE.match(new):
         return None
     what = (told.get("what") or "").strip()
@@ -144,9 +155,34 @@ def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
         len(text),
         matter,
         value=new,
-        old=(told.get("old") or "").strip(" .!\"'“”"),
+        old=_old(told.get("old") or "", new),
         sure=sure,
         sentence=text.strip(),
+    )
+
+
+_PREPOSITION = re.compile(
+    r"^(?:[^:]{0,40}:\s*)?(?:(?:at|on|in|after|before|about|around|for|to|from|it'?s|is|"
+    r"the)\s+)*(?=\S)",
+    re.IGNORECASE,
+)
+_AFTERWARDS = re.compile(
+    r"\s+(?:i mean|i meant|sorry|actually|rather|instead|please|pls|now|without .*|with an? .*)$", re.IGNORECASE
+)
+
+
+def _trimmed(words: str) -> str:
+    """A value without what leads to it and what trails behind it."""
+    plain = _AFTERWARDS.sub("", words.strip(" .!\"'“”"))
+    return _PREPOSITION.sub("", plain).strip(" .!\"'“”")
+
+
+def _old(words: str, new: str) -> str:
+    """The old value; where both are figures, the figure alone."""
+    plain = _trimmed(words)
+    right, wrong = value(new), [one for one in slots(f"= {plain}") if one.kind == "number"]
+    return (
+        wrong[0].text if right is not None and right.kind == "number" and not right.unit and len(wrong) == 1 else plain
     )
 
 

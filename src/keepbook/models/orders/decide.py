@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from keepbook.models.lines.matters import content_words, distinct, meant, newest, same_matter, says_again
-from keepbook.models.lines.slots import exchanged, filled, value
+from keepbook.models.lines.slots import exchanged, filled, slots, value
 from keepbook.models.lines.wording import line
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted
@@ -182,31 +182,53 @@ def _self_corrected(scene: Scene) -> Deed | None:
 def _mended(scene: Scene, heard: Heard) -> Deed | None:
     """A value for the newest statement that it can be a value of."""
     own = _place(scene, heard)
-    for target in _targets(scene, heard):
-        made = _said_anew(target.content, heard)
-        if not made:
-            continue
-        taken = (own, *((target.place,) if target.place else ()))
-        if len(made) > 1:
-            return Deed("correct", taken=(own,), question=Question("value", (target,), tuple(made)))
-        return Deed("correct", changes=(Change(target, made[0]),), taken=taken)
-    return None
+    fitting = [(target, made) for target in _targets(scene, heard) if (made := _said_anew(target.content, heard))]
+    if not fitting:
+        return None
+    rivals = [one for one in fitting if one[0].place is None] if heard.old and fitting[0][0].place is None else []
+    if len(rivals) > 1:
+        lines = tuple(made[0] for _, made in rivals)
+        return Deed("correct", taken=(own,), question=Question("value", tuple(target for target, _ in rivals), lines))
+    target, made = fitting[0]
+    if len(made) > 1:
+        return Deed("correct", taken=(own,), question=Question("value", (target,), tuple(made)))
+    return Deed("correct", changes=(Change(target, made[0]),), taken=(own, *((target.place,) if target.place else ())))
 
 
 def _targets(scene: Scene, heard: Heard) -> list[Held]:
     """The statements that a value may be meant for, the likeliest first."""
     held = scene.held()
+    if heard.old and _of_task(scene, heard.old):
+        return []
     if heard.old:
         loose = [Held(one.content, place=one.place) for one in scene.noted if not one.kept]
         return [one for one in reversed([*held, *loose]) if exchanged(one.content, heard.old, heard.value)]
     if heard.matter:
         loose = [Held(one.content, place=one.place) for one in scene.noted if not one.kept]
         return list(reversed(meant(heard.matter, [*held, *loose])))
-    about = _focus(scene)
+    about = _of_unit(scene, heard.value) or _focus(scene)
     rest = content_words(re.sub(re.escape(heard.value), " ", heard.sentence, flags=re.IGNORECASE))
     if rest and not about:
         about = [one for one in reversed(held) if any(word in content_words(one.content) for word in rest)]
     return about
+
+
+def _of_task(scene: Scene, old: str) -> bool:
+    """The old value stands in the turn before, which told nothing: it belongs to that task."""
+    said = re.search(rf"\b{re.escape(old)}\b", scene.previous, re.IGNORECASE)
+    return bool(said) and not any(_of_last_turn(scene, one) for one in scene.noted)
+
+
+def _of_unit(scene: Scene, fragment: str) -> list[Held]:
+    """The newest statement of this chat with a figure of the same unit: "14 hives" is not said of the one who is 12."""
+    new = value(fragment)
+    if new is None or not new.unit:
+        return []
+    unit = new.unit.rstrip("s")
+    said = [Held(one.content, place=one.place) for one in scene.noted if one.place.turn < scene.turn]
+    return [one for one in reversed(said) if any(slot.unit.rstrip("s").endswith(unit) for slot in slots(one.content))][
+        :1
+    ]
 
 
 def _focus(scene: Scene) -> list[Held]:
@@ -278,7 +300,8 @@ def _answered(scene: Scene, asked: Question) -> Deed | None:
     if asked.kind == "value":
         chosen = answers.chosen_line(scene.text, asked.lines)
         if chosen is not None:
-            old = asked.options[0]
+            several = len(asked.options) == len(asked.lines)
+            old = asked.options[asked.lines.index(chosen)] if several else asked.options[0]
             known = old if old.memory or old.place else None
             return Deed("answer", changes=(Change(known, chosen),), taken=(own, *((old.place,) if old.place else ())))
         return Deed("answer", taken=(own,), dropped=True) if answers.refuses(scene.text) else None

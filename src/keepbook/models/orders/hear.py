@@ -40,17 +40,21 @@ _POLITE = (
     r"ok(?:ay)?|hey|hi|"
     r"so|and|also|well|right|now|just|actually|sorry|wait|no|kindly|let's|lets|btw|by the way|um+|uh+|yeah|go "
     r"ahead and|"
-    r"maybe|better|for now|on second thou?ghts?)\b[\s,:.!-]*)*"
+    r"maybe|better|for now|lol|haha+|eh+h*|actualy|actully|yo|on second thou?ghts?)\b[\s,:.!-]*)*"
 )
-_BOOK = r"(?:your|ur|the|my|any) (?:notes?|memory|memories|book|records?|files?|list|log|database|brain|head|journal)"
-_FORGET = r"(?:forget|unlearn|un-?remember|erase|wipe)"
+_BOOK = (
+    r"(?:what (?:you|u) (?:know|have|remember|keep)|(?:your|ur|the|my|any) "
+    r"(?:notes?|memory|memories|book|records?|files?|list|log|database|brain|head|journal))"
+)
+_FORGET = r"(?:forget|unlearn|un-?remember|un-?save|un-?note|erase|wipe)"
 _DROP = (
     r"(?:delete|remove|scrap|drop|strike|get rid of|cross out|clear|purge|discard|throw (?:out|away)|take out|"
     r"lose|ditch|"
     r"scratch|cancel|leave out|bin)"
 )
 _ABOUT = (
-    r"(?:(?:about |that i (?:said|told|mentioned|wrote)(?: you)? |what i (?:said|told you|mentioned|wrote) |the "
+    r"(?:(?:(?:that|this|the) (?:bit|part|thing|stuff|line|note)? ?about |about |that i (?:said|told|mentioned|"
+    r"wrote)(?: you)? |what i (?:said|told you|mentioned|wrote) |the "
     r"fact that |"
     r"everything |anything |all |whatever )*(?:you (?:know|have|wrote|noted)(?: down)? )?(?:about |on |of |"
     r"regarding )?)"
@@ -77,7 +81,8 @@ _EVER = re.compile(
 _STOP = re.compile(
     r"\s*(?:[,;:–—(]|\.\s|\.$|[!?]|\b(?:that'?s|because|since|as i|cause|cos|i (?:don'?t|dont|'?ve|was|am|will|"
     r"changed|need|"
-    r"want|just|think)|i'?m|it'?s|but|please|pls|thanks|for now|ok(?:ay)?|anymore|any more|if you (?:can|could|would)|"
+    r"want|just|think)|i'?m|it'?s|but|please|pls|thanks|for now|ok(?:ay)?|anymore|any more|everywhere|she|he|"
+    r"they|if you (?:can|could|would)|"
     r"would you|will you|can you|again|btw|and (?:btw|also|by the way|i|im|i'm))\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -104,14 +109,18 @@ _UNNAMED = re.compile(
     rf"{_NOT} (?:you )?(?:to )?{_KEEP}\b(?: {_THAT}| a word of (?:that|this|it))?(?: (?:down|anywhere|on file|"
     rf"{_BOOK}))*|"
     rf"{_NOT} {_KEEP} {_THAT} (?:down|in {_BOOK}|to {_BOOK}|anywhere)|"
-    rf"(?:that|this|it) (?:was|is|stays|should stay|must stay|'s|s) (?:private|confidential|off the record|between us|"
+    rf"(?:that|this|it) (?:was|is|stays|should stay|must stay|'s|s) (?:private|confidential|off the record|"
+    rf"between us|"
     rf"not for (?:the|your) (?:record|notes|book)|personal|secret)|(?:keep|leave) {_THAT} (?:out|off|between us)\b.*|"
     rf"(?:this|that) (?:one )?(?:isn'?t|is not|wasn'?t|was not) for (?:the|your) (?:record|notes|book)|"
     rf"(?:that|this|it) (?:doesn'?t|does not|need not|needn'?t|shouldn'?t|mustn'?t) (?:belong|go|be) (?:in|into|"
     rf"kept|noted|stored|"
     rf"saved|written).*|not for (?:the|your) (?:record|notes?|book|memory|files?)|off the record|between (?:you "
     rf"and me|us)|"
-    rf"(?:strictly )?confidential)\W*(?:please|pls|thanks|ok|actually)?\W*",
+    rf"i (?:don'?t|do not|never) want (?:that|this|it|any of (?:that|this|it)) (?:on (?:the )?(?:record|file)|"
+    rf"kept|noted|"
+    rf"saved|stored|remembered|recorded|written down|in {_BOOK})|(?:strictly )?confidential)\W*(?:please|pls|"
+    rf"thanks|ok|actually)?\W*",
     re.IGNORECASE,
 )
 _DECLINE = re.compile(
@@ -150,6 +159,14 @@ _FOREIGN_THAT = re.compile(
 )  # fmt: skip
 
 
+_FRONTED = re.compile(
+    rf"(?:that|the|this) (?:bit|part|thing|stuff)?\s?(?:i (?:said|told you|mentioned)\s?(?:before|"
+    rf"earlier)?\s?)?(?:about )?"
+    rf"(?P<matter>.+?)[,;–—-]+\s*{_POLITE}(?:take|leave|keep|get) (?:it|that|this) (?:out of|off) {_BOOK}.*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 def sentences(text: str) -> list[tuple[int, int]]:
     """Where the sentences of a turn lie."""
     return [(one.start(), one.end()) for one in _SENTENCE.finditer(text) if one[0].strip()]
@@ -186,7 +203,7 @@ def _withdrawal(sentence: str, start: int) -> Heard | None:
         return None
     if _UNNAMED.fullmatch(plain) or _FOREIGN_THAT.fullmatch(plain.strip(" .!")):
         return Heard("withdraw", start, end, sentence=plain)
-    for pattern in (_TAKE, _DECLINE, _NAMED):
+    for pattern in (_FRONTED, _TAKE, _DECLINE, _NAMED):
         if one := pattern.match(plain):
             return _named(one, plain, start, end)
     if tail := _TAIL.search(sentence):
@@ -213,7 +230,11 @@ def _named(one: re.Match[str], plain: str, start: int, end: int) -> Heard | None
     whole = re.search(r"\b(?:everything|anything|all|whatever)\b", told.get("what") or "", re.IGNORECASE)
     if not re.search(r"\w", matter) or re.fullmatch(rf"(?:{_THAT})\W*", matter, re.IGNORECASE):
         return Heard("withdraw", start, end, sentence=plain)
-    sure = bool(re.fullmatch(_FORGET, verb, re.IGNORECASE)) or not verb or bool(_FROM.search(plain))
+    sure = (
+        bool(re.fullmatch(_FORGET, verb, re.IGNORECASE))
+        or not verb
+        or bool(_FROM.search(plain) or "about" in (told.get("what") or ""))
+    )
     return Heard("withdraw", start, end, f"everything about {matter}" if whole else matter, sure=sure, sentence=plain)
 
 

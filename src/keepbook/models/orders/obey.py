@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
@@ -45,10 +44,10 @@ def as_said(messages: Sequence[Message]) -> list[Said]:
     ]
 
 
-def likeness_of(book: Any) -> Likeness | None:
+def likeness_of(book: Book) -> Likeness | None:
     """How alike texts are by the installation's embedder, where there is one."""
-    meaning = getattr(book, "meaning", None)
-    return meaning.likeness if meaning is not None and hasattr(meaning, "likeness") else None
+    meaning = book.meaning
+    return None if meaning is None else meaning.likeness
 
 
 def obey(book: Book, chat: Chat, text: str, *, hidden: str | None = None) -> Heeded:

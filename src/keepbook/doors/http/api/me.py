@@ -104,6 +104,21 @@ def choose(call: Choosing, chosen: Chosen) -> Response:
     return call.write(do)
 
 
+class Tried(Sent):
+    text: str = Field(max_length=2000)
+
+
+@dataclass(frozen=True)
+class Topics:
+    topics: list[str]
+
+
+@router.post("/me/never/try", response_model=Topics)
+def try_never(call: Reading, tried: Tried) -> Response:
+    """Which of your topics a sentence touches; nothing of it is kept."""
+    return answer(Topics(list(call.book.never_of(tried.text))))
+
+
 def _me(call: Call) -> Me:
     book, settings = call.book, call.kb.settings
     choices, caller = book.choices, call.caller
