@@ -41,7 +41,6 @@ def memories(chat: dict[str, Any]) -> list[dict[str, Any]]:
         "UTC",
         datetime.now(UTC),
         block=chat.get("injected_block"),
-        replayed=True,
     )
     judged = judge(reading, Extraction(tuple(extract(reading)), "", "offline"))
     return [

@@ -171,8 +171,8 @@ class Reading:
     never: tuple[str, ...] = ()
     deeds: Mapping[TurnId, tuple[Deed, ...]] = field(default_factory=dict)
     """By turn, the orders of the person that were carried out in this chat."""
-    replayed: bool = False
-    """Nobody heard the orders of this chat as they were given: it was recorded from elsewhere."""
+    heard: frozenset[TurnId] = frozenset()
+    """Turns whose orders were heard as they were given; the others were recorded from elsewhere."""
     likeness: Likeness | None = None
 
 

@@ -257,7 +257,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         block=block,
         never=chosen.never,
         deeds={message.turn: of_parts(message.parts) for message in held.turns if message.role == "user"},
-        replayed=held.thread.session is not None,
+        heard=frozenset(message.turn for message in held.turns if message.role == "user" and message.parts is not None),
     )
 
 

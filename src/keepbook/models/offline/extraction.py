@@ -34,7 +34,7 @@ def extract(reading: Reading, read: Reader | None = None) -> list[Candidate]:
         ids[number] = turn.id
         said.append(Said(number, turn.role, turn.text, _moved(reading, turn), turn.speaker))
     found: list[Candidate] = []
-    if reading.replayed:
+    if any(turn.role == "user" and turn.id not in reading.heard for turn in reading.turns):
         said, found = _replayed(reading, said, ids, read)
     lines = noted(said, read, vocabulary=reading.categories, never=reading.never, likeness=reading.likeness)
     known = _without(reading.known, found)
@@ -91,7 +91,7 @@ def _replayed(
     statements = noted(said, read, vocabulary=reading.categories, never=reading.never, everything=True)
     last: tuple[Deed, ...] = ()
     for number, one in enumerate(said):
-        if one.role != "user":
+        if one.role != "user" or ids[number] in reading.heard:
             continue
         taken = {place for earlier in said[:number] for deed in earlier.deeds for place in deed.taken}
         before = [each for each in statements if each.place.turn < number and each.place not in taken]

@@ -75,9 +75,9 @@ class Deed:
         return replace(self, **changed)
 
 
-def to_parts(deeds: Sequence[Deed]) -> dict[str, Any] | None:
-    """As a message stores it."""
-    return {"deeds": [asdict(one) for one in deeds]} if deeds else None
+def to_parts(deeds: Sequence[Deed]) -> dict[str, Any]:
+    """As a message stores it; also that there were none, so that closing knows that somebody listened."""
+    return {"deeds": [asdict(one) for one in deeds]}
 
 
 def of_parts(parts: Any) -> tuple[Deed, ...]:

@@ -51,11 +51,14 @@ async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncItera
 
 def _answer(talk: Talk) -> str:
     said = _said(talk)
-    return (
-        f"{said}\n{talk.say('intro')}"
-        if talk.first and not asks(said, "offer") and "Settings → Model" not in said
-        else said
-    )
+    return f"{said}\n{talk.say('intro')}" if _introduces(talk, said) else said
+
+
+def _introduces(talk: Talk, said: str) -> bool:
+    """Once per chat, with the first reply that is neither an order's nor a figure's."""
+    told = any("Settings → Model" in one.text for one in talk.earlier if one.role == "assistant")
+    plain = not talk.conversation.deeds and not talk.kit.made and not asks(said, "offer")
+    return plain and not told and "Settings → Model" not in said
 
 
 def _said(talk: Talk) -> str:

@@ -41,11 +41,6 @@ class Talk:
         return next((one.text for one in reversed(self.earlier) if one.role == "user"), None)
 
     @property
-    def first(self) -> bool:
-        """Whether this is our first reply in this chat."""
-        return self.last is None or not any(one.role == "user" for one in self.earlier)
-
-    @property
     def noted_now(self) -> list[str]:
         """What this very turn has added to what is noted."""
         return list(self.conversation.noted_now)
