@@ -271,7 +271,13 @@ def filled(line: str, fragment: str) -> list[str]:
         return _named(line, known, text, new.kind)
     if new.kind == "name":
         return [_put(line, one.start, one.end, text) for one in places]
-    return [_put(line, one.start, one.end, text) for one in places]
+    return [_put(line, one.start, _end(one, text), text) for one in places]
+
+
+def _end(slot: Slot, text: str) -> int:
+    """Where the old value ends: a bare figure leaves the old one its "percent"."""
+    figure = re.match(r"[$€£¥₹]? ?[\d.,\s]*\d", slot.text) if re.fullmatch(r"[\d.,]+", text) else None
+    return slot.start + figure.end() if figure and slot.kind == "number" else slot.end
 
 
 def _with_unit(line: str, slot: Slot, text: str) -> int:
@@ -287,7 +293,7 @@ def _named(line: str, known: list[Slot], text: str, kind: str) -> list[str]:
     if len(names) > 1:
         return [_put(line, one.start, one.end, text) for one in names]
     held = _HELD.search(line)
-    if len(names) == 1 and (kind == "name" or names[0].end == len(line.rstrip(" ."))):
+    if len(names) == 1 and (kind == "name" or (held and names[0].start >= held.start("held"))):
         return [_put(line, names[0].start, names[0].end, text)]
     if held and not any(one.start >= held.start("held") for one in known if one.kind in ("number", "date", "time")):
         return [_put(line, held.start("held"), held.end("held"), text)]
@@ -309,6 +315,8 @@ def _put(line: str, start: int, end: int, text: str) -> str:
     if old[:1].islower() and text[:1].isupper() and text[1:].islower() and text.lower() in _LOWERED:
         text = text.lower()
     rest = line[end:]
+    if re.fullmatch(r"\d+x", text) and rest.startswith(" times"):
+        rest = rest.removeprefix(" times")
     last = text.split()[-1].lower()
     if rest.lower().startswith(f" {last}") and not rest[len(last) + 1 : len(last) + 2].isalnum():
         rest = rest[len(last) + 1 :]  # the unit was said with the value

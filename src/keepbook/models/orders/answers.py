@@ -62,7 +62,9 @@ _VERB = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 _GOAL = re.compile(
-    r"\W*(?:make (?:it|that)|it(?:'s| is) (?:now )?|now|change (?:it|that) to|it should (?:be|say)|should be|to|"
+    r"\W*(?:make (?:it|that)|its|"
+    r"(?:lower|raise|bump|cut|up|drop|set|put|swap) (?:it|that|this) to|it(?:'s| is) (?:now )?|now|"
+    r"change (?:it|that) to|it should (?:be|say)|should be|to|"
     r"about|rather|please)\s+",
     re.IGNORECASE,
 )

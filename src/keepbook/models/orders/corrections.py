@@ -31,6 +31,14 @@ _NOT_LAST = re.compile(
     rf"(?P<old>{_V}{{1,40}})(?:[\s.!?,]+(?P<rest>.*))?$",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
+_SWAP = re.compile(
+    rf"^(?:please |pls )*(?:(?:swap|replace|exchange|change) (?P<old>{_V}{{1,40}}?) (?:for|with|by) "
+    rf"(?P<new>{_V}{{1,40}}))[\s.!]*$",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    rf"^(?P<new>{_V}{{1,40}}?) (?:instead of|rather than) (?P<old>{_V}{{1,40}})[\s.!]*$", re.IGNORECASE
+)
 _SAID = re.compile(
     rf"^(?:i (?:told you|said|wrote|put|typed|gave you)) (?P<old>{_V}{{1,40}}?)(?: earlier| before| above| last "
     rf"time)?,? but (?:it'?s|it is|it was|i meant|"
@@ -106,7 +114,7 @@ def _slip(text: str) -> Heard | None:
     marked = _MARKS.match(plain)
     rest = plain[marked.end() :] if marked else plain
     strong = marked is not None and not _PLAIN_MARK.fullmatch(marked[0].strip(" ,.!"))
-    for pattern in (_SAID, _WRONG, _NOT_FIRST):
+    for pattern in (_SWAP, _INSTEAD, _SAID, _WRONG, _NOT_FIRST):
         if one := pattern.match(rest):
             return _heard(text, one)
     if (one := _CHANGE.match(rest)) or (one := _NOT_LAST.match(rest)):
