@@ -499,7 +499,7 @@ def test_the_book_is_judged_as_it_stands_when_it_is_written(kb: Any, alice: Any)
         "it is known already",
         "it names a memory that was not shown",
         "it names a memory that was not shown",
-        "the person never wants 'goats' remembered",
+        "you asked never to keep anything about goats",
     ]
 
 
