@@ -23,6 +23,8 @@ from keepbook.models.reader.values import Piece, Reader
 NOTEBOOK = "notebook"
 """The speaker of what the offline partner says."""
 PLAIN_WORD = "Good to know. What else can I help you with?"
+SAID_YES = 0.9
+"""How sure an offer is that the person says yes to."""
 SHORTEST = 4
 """Letters that a line needs at least."""
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
@@ -129,17 +131,23 @@ def noted(
 def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabulary: Sequence[str]) -> Noted | None:
     turn = said[piece.turn]
     words = turn.text[start:end]
+    if (offer := _offered(said, piece.turn, words)) is not None:
+        content = line(offer)
+        place = Place(turn.turn, start, end, content)
+        return Noted(place, content, words, None, SAID_YES, True, True)
     kept = (piece.verdict != "leave" or _is_plain(turn.text, piece)) and not _ASKS.search(words)
     if not kept and piece.label not in _TELLS:
         return None
     content = line(_alone(said, piece.turn, start, words))
-    if len(content) < SHORTEST or (" " not in content and content.isascii()):
+    if len(content) < SHORTEST or (" " not in content and content.isascii()) or _POINTS.fullmatch(content):
         return None
     group = next((name for name in piece.categories.values() if name in vocabulary), None)
     place = Place(turn.turn, start, end, content)
     return Noted(place, content, words, group, round(piece.keep, 3), piece.verdict == "keep", kept)
 
 
+_POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
+""" "Has raised it": words that only point elsewhere say nothing alone."""
 _PLAIN = re.compile(
     r"\W*(?:(?:oh|and|so|also|btw|ok(?:ay)?|well|hi|hey)\b[\s,]*)*(?:(?:i|we) (?:only |always |never |also |"
     r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
@@ -152,6 +160,32 @@ _PLAIN = re.compile(
 
 def _is_plain(turn: str, piece: Piece) -> bool:
     return piece.label in ("keep", "if", "old", "passing") and len(turn) < 120 and bool(_PLAIN.fullmatch(turn.strip()))
+
+
+_OFFER = re.compile(
+    r"\b(?:should|shall|may|can|do you want me to|want me to|would you like me to) (?:i )?(?:note|remember|save|keep|store|"
+    r"write down|record)(?: down)?(?: that)? (?P<what>you(?:'re|'ve|'d|r)?\b[^?.]{4,120})\?\s*$",
+    re.IGNORECASE,
+)
+_ACCEPTS = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please do|go ahead|exactly|correct|right)(?:[\s,]+(?:please|pls|do|thanks|that'?s "
+    r"right|sure|go ahead|do that))*\W*",
+    re.IGNORECASE,
+)
+_MADE_MINE = ((r"you are|you're", "I am"), (r"you've", "I have"), (r"you'd", "I would"), (r"your", "my"), (r"you", "I"))
+
+
+def _offered(said: Sequence[Said], at: int, words: str) -> str | None:
+    """What an assistant offered to note and the person says yes to, in the person's mouth."""
+    if not at or said[at - 1].role != "assistant" or said[at - 1].speaker == NOTEBOOK:
+        return None
+    offer = _OFFER.search(said[at - 1].text) if _ACCEPTS.fullmatch(words) else None
+    if offer is None:
+        return None
+    mine = offer["what"]
+    for yours, plain in _MADE_MINE:
+        mine = re.sub(rf"\b(?:{yours})\b", plain, mine, flags=re.IGNORECASE)
+    return mine
 
 
 def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:

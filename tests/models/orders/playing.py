@@ -12,6 +12,7 @@ from keepbook import Book, Keepbook
 from keepbook.book.chats.face import Chat
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
+from keepbook.book.memory.changes import Statement
 from keepbook.doors.http.web.chat.chat import EDITING, QUESTION
 from keepbook.models.model import TextDelta
 from keepbook.models.orders.obey import at_hand
@@ -49,7 +50,7 @@ class Play:
             return self.book.remember(one["content"], force=True).id
         with self.book.writing() as (tx, preset):
             found = Origin("extractor", "close", source="extracted")
-            return changes.remember(tx, found, preset, one["content"], force=True, score=0.9).id
+            return changes.remember(tx, found, preset, Statement(one["content"], force=True, score=0.9)).id
 
     def say(self, text: str) -> str:
         async def heard() -> str:

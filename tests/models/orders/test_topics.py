@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from tests.models.orders.playing import HERE
+from tests.models.orders.playing import JUDGED
 
 from keepbook.book.text.topics import group_named, groups, touched
 
-ROWS = [json.loads(line) for line in (HERE / "never-sentences.jsonl").read_text(encoding="utf-8").splitlines()]
+ROWS = [json.loads(line) for line in (JUDGED / "never-sentences.jsonl").read_text(encoding="utf-8").splitlines()]
 RECALL, PRECISION = 0.7, 0.7
 """What words alone reach so far; the bars are .85 and .9."""
 

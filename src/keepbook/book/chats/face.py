@@ -74,12 +74,14 @@ class Chat:
 
     def decline(self, key: str) -> Pencil:
         """No to a pencil line: it is not kept."""
+        self.book.ask("proposals.answer")
         one = pencil.of_key(self.pencil(), key)
         with self.book.writing() as (tx, _):
             return pencil.decline(tx, self.id, one)
 
     def keep(self, key: str) -> Written:
         """Keep a pencil line now, as the person."""
+        self.book.ask("proposals.answer")
         one = pencil.of_key(self.pencil(), key)
         with self.book.writing(self.thread.preset) as (tx, preset):
             return pencil.keep(tx, self.book.origin, preset, self.id, one)

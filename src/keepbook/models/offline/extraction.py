@@ -5,11 +5,13 @@ recorded from elsewhere), word the lines, read since when something holds, and n
 replaces.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from keepbook.models.lines.matters import content_words, same_matter, says_again, subject
 from keepbook.models.lines.since import said_from
+from keepbook.models.lines.slots import filled
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
 from keepbook.models.orders.decide import Scene, decide
@@ -22,6 +24,8 @@ TIED, SURE, REPEATS = 0.48, 0.65, 0.4
 """From which likelihood on the reader's word ties two lines, and from which on a change of the book is sure."""
 SHARED, FEW = 4, 6
 """How many known lines the reader is asked about: those that share most words; in a small book also the others."""
+SHORT_ANSWER = 6
+"""Words that an answer has at most, for its last one to be the new value of what was asked."""
 CONFLICT, FORGET = "conflicts with what you said yourself", "asked to forget"
 
 
@@ -144,6 +148,11 @@ def _candidate(
         "add", None, one.category, _about(one.content), one.content, round(score, 3), (ids[one.place.turn],),
         said_from(one.words, turn.at, reading.zone), None, one.sure,
     )  # fmt: skip
+    if (anew := _answers(known, one, said)) is not None:
+        old, content = anew
+        if old.protected:
+            return replace(made, op="skip", target=old.id, content=content, reason=CONFLICT)
+        return replace(made, op="update", target=old.id, content=content)
     tie, target, likely = tied(known, one, said, read, one.place.turn)
     if target is None:
         return made
@@ -152,6 +161,18 @@ def _candidate(
     if target.protected:
         return replace(made, op="skip", target=target.id, reason=CONFLICT)
     return replace(made, op="update", target=target.id, sure=one.sure and likely >= SURE)
+
+
+def _answers(known: Sequence[Known], one: Noted, said: Sequence[Said]) -> tuple[Known, str] | None:
+    """ "Is the pension plan still at 6%?" – "went up to 9": the known line that was asked about, with its new value."""
+    at, words = one.place.turn, one.words.split()
+    asked = said[at - 1].text.rstrip() if at and said[at - 1].role == "assistant" else ""
+    if not asked.endswith("?") or len(words) > SHORT_ANSWER or said[at - 1].speaker is not None:
+        return None
+    question = set(content_words(re.split(r"[.!?]\s", asked)[-1]))
+    about = [memory for memory in known if len(question & set(content_words(memory.content))) > 1]
+    made = filled(about[0].content, words[-1].strip(" .,!")) if len(about) == 1 else []
+    return (about[0], made[0]) if len(made) == 1 else None
 
 
 def _about(content: str) -> str | None:

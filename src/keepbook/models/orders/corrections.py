@@ -94,7 +94,7 @@ _OF = re.compile(
 _INSIDE = re.compile(
     r"^(?P<before>.{8,200}?)[\s,.;–—-]+(?:no wait|wait no|no sorry|sorry no|no actually|i mean|sorry i mean|oops|"
     r"correction|no make that|make that)[\s,:–—-]+"
-    rf"(?P<new>{_V}{{1,40}}?)(?P<rest>[,.;!?].*)?$", re.IGNORECASE | re.DOTALL,
+    rf"(?P<new>{_V}{{1,40}}?)(?P<rest>[,.;!?](?!\d).*)?$", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 
 
@@ -202,4 +202,11 @@ def begins(text: str) -> bool:
 def inside(text: str) -> tuple[str, str] | None:
     """A sentence that corrects itself as it goes: what stood before, and the value that is right."""
     one = _INSIDE.match(text.strip())
-    return (one["before"].strip(), one["new"].strip()) if one and value(one["new"]) else None
+    if one is None:
+        return None
+    words = one["new"].split()
+    for many in range(len(words), 0, -1):  # "3.7 until 2030": the value, and what goes on after it
+        new, on = " ".join(words[:many]), " ".join(words[many:])
+        if value(new):
+            return f"{one['before'].strip()} {on}".strip(), new
+    return None

@@ -120,6 +120,9 @@ def _kept_apart(matter: str, found: Sequence[Held]) -> bool:
 def _last_said(scene: Scene, heard: Heard, own: Place) -> Deed:
     """It names nothing: what stands before it in the same turn, else the last thing noted or said."""
     before = [one for one in scene.here if one.place.end <= heard.start + 1]
+    if told := _told_before(scene, heard):
+        taken = (own, Place(scene.turn, 0, heard.start), *(one.place for one in told if one.place))
+        return Deed("withdraw", changes=tuple(Change(old=one) for one in told), taken=taken)
     if scene.text[: heard.start].strip(" .,") and (before or len(scene.text[: heard.start].split()) > 3):
         found = [Held(one.content, place=one.place) for one in before]
         whole = Place(scene.turn, 0, heard.start, scene.text[: heard.start].strip())
@@ -139,6 +142,18 @@ def _last_said(scene: Scene, heard: Heard, own: Place) -> Deed:
         changes=tuple(Change(old=one) for one in held),
         taken=(own, *(one.place for one in held if one.place)),
     )
+
+
+def _told_before(scene: Scene, heard: Heard) -> list[Held]:
+    """ "The sailing boat is off, delete that": what the clause before it speaks of, noted or kept."""
+    clause = re.split(r"[.!?;]\s", scene.text[: heard.start].strip())[-1]
+    if not _TAKES_OUT.search(scene.text[heard.start :]) or not content_words(clause):
+        return []
+    found = meant(clause, scene.held())
+    return [] if distinct(clause, found) else found
+
+
+_TAKES_OUT = re.compile(r"\b(?:forget|delete|remove|erase|wipe|drop|take out|get rid of)\b", re.IGNORECASE)
 
 
 def _sentence_of(scene: Scene, last: Noted, statements: Sequence[Noted]) -> list[Noted]:

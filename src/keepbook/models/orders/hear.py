@@ -138,6 +138,8 @@ _AHEAD = re.compile(
 _TAIL = re.compile(
     rf"(?<=[\s,.;–—-])(?:actually |no |oh |but |and |wait |please |pls )*(?:{_NOT} {_KEEP} (?:any of )?(?:that|"
     rf"this|it)\b.*|"
+    rf"(?:(?:you can|can you|could you|please|pls|so) )*(?:{_FORGET}|{_DROP}) (?:that|it|this)(?: one)?(?: (?:from|out of) {_BOOK})?"
+    r"(?:,? (?:please|pls|thanks|now))*\W*|"
     r"(?:scratch|scrap|strike) that\b.*|not for (?:the|your) (?:record|notes|book)\W*|off the record\W*)$",
     re.IGNORECASE,
 )  # fmt: skip

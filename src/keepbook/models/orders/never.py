@@ -9,12 +9,17 @@ _KEPT = (
     r"(?:remember|keep|store|save|record|write|note|log|put|memori[sz]e|retain|file)(?:ed|d|en|s)?|kept|written|stored|recorded|"
     r"remembered|saved|noted|excluded"
 )
+_SPOKEN = (
+    rf"(?:(?:remember|store|record|memori[sz]e|retain|note|log)\b|(?:{_KEPT})\b(?=.*\b(?:anything|something|a (?:single )?word|"
+    r"word|notes?|memory|about|down|records?|book|any of|file on|things?|stuff)\b))"
+)
+"""Words that can only be meant for whoever keeps notes: "never put calls on Wednesdays" is no order to the memory."""
 _TO_US = re.compile(
     rf"(?:^|[,:;.]\s*|\band )(?:please |pls |and |so |you (?:must|should|will|may|can|are to|are not to|shall) |i "
     rf"(?:don'?t|dont) want you to |"
     rf"from (?:today|now) on,? |make sure (?:that )?you |see to it that |i'd (?:like|prefer) |i want )*(?:never|"
     rf"don'?t ever|dont ever|"
-    rf"do not ever|not ever|don'?t (?=.*\b(?:ever|any chat|any time)\b))\s*(?:again )?(?:{_KEPT})\b", re.IGNORECASE,
+    rf"do not ever|not ever|don'?t (?=.*\b(?:ever|any chat|any time)\b))\s*(?:again )?{_SPOKEN}", re.IGNORECASE,
 )  # fmt: skip
 _ABOUT_US = re.compile(
     rf"\byou(?:'re| are)? (?:must |should |will |shall |may |can )?(?:never|not ever|not to|are not "
@@ -25,7 +30,8 @@ _ABOUT_US = re.compile(
     rf"\bexcluded from what you (?:keep|remember|store)\b|\bnothing (?:about|on|of) .+ (?:is|be|gets?) (?:{_KEPT})\b|"
     rf"\bnever (?:belongs?|goes?|put|be put|enters?) (?:in|into)\b|\b(?:topic|subject) (?:that )?you (?:should |"
     rf"must |will )?never\b|"
-    r"\bnever (?:be )?(?:put|kept|stored|saved|recorded|remembered|written|noted)\b", re.IGNORECASE,
+    r"\b(?:is|are|gets?|be) never (?:be )?(?:kept|stored|saved|recorded|remembered|noted)\b|"
+    r"\bnever (?:be|get) (?:put|kept|stored|saved|recorded|remembered|written|noted)\b", re.IGNORECASE,
 )  # fmt: skip
 _LASTS = re.compile(
     r"\b(?:never|ever|always|permanently|forever|for (?:ever|good|all time)|off[- ]limits|taboo|out of bounds|any "
@@ -37,6 +43,7 @@ _OBJECT = re.compile(
     rf"has )?(?:to do with |about |on |"
     rf"related to |of |regarding )?|about )(?P<topic>.+)|\b(?:remember|store|record|note|log|write down|"
     rf"save)\b\s+(?P<own>(?:my|where|who|what|the)\b.+)|"
+    rf"\b(?:{_KEPT})\b(?: down)?\s*[:–—]\s*(?P<listed>.+)|"
     rf"\b(?:anything|nothing) (?:to do with|about|on|related to) (?P<about>.+?)(?:\s+(?:is|be|gets?|stays?|should|"
     rf"must|goes)\b|[,.;]|$)",
     re.IGNORECASE,
@@ -116,7 +123,8 @@ def _own(sentence: str) -> list[str]:
             r"^(?:what i believe in|things about|stuff about|subject of|topic of)\s+", "", plain, flags=re.IGNORECASE
         )
         if 1 < len(plain) <= 80 and not re.fullmatch(
-            r"(?:that|this|it|them|you|any|things?|of|i|me|everything|anything)", plain, re.IGNORECASE
+            r"(?:that|this|it|them|you|any|things?|of|i|i'?ve|me|we|he|she|they|there|everything|anything|(?:from )?(?:now|today) on)",
+            plain, re.IGNORECASE
         ):
             return [plain]
     return []

@@ -31,6 +31,7 @@ router = APIRouter(prefix="/api", tags=["chat"])
 
 Reading = Annotated[Call, may("chats.read")]
 Writing = Annotated[Call, may("chats.write")]
+Answering = Annotated[Call, may("proposals.answer")]
 ReadingNotes = Annotated[Call, may("notes.read")]
 WritingNotes = Annotated[Call, may("notes.write")]
 
@@ -261,13 +262,13 @@ def pencil(desk: Reading, id: Id) -> Response:
 
 
 @router.post("/chat/threads/{id}/pencil/{key}/no", response_model=Pencil)
-def decline_pencil(desk: Writing, id: Id, key: Key) -> Response:
+def decline_pencil(desk: Answering, id: Id, key: Key) -> Response:
     """No: it is not kept, whatever model closes the chat."""
     return desk.write(lambda book: book.threads.get(id).decline(key))
 
 
 @router.post("/chat/threads/{id}/pencil/{key}/keep", response_model=Memory)
-def keep_pencil(desk: Writing, id: Id, key: Key) -> Response:
+def keep_pencil(desk: Answering, id: Id, key: Key) -> Response:
     """Keep it now, as the person."""
     return desk.write(lambda book: book.threads.get(id).keep(key))
 

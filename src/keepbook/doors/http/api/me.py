@@ -22,6 +22,7 @@ from keepbook.errors import Invalid
 router = APIRouter(prefix="/api", tags=["me"])
 
 Knowing = Annotated[Call, may("me.read")]
+ReadingChoices = Annotated[Call, may("choices.read")]
 Choosing = Annotated[Call, may("choices.change")]
 ListingTokens = Annotated[Call, may("tokens.read")]
 MakingTokens = Annotated[Call, may("tokens.make")]
@@ -114,7 +115,7 @@ class Topics:
 
 
 @router.post("/me/never/try", response_model=Topics)
-def try_never(call: Reading, tried: Tried) -> Response:
+def try_never(call: ReadingChoices, tried: Tried) -> Response:
     """Which of your topics a sentence touches; nothing of it is kept."""
     return answer(Topics(list(call.book.never_of(tried.text))))
 

@@ -57,7 +57,7 @@ def _answer(talk: Talk) -> str:
 def _introduces(talk: Talk, said: str) -> bool:
     """Once per chat, with the first reply that is neither an order's nor a figure's."""
     told = any("Settings → Model" in one.text for one in talk.earlier if one.role == "assistant")
-    plain = not talk.conversation.deeds and not talk.kit.made and not asks(said, "offer")
+    plain = not talk.conversation.deeds and not talk.tools.made and not asks(said, "offer")
     return plain and not told and "Settings → Model" not in said
 
 
