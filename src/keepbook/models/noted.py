@@ -5,6 +5,7 @@ secrets, and topics never to be remembered. Closing, pencil and the orders of la
 """
 
 import re
+from bisect import bisect, bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -25,6 +26,8 @@ NOTEBOOK = "notebook"
 PLAIN_WORD = "Good to know. What else can I help you with?"
 SAID_YES = 0.9
 """How sure an offer is that the person says yes to."""
+NEAR = 400
+"""Letters before a piece in which it may lean on something."""
 SHORTEST = 4
 """Letters that a line needs at least."""
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
@@ -163,12 +166,14 @@ def _is_plain(turn: str, piece: Piece) -> bool:
 
 
 _OFFER = re.compile(
-    r"\b(?:should|shall|may|can|do you want me to|want me to|would you like me to) (?:i )?(?:note|remember|save|keep|store|"
+    r"\b(?:should|shall|may|can|do you want me to|want me to|would you like me to) (?:i )?(?:note|remember|save|keep|"
+    r"store|"
     r"write down|record)(?: down)?(?: that)? (?P<what>you(?:'re|'ve|'d|r)?\b[^?.]{4,120})\?\s*$",
     re.IGNORECASE,
 )
 _ACCEPTS = re.compile(
-    r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please do|go ahead|exactly|correct|right)(?:[\s,]+(?:please|pls|do|thanks|that'?s "
+    r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please do|go ahead|exactly|correct|right)(?:[\s,]+(?:please|pls|do|thanks|"
+    r"that'?s "
     r"right|sure|go ahead|do that))*\W*",
     re.IGNORECASE,
 )
@@ -190,13 +195,13 @@ def _offered(said: Sequence[Said], at: int, words: str) -> str | None:
 
 def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
     """The words with what they lean on: the question they answer, the person they speak of, the heading above them."""
-    before = said[at].text[:start]
+    before = said[at].text[max(0, start - NEAR) : start]
     if (heading := _HEADING.search(before)) and not whole(heading["what"]):
         return f"{heading['what'].strip()}: {words.strip()}"
     if at and said[at - 1].role == "assistant" and said[at - 1].speaker != NOTEBOOK and not whole(words):
         return answered(words, said[at - 1].text)
-    earlier = next((one.text for one in reversed(said[:at]) if one.role == "user"), "")
-    return named(words, f"{earlier} {before}")
+    earlier = next((said[one].text for one in range(at - 1, -1, -1) if said[one].role == "user"), "")
+    return named(words, f"{earlier[-NEAR:]} {before}")
 
 
 _HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})[.:]\s*$")
@@ -219,8 +224,9 @@ def _left(piece: Piece, taken: Sequence[Place]) -> tuple[int, int]:
 
 def _around(text: str, start: int, end: int) -> str:
     """The sentences in which a piece stands: what one of them speaks of, its parts do."""
-    spans = [span for span in sentences(text) if span[0] < end and start < span[1]]
-    return text[spans[0][0] : spans[-1][1]] if spans else text[start:end]
+    spans = sentences(text)
+    first, last = bisect(spans, start, key=lambda span: span[1]), bisect_left(spans, end, key=lambda span: span[0])
+    return text[spans[first][0] : spans[last - 1][1]] if first < last else text[start:end]
 
 
 def _is_barred(

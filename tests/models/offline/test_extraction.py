@@ -6,13 +6,16 @@ what was taken back, others' words) must not even be proposed.
 
 import time
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepbook.models.model import Candidate, Known, Reading, Turn
 from keepbook.models.offline.extraction import extract
+from keepbook.models.reader.linear import LinearReader
 
 NOW = datetime(2026, 3, 12, 9, 0, tzinfo=UTC)
 ADVISOR = ("profile", "finance_context", "response_style", "fact")
@@ -90,7 +93,7 @@ def test_who_is_answers_name_the_relation() -> None:
     assert any("Ottilie" in one and "niece" in one for one in lines)
 
 
-# --- meant or not 
+# --- meant or not
 
 
 def test_questions_are_not_statements() -> None:
@@ -265,7 +268,10 @@ def test_a_persons_own_word_is_not_forgotten_by_the_reader() -> None:
 
 def test_repeating_the_block_adds_nothing() -> None:
     block = "What you have told me\n- Lives in Leuven.\n- Prefers short answers."
-    book = (known("Lives in Leuven.", category="profile"), known("Prefers short answers.", id="m2"),)
+    book = (
+        known("Lives in Leuven.", category="profile"),
+        known("Prefers short answers.", id="m2"),
+    )
     turns = ["U: what do you know about me?", "A: You live in Leuven and prefer short answers.", "U: yes, all correct"]
     for _ in range(3):
         assert stored(*turns, known=book, block=block) == []
@@ -314,15 +320,26 @@ def test_any_text_gives_whole_short_lines_and_the_same_ones_each_time(said: list
             assert set(one.turn_ids) <= {t.id for t in turns if t.role == "user"}
 
 
-def test_cost_grows_with_the_text_and_no_faster() -> None:
-    """200,000 characters in one chat: twice the text takes about twice the time."""
-    said = "I live in Tromsø with my dog. The weather was odd today. Could you make that table shorter? "
+@pytest.mark.parametrize("letters_of_a_turn", [2_000, 200_000])
+def test_cost_grows_with_the_text_and_no_faster(letters_of_a_turn: int) -> None:
+    """200,000 letters in one chat, in many turns or in one: twice the text takes about twice the time."""
+    read = LinearReader()
+
+    def said(letters: int, first: int) -> str:
+        lines = (
+            f"I have {n} euros in fund {n} and my bank is number {n}. Could you make it shorter? " for n in count(first)
+        )
+        text = ""
+        while len(text) < letters:
+            text += next(lines)
+        return text
 
     def seconds(letters: int) -> float:
-        turns = tuple(Turn(n, "user", said * 22) for n in range(letters // len(said * 22)))
+        each = min(letters, letters_of_a_turn)
+        turns = tuple(Turn(n, "user", said(each, n * each)) for n in range(letters // each))
         began = time.process_time()
-        extract(reading(turns))
+        assert extract(reading(turns), read)
         return time.process_time() - began
 
-    seconds(10_000)
-    assert seconds(200_000) < 3.2 * seconds(100_000)
+    seconds(2_000)
+    assert seconds(200_000) < 3 * seconds(100_000) + 0.5

@@ -75,6 +75,15 @@ def group_named(phrase: str) -> str | None:
     return next((group.name for group in groups().values() if plain in group.names), None)
 
 
+def named_in(phrase: str) -> list[str]:
+    """The groups whose names stand in a phrase: "my political views and how I vote"; "what I earn" by its words."""
+    plain = " ".join(["", *re.findall(r"\w+", fold(phrase)), ""])
+    found = [group.name for group in groups().values() if any(f" {name} " in plain for name in group.names)]
+    if not found and re.match(r"(?:what|how|who|where|whether)\b", phrase, re.IGNORECASE):
+        found = [group.name for group in groups().values() if group.words.search(fold(phrase))]
+    return found
+
+
 def covers(topic: str) -> str:
     """What a topic covers, in words for a settings page."""
     name = group_named(topic)

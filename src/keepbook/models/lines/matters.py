@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -150,6 +150,7 @@ def matters() -> tuple[Matter, ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def subject(text: str) -> str | None:
     """Whom a line is about, where it says so at its head: a relation or a name; None for the person themself."""
     found = _SUBJECT.match(text)
@@ -163,10 +164,11 @@ def subject(text: str) -> str | None:
     return stem(who.lower()) if found["own"] or _DOES.match(text, found.end()) else None
 
 
-def content_words(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> tuple[str, ...]:
     """The words that say what a text is about, stemmed, in order."""
     found = [word for word in tokens(text.replace("-", " ")) if word not in STOP_WORDS and word not in _FAINT]
-    return list(dict.fromkeys(stem(word) for word in found if len(word) > 1 or word.isdecimal()))
+    return tuple(dict.fromkeys(stem(word) for word in found if len(word) > 1 or word.isdecimal()))
 
 
 def _states(word: str, line: str, words: set[str]) -> bool:
@@ -252,6 +254,7 @@ def _apart(noun: str, line: str) -> str | None:
 # --- the same matter
 
 
+@lru_cache(maxsize=4096)
 def frame(text: str) -> frozenset[str]:
     """What is left of a line without its values: the words of its matter."""
     plain = text
@@ -283,8 +286,9 @@ _CHANGE = frozenset(
 )
 
 
-def _values(text: str) -> set[tuple[str, str]]:
-    return {(one.kind, _plain(one)) for one in slots(text) if not (one.kind == "name" and one.start < 2)}
+@lru_cache(maxsize=4096)
+def _values(text: str) -> frozenset[tuple[str, str]]:
+    return frozenset((one.kind, _plain(one)) for one in slots(text) if not (one.kind == "name" and one.start < 2))
 
 
 def _plain(one: Slot) -> str:

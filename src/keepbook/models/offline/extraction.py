@@ -14,7 +14,7 @@ from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
-from keepbook.models.orders.decide import Scene, decide
+from keepbook.models.orders.decide import LATELY, Scene, decide
 from keepbook.models.orders.values import Deed
 from keepbook.models.reader.values import Reader
 
@@ -70,7 +70,7 @@ def _once(lines: Sequence[Noted]) -> list[Noted]:
         twin = next(
             (
                 at
-                for at, other in enumerate(kept)
+                for at, other in list(enumerate(kept))[-LATELY:]
                 if says_again(other.content, one.content) or says_again(one.content, other.content)
             ),
             None,
@@ -94,21 +94,29 @@ def _replayed(
     known = list(reading.known)
     statements = noted(said, read, vocabulary=reading.categories, never=reading.never, everything=True)
     last: tuple[Deed, ...] = ()
+    said_in: dict[int, list[Noted]] = {}
+    for each in statements:
+        said_in.setdefault(each.place.turn, []).append(each)
+    before: list[Noted] = []
+    previous = ""
     for number, one in enumerate(said):
         if one.role != "user" or ids[number] in reading.heard:
+            before += said_in.get(number, [])
+            previous = one.text if one.role == "user" else previous
             continue
-        taken = {place for earlier in said[:number] for deed in earlier.deeds for place in deed.taken}
-        before = [each for each in statements if each.place.turn < number and each.place not in taken]
-        here = [each for each in statements if each.place.turn == number]
-        users = [each.text for each in said[:number] if each.role == "user"]
+        here = said_in.get(number, [])
         asked = next((deed.question for deed in reversed(last) if deed.question is not None), None)
         new = next((change.new for deed in reversed(last) for change in deed.changes if change.new), None)
-        scene = Scene(number, one.text, before, known, users[-1] if users else "", asked, (), new, read.tie, here)
+        scene = Scene(number, one.text, before, known, previous, asked, (), new, read.tie, here)
         last = tuple(decide(scene))
         said[number] = replace(one, deeds=last)
         for deed in last:
             found = _after(reading, found, deed, ids[number])
-        known = _without(reading.known, found)
+        before += here
+        if taken := {place for deed in last for place in deed.taken}:
+            known = _without(reading.known, found)
+            before = [each for each in before if each.place not in taken]
+        previous = one.text
     return said, found
 
 

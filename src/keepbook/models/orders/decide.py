@@ -9,7 +9,7 @@ could be meant: the person is asked, and nothing happens before the answer.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from keepbook.models.lines.matters import content_words, distinct, meant, newest, same_matter, says_again
 from keepbook.models.lines.slots import exchanged, filled, slots, value
@@ -22,6 +22,8 @@ from keepbook.models.orders.values import Change, Deed, Held, Place, Question
 
 Tie = Callable[[str, str, str], Mapping[str, float] | None]
 """How a later text stands to an earlier one, from the reader."""
+LATELY, FEW = 60, 4
+"""How many statements back a correction reaches without a word of the person, and how many the reader is asked about."""
 CORRECTS, CERTAIN = 0.5, 0.85
 """From which likelihood on a statement corrects another of the same matter, and one that only seems related."""
 _NOW = re.compile(
@@ -276,7 +278,7 @@ def _restated(scene: Scene) -> Deed | None:
         if value(one.content) is not None or re.search(r"\?\s*$", one.words):
             continue
         new = re.sub(r",? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?$", "", one.content)
-        target = newest(old for old in _before(scene) if _replaces(scene, one, new, old))
+        target = newest(old for old in _likely(new, _before(scene)) if _replaces(scene, one, new, old))
         if target is None or says_again(new, target.content):
             continue
         taken = (one.place, *((target.place,) if target.place else ()))
@@ -285,8 +287,18 @@ def _restated(scene: Scene) -> Deed | None:
 
 
 def _before(scene: Scene) -> list[Held]:
-    loose = [Held(one.content, place=one.place) for one in scene.noted if not one.kept and one.place.turn < scene.turn]
-    return [one for one in [*loose, *scene.held()] if one.place is None or one.place.turn < scene.turn]
+    """What a statement may take the place of: of a long chat, what was said lately."""
+    late = replace(scene, noted=scene.noted[-LATELY:])
+    loose = [Held(one.content, place=one.place) for one in late.noted if not one.kept and one.place.turn < scene.turn]
+    return [one for one in [*loose, *late.held()] if one.place is None or one.place.turn < scene.turn]
+
+
+def _likely(new: str, lines: Sequence[Held]) -> list[Held]:
+    """Those of the same matter, and the few that share most words: only these are worth the reader's judgement."""
+    words = set(content_words(new))
+    shared = {at: len(words & set(content_words(one.content))) for at, one in enumerate(lines)}
+    most = sorted((at for at in shared if shared[at]), key=lambda at: (-shared[at], -at))[:FEW]
+    return [one for at, one in enumerate(lines) if at in most or same_matter(new, one.content)]
 
 
 def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:

@@ -6,6 +6,7 @@ could never forget her birthday", "don't forget the milk" and "forget it, I'll t
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["withdraw", "never", "correct", "undo"]
@@ -138,7 +139,8 @@ _AHEAD = re.compile(
 _TAIL = re.compile(
     rf"(?<=[\s,.;–—-])(?:actually |no |oh |but |and |wait |please |pls )*(?:{_NOT} {_KEEP} (?:any of )?(?:that|"
     rf"this|it)\b.*|"
-    rf"(?:(?:you can|can you|could you|please|pls|so) )*(?:{_FORGET}|{_DROP}) (?:that|it|this)(?: one)?(?: (?:from|out of) {_BOOK})?"
+    rf"(?:(?:you can|can you|could you|please|pls|so) )*(?:{_FORGET}|{_DROP}) (?:that|it|this)(?: one)?(?: (?:from|"
+    rf"out of) {_BOOK})?"
     r"(?:,? (?:please|pls|thanks|now))*\W*|"
     r"(?:scratch|scrap|strike) that\b.*|not for (?:the|your) (?:record|notes|book)\W*|off the record\W*)$",
     re.IGNORECASE,
@@ -169,9 +171,10 @@ _FRONTED = re.compile(
 )
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=128)
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
     """Where the sentences of a turn lie."""
-    return [(one.start(), one.end()) for one in _SENTENCE.finditer(text) if one[0].strip()]
+    return tuple((one.start(), one.end()) for one in _SENTENCE.finditer(text) if one[0].strip())
 
 
 def matter_of(words: str) -> str:

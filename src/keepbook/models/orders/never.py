@@ -1,73 +1,112 @@
-"""Topics that a person names never to be remembered: which sentence says so, and which topic it names."""
+"""Topics that a person names never to be remembered: which sentence says so, and which topic it names.
+
+Such a sentence speaks to whoever keeps the notes, for good: as an order ("never save …"), of "you" ("you must never
+keep …"), in the passive ("… must never be stored"), or of a place ("… is off limits", "leave … out of your memory").
+"I never keep receipts" and "never put calls on Wednesdays" are none. Where the topic names a group, the group is meant.
+"""
 
 import re
 
-from keepbook.book.text.topics import group_named
+from keepbook.book.text.topics import group_named, named_in
 from keepbook.models.orders.hear import Heard, sentences
 
-_KEPT = (
-    r"(?:remember|keep|store|save|record|write|note|log|put|memori[sz]e|retain|file)(?:ed|d|en|s)?|kept|written|stored|recorded|"
-    r"remembered|saved|noted|excluded"
+_NOTES = (
+    r"(?:(?:your|the|any|ur|a|this|that) )?(?:\w+ )?(?:memory|memories|notes?|book|records?|files?|journal|brain|"
+    r"log|record)"
 )
-_SPOKEN = (
-    rf"(?:(?:remember|store|record|memori[sz]e|retain|note|log)\b|(?:{_KEPT})\b(?=.*\b(?:anything|something|a (?:single )?word|"
-    r"word|notes?|memory|about|down|records?|book|any of|file on|things?|stuff)\b))"
+_DONE = (
+    r"(?:remembered|kept|stored|saved|recorded|written(?: down)?|noted(?: down)?|logged|memori[sz]ed|retained|on "
+    r"record)"
 )
-"""Words that can only be meant for whoever keeps notes: "never put calls on Wednesdays" is no order to the memory."""
-_TO_US = re.compile(
-    rf"(?:^|[,:;.]\s*|\band )(?:please |pls |and |so |you (?:must|should|will|may|can|are to|are not to|shall) |i "
-    rf"(?:don'?t|dont) want you to |"
-    rf"from (?:today|now) on,? |make sure (?:that )?you |see to it that |i'd (?:like|prefer) |i want )*(?:never|"
-    rf"don'?t ever|dont ever|"
-    rf"do not ever|not ever|don'?t (?=.*\b(?:ever|any chat|any time)\b))\s*(?:again )?{_SPOKEN}", re.IGNORECASE,
-)  # fmt: skip
-_ABOUT_US = re.compile(
-    rf"\byou(?:'re| are)? (?:must |should |will |shall |may |can )?(?:never|not ever|not to|are not "
-    rf"to)\b.{{0,20}}\b(?:{_KEPT})\b|"
-    rf"\b(?:must|should|may|can|will|is|are|does|do|gets?|get)\b.{{0,16}}\b(?:never|not)\b.{{0,14}}\b(?:{_KEPT}|"
-    rf"get recorded)\b.*|"
-    r"\b(?:off[- ]limits|taboo|out of bounds)\b|\bstays? out of (?:your|the|any) (?:memory|notes|book|records?)\b|"
-    rf"\bexcluded from what you (?:keep|remember|store)\b|\bnothing (?:about|on|of) .+ (?:is|be|gets?) (?:{_KEPT})\b|"
-    rf"\bnever (?:belongs?|goes?|put|be put|enters?) (?:in|into)\b|\b(?:topic|subject) (?:that )?you (?:should |"
-    rf"must |will )?never\b|"
-    r"\b(?:is|are|gets?|be) never (?:be )?(?:kept|stored|saved|recorded|remembered|noted)\b|"
-    r"\bnever (?:be|get) (?:put|kept|stored|saved|recorded|remembered|written|noted)\b", re.IGNORECASE,
-)  # fmt: skip
+_ALONE = r"(?:remember|store|save|record|keep|memori[sz]e|retain|note|log|write|jot)(?:s|ed|d)?|kept"
+_OBJECT = (
+    r"(?=.*\b(?:anything|nothing|something|a (?:single )?word|about|any of|regarding|to do with|related|things?|stuff|"
+    r"info)\b|"
+    r"[^.]*?\b(?:down|it|that|them|this)\W*$|\W*[:–—=]|\W*$|\s+(?:down )?(?:my|our|where|what|who|how|whether)\b)"
+)
+_MEMORISE = (
+    rf"(?:(?:{_ALONE})\b{_OBJECT}|remember\b(?= the )|make (?:any )?notes?\b|keep track\b|"
+    rf"(?:put|file|enter|add|bring|take|note|write|keep)\b.* (?:in|into|on|to|down in) {_NOTES}\b|put (?:it|them|"
+    rf"that) on record)"
+)
+_NEVER = (
+    r"(?:never(?: ever)?|not ever|do not ever|don'?t (?:you )?ever|dont (?:u )?ever|"
+    r"(?:do not|don'?t|dont|no need to)(?=.*\b(?:ever|any (?:chat|time|point)|permanently|for good|from now on|"
+    r"forever|always)\b))"
+)
+_START = (
+    r"(?:^|[,:;=–—]\s*|\b(?:so|and|but|please|pls|plz) )(?:(?:please|pls|and|so|ok(?:ay)?|hey|oh|just|also|actually|"
+    r"from (?:today|now) on|in future|make sure(?: that)?(?: you)?|see to it that(?: you)?|for \w+ things)[,:]? )*"
+)
+_MODAL = r"(?:must|should|will|shall|may|can|could|are|ought to|would|'?ll|'?d)"
+_ORDER = re.compile(rf"{_START}{_NEVER} (?:again )?{_MEMORISE}", re.IGNORECASE)
+_OF_YOU = re.compile(
+    rf"\b(?:you|u) {_MODAL}(?:n'?t)? ?(?:please )?(?:never|not|ever|not ever|not to)?\b.{{0,12}}\b{_MEMORISE}|"
+    rf"\b(?:want|like|need|prefer|rather) (?:you |u )(?:to )?(?:never|not|ever)? ?(?:to )?{_MEMORISE}|"
+    rf"\b(?:topic|subject|something|thing|matter)s? (?:that )?(?:you|u) (?:{_MODAL} )?never\b",
+    re.IGNORECASE,
+)
+_PASSIVE = re.compile(
+    rf"\b(?:is|are|must|should|may|can|will|shall|does|do|gets?|be|to be|get)(?:n'?t)?\b.{{0,16}}\b(?:never|not|ever|"
+    rf"nothing)\b"
+    rf".{{0,16}}\b(?:{_DONE}|(?:mentioned|put|end up|land|appear|go|belong) (?:in|into|on) {_NOTES})\b|"
+    rf"\bnothing\b.{{0,60}}\b(?:is|be|gets?|should ever be|must be)\b.{{0,12}}\b{_DONE}\b|"
+    rf"\b(?:is|are) not for {_NOTES}\b|\bnever (?:belongs?|goes?|enters?|lands?|be put|ends? up) (?:in|into)\b|"
+    rf"\bmust never be \w+ (?:in|into) {_NOTES}\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    rf"\b(?:off[- ]limits|taboo|out of bounds|a no-?go|off the table)\b|\bstays? out of {_NOTES}\b|"
+    rf"(?:^|\b(?:please|pls|on|and|so),? )(?:leave|keep) .+ (?:out of|off|away from) {_NOTES}\b|^\W*no .+ (?:in|on|"
+    rf"for) {_NOTES}\b|"
+    rf"\bexcluded from (?:what you|{_NOTES})",
+    re.IGNORECASE,
+)
 _LASTS = re.compile(
-    r"\b(?:never|ever|always|permanently|forever|for (?:ever|good|all time)|off[- ]limits|taboo|out of bounds|any "
-    r"other|"
-    r"from (?:now|today) on|not now and not later|nothing about|at any time|not to \w+ anything)\b", re.IGNORECASE,
-)  # fmt: skip
-_OBJECT = re.compile(
-    rf"\b(?:{_KEPT})\b(?: down)?\s+(?:(?:anything|something|a (?:single )?word|things?|stuff|any of)\s*(?:that "
-    rf"has )?(?:to do with |about |on |"
-    rf"related to |of |regarding )?|about )(?P<topic>.+)|\b(?:remember|store|record|note|log|write down|"
-    rf"save)\b\s+(?P<own>(?:my|where|who|what|the)\b.+)|"
-    rf"\b(?:{_KEPT})\b(?: down)?\s*[:–—]\s*(?P<listed>.+)|"
-    rf"\b(?:anything|nothing) (?:to do with|about|on|related to) (?P<about>.+?)(?:\s+(?:is|be|gets?|stays?|should|"
-    rf"must|goes)\b|[,.;]|$)",
+    r"\b(?:never|ever|always|permanently|forever|for (?:ever|good|all time)|off[- ]limits|taboo|out of bounds|a "
+    r"no-?go|any other|"
+    r"from (?:now|today) on|not now and not later|nothing about|at any (?:time|point)|not to \w+ anything|in future)\b",
     re.IGNORECASE,
-)  # fmt: skip
-_SUBJECT = re.compile(
-    r"^(?:actually|and|so|oh|please|one condition\W+|from (?:today|now) on)?[,\s]*(?:i'd like |i want |make |for "
-    r")?(?P<topic>(?:my |the |our )?"
-    r"[^,;:]{2,60}?)(?: things?)?[,:]?\s+(?:is|are|was|must|should|may|does|do|will|never|stays?|excluded|you "
-    r"must|a (?:topic|subject))\b",
-    re.IGNORECASE,
-)  # fmt: skip
-_ENDS = re.compile(
-    r"\s*(?:[,.;:!?]|\b(?:ever|again|please|pls|for (?:good|ever|all time)|permanently|always|at all|in (?:this|"
-    r"any)|not (?:now|in)|about me|"
-    r"because|so|ok(?:ay)?|on advice)\b).*$", re.IGNORECASE | re.DOTALL,
-)  # fmt: skip
+)
+_COMPLAINS = re.compile(r"\b(?:you|u) (?:never|always) ", re.IGNORECASE)
+_SELF = re.compile(
+    r"^\W*(?:i|i'll|ill|i'?ve|we|he|she|they|people)\b(?!'d like| want| would like| need| insist)", re.IGNORECASE
+)
+_END = (
+    r"(?=\s*(?:[,.;:!?=]|$|\b(?:is|are|be|was|gets?|stays?|should|must|may|shall|will|can|does|do|ever|never|again|"
+    r"please|pls|"
+    r"for (?:good|ever|all time)|forever|permanently|always|at all|at any|in (?:this|any|your|the|future|here)|not "
+    r"(?:now|in)|"
+    r"about me|because|so|ok(?:ay)?|on advice|from (?:now|today)|out of|off|down|against|with|between|which|who|and "
+    r"never)\b))"
+)
+_TOPICS = (
+    rf"\b(?:about|on|regarding|concerning|to do with|related to)\s+(?P<topic>(?!me\b|record\b|it\b|advice\b).+?){_END}",
+    rf"\b(?:leave|keep)\s+(?P<topic>.+?)\s+(?:out of|off|away from) {_NOTES}",
+    rf"\b(?:{_ALONE})\b(?: down)?\s*(?:[:–—]\s*)?(?P<topic>(?:(?:my|our|the|his|her|where|what|who|how|"
+    rf"whether)\b)?.+?){_END}",
+    r"^(?:(?:actually|and|so|oh|please|ok(?:ay)?|from (?:today|now) on)\b[,\s]*)*(?:no |make |for |anything |i'd like "
+    r"|i want )?"
+    r"(?P<topic>(?:my |the |our |his |her )?[^,;:=]{2,60}?)(?: things?| stuff| info| matters?| talk)?\s*[,:=]?\s*"
+    r"(?:\b(?:is|are|was|must|should|may|does|do|will|never|stays?|excluded|shall|a (?:topic|subject)|in your)\b|=|:)",
+)
+_TOPIC = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _TOPICS)
 _LOCATED = re.compile(
     r"\bwhere (?:i|we) (?:am|'m|live|are|stay|go|sleep|work from)\b|\bmy (?:location|whereabouts|address)\b",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(
-    r"^\W*(?:i|i'll|ill|we|he|she|they|people)\b(?!'d like| want| would like| don'?t want you)", re.IGNORECASE
+_ARTICLE = re.compile(
+    r"^(?:(?:my|our|the|any|all|that|this|these|those|a|an|bloody|whole|anything|things?|stuff|of|single|word|"
+    r"about)\s+)+",
+    re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"^(?:(?:my|our|the|any|all|that|this|these|those|a|an|bloody|whole)\s+)+", re.IGNORECASE)
+_NO_TOPIC = re.compile(
+    r"(?:that|this|it|them|you|u|any|things?|stuff|of|i|i'?ve|me|we|he|she|they|there|everything|anything|nothing|one|"
+    r"a word|notes?|"
+    r"what|track|(?:from )?(?:now|today) on|(?:if|when|whatever|and|or|but|so)\b.*|.*\b(?:i|you) (?:say|tell|told|"
+    r"said|talk)\b.*)",
+    re.IGNORECASE,
+)
 _SPLIT = re.compile(r"\s*(?:,|\band\b|\bor\b|\bnor\b)\s*", re.IGNORECASE)
 
 
@@ -76,55 +115,45 @@ def topics_named(text: str) -> list[tuple[Heard, tuple[str, ...]]]:
     found = []
     for start, end in sentences(text):
         sentence = text[start:end].strip()
-        named = _topics(sentence)
+        named = _topics(sentence.replace("’", "'"))
         if named:
             found.append((Heard("never", start, end, sentence=sentence), tuple(named)))
     return found
 
 
 def _topics(sentence: str) -> list[str]:
-    said = bool(_TO_US.search(sentence)) or bool(_ABOUT_US.search(sentence))
-    if not said or not _LASTS.search(sentence) or sentence.endswith("?"):
-        return []
-    if (
-        _PERSONAL.match(sentence)
-        and not _ABOUT_US.search(sentence)
-        and not re.search(r"[.;,]\s*(?:so |and )?(?:please )?(?:never|don)", sentence, re.IGNORECASE)
-    ):
+    if not _is_order(sentence):
         return []
     if _LOCATED.search(sentence):
         return ["whereabouts"]
-    groups = list(dict.fromkeys(filter(None, map(group_named, _names(sentence)))))
-    return groups or _own(sentence)
+    phrases = _phrases(sentence)
+    names = [part for phrase in phrases for part in (phrase, *_SPLIT.split(phrase))]
+    groups = dict.fromkeys(filter(None, (group_named(_ARTICLE.sub("", name).strip()) for name in names)))
+    groups |= dict.fromkeys(group for phrase in phrases for group in named_in(phrase))
+    return list(groups) or [one for one in map(_own, phrases) if one][:1]
 
 
-def _names(sentence: str) -> list[str]:
-    """The noun phrases that may name a group."""
-    phrases = [phrase for phrase in _phrases(sentence) if phrase]
-    parts = [part for phrase in phrases for part in _SPLIT.split(phrase)]
-    return [_ARTICLE.sub("", part).strip() for part in (*phrases, *parts)]
+def _is_order(sentence: str) -> bool:
+    """Whether a sentence says to whoever keeps the notes that something is never kept."""
+    if sentence.endswith("?") and not re.match(r"\W*(?:can|could|will|would) (?:you|u)\b", sentence, re.IGNORECASE):
+        return False
+    if not _LASTS.search(sentence):
+        return False
+    if _ORDER.search(sentence) or _OF_YOU.search(sentence):
+        return True
+    if _SELF.match(sentence) or _COMPLAINS.search(sentence):
+        return False
+    return bool(_PASSIVE.search(sentence) or _PLACE.search(sentence))
 
 
 def _phrases(sentence: str) -> list[str]:
-    found = []
-    for pattern in (_OBJECT, _SUBJECT):
-        for one in pattern.finditer(sentence):
-            told = next((value for value in one.groupdict().values() if value), "")
-            found.append(_ENDS.sub("", told).strip())
-    return found
+    """The stretches that may name the topic, the likeliest first."""
+    found = (one["topic"].strip() for pattern in _TOPIC for one in pattern.finditer(sentence))
+    return list(dict.fromkeys(one for one in found if one))
 
 
-def _own(sentence: str) -> list[str]:
+def _own(phrase: str) -> str | None:
     """The person's own topic, in their words."""
-    for phrase in _phrases(sentence):
-        plain = _ARTICLE.sub("", phrase).strip(" \"'“”.")
-        plain = re.sub(r"\s+(?:against|with|from|between|for|that|which|who|in)\b.*$", "", plain)
-        plain = re.sub(
-            r"^(?:what i believe in|things about|stuff about|subject of|topic of)\s+", "", plain, flags=re.IGNORECASE
-        )
-        if 1 < len(plain) <= 80 and not re.fullmatch(
-            r"(?:that|this|it|them|you|any|things?|of|i|i'?ve|me|we|he|she|they|there|everything|anything|(?:from )?(?:now|today) on)",
-            plain, re.IGNORECASE
-        ):
-            return [plain]
-    return []
+    plain = _ARTICLE.sub("", phrase).strip(" \"'“”.")
+    plain = re.sub(r"\s+(?:against|with|from|between|for|that|which|who|in)\b.*$", "", plain)
+    return plain if 1 < len(plain) <= 80 and not _NO_TOPIC.fullmatch(plain) else None
