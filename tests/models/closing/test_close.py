@@ -636,7 +636,7 @@ def test_over_the_monthly_cap_a_chat_is_read_offline_and_that_is_said(book_url: 
         alice = kb.book("alice")
         first = began(kb, "I live in Oslo").close()
         assert (first.made_by, first.notice) == ("scripted", None)
-        second = began(kb, "I work as a nurse").close()
+        second = began(kb, "I have two daughters, Ida and Nora.").close()
         assert (second.made_by, second.notice) == ("offline", OVER_CAP)
         assert len(reader.seen) == 1
         assert {memory.made_by for memory in alice.list()} == {"scripted", "offline"}

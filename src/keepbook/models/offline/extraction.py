@@ -208,6 +208,8 @@ def tied(
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS else "corrects"
+            if name == "repeats" and len(set(content_words(one.content)) - set(content_words(memory.content))) > 1:
+                continue  # it says something more: "works as a nurse in Oslo" beside "lives in Oslo"
             best = max(best, (found["repeats"] + found["corrects"], name, memory), key=lambda each: each[0])
     if best[0] >= TIED:
         return best[1], best[2], best[0]

@@ -23,7 +23,7 @@ from keepbook.models.orders.values import Change, Deed, Held, Place, Question
 Tie = Callable[[str, str, str], Mapping[str, float] | None]
 """How a later text stands to an earlier one, from the reader."""
 LATELY, FEW = 60, 4
-"""How many statements back a correction reaches without a word of the person, and how many the reader is asked about."""
+"""How many statements back a correction reaches unsaid, and how many of them the reader is asked about."""
 CORRECTS, CERTAIN = 0.5, 0.85
 """From which likelihood on a statement corrects another of the same matter, and one that only seems related."""
 _NOW = re.compile(
