@@ -2,9 +2,12 @@
 
 An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring
 replays the ledger through the same guards that every write passes, then exports again and compares: what
-comes in is byte for byte what went out, or nothing is kept. Foreign files go through `remember`.
+comes in is byte for byte what went out, or nothing is kept. The last line closes the file: how many lines of each
+kind, the newest hash of the chain, and a sum over all lines, so that none can be altered, added, moved or taken away.
+Foreign files go through `remember`.
 """
 
+import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,8 +17,11 @@ from typing import Any
 
 from sqlalchemy import Double, Integer, Table, insert, select, update
 
+from keepbook.book.ledger import ledger as chain
+from keepbook.book.ledger.chain import walk
+from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.ledger.ledger import Origin, canonical
-from keepbook.book.ledger.verify import first_break, verify
+from keepbook.book.ledger.verify import verify
 from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, fits_scope, said_by
 from keepbook.book.owners.authority import ALONE, Actor
@@ -25,10 +31,13 @@ from keepbook.book.text.words import fold
 from keepbook.book.upkeep import admission
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
+from keepbook.storage.covered import NOT_EXPORTED
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import (
+    WHOLE_BOOK,
     agents,
     choices,
+    covers,
     decisions,
     deployments,
     due,
@@ -48,15 +57,20 @@ from keepbook.storage.tables import (
     positions,
     proposals,
     runs,
+    seals,
     skill_fields,
     skills,
     threads,
+    tokens,
+    touched,
     trades,
     transcripts,
     versions,
 )
 
-FORMAT = 1
+FORMAT = 2
+BEFORE_COVERS = 1
+"""The format of unreleased versions, whose ledger held memories alone: read, and covered on the way in."""
 HEADER = {"kind": "keepbook", "format": FORMAT}
 
 KINDS: dict[str, Table] = {
@@ -64,7 +78,8 @@ KINDS: dict[str, Table] = {
     "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
     "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
     "line": transcripts, "decision": decisions, "skill": skills, "field": skill_fields, "deployment": deployments,
-    "position": positions, "trade": trades, "fill": fills, "mapping": mappings, "lesson": lessons,
+    "position": positions, "trade": trades, "fill": fills, "mapping": mappings, "lesson": lessons, "cover": covers,
+    "seal": seals,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 
@@ -171,24 +186,79 @@ def _of_ours(first: Line, rest: Iterator[Line]) -> list[Line]:
 def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
     """The rows of one of our own files, each checked to have exactly its table's columns."""
     head, *rows, last = lines if len(lines) > 1 else [*lines, Line(lines[0].number, None)]
-    if head.value.get("format") != FORMAT:
-        raise broken(head.number, f"has format {head.value.get('format')!r}; this program reads format {FORMAT}")
+    format = head.value.get("format")
+    if format not in (FORMAT, BEFORE_COVERS):
+        raise broken(head.number, f"has format {format!r}; this program reads format {FORMAT}")
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in KINDS.items()}
+    numbers: dict[Any, int] = {}
     for line in rows:
         value = line.value
         kind = value.get("kind") if isinstance(value, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
             raise broken(line.number, f"has no kind that this program knows ({kind!r})")
+        if format == BEFORE_COVERS:
+            value |= _younger(kind, value, numbers)
         if value.keys() - {"kind"} != columns[kind]:
             wrong = sorted((value.keys() - {"kind"}) ^ columns[kind])
             raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
         if wrong := [name for name, item in value.items() if name != "kind" and not _fits(item, KINDS[kind], name)]:
             raise broken(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
         found[kind].append({name: item for name, item in value.items() if name != "kind"})
-    if last.value != {"kind": "end", "lines": len(rows)}:
-        raise broken(last.number, "should close the file; it seems to be cut off")
+    _check_end(format, lines, last)
     return found
+
+
+def _younger(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
+    """What a line of the older format did not say yet. Injections are numbered as they stand in the file."""
+    session = (value.get("space"), value.get("session"))
+    if kind == "entry":
+        return {"link": value.get("seq")}
+    if kind == "injection":
+        numbers[session] = len(numbers) + 1
+        return {"nth": numbers[session]}
+    return {"injection": numbers.get(session, 0)} if kind == "injected" else {}
+
+
+def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:
+    """The closing line must speak of exactly the lines before it."""
+    if format == BEFORE_COVERS:
+        holds = last.value == {"kind": "end", "lines": len(lines) - 2}
+    else:
+        closing = Closing()
+        for line in lines[:-1]:
+            closing.add(canonical(line.value), line.value["kind"])
+        named = last.value if isinstance(last.value, dict) else {}
+        if named.get("kind") == "end" and named.get("lines") == closing.count and named.get("sum") != closing.sum:
+            raise altered("the sum of its lines is another than the last line says")
+        holds = canonical(last.value) == closing.line(named.get("hash"))
+    if not holds:
+        raise broken(last.number, "should close the file; it seems to be cut off")
+
+
+class Closing:
+    """The last line of an export, as it grows with the lines before it."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self._sum = hashlib.sha256()
+
+    def add(self, line: str, kind: str) -> None:
+        self._sum.update(line.encode() + b"\n")
+        if kind != HEADER["kind"]:
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def sum(self) -> str:
+        return self._sum.hexdigest()
+
+    def line(self, newest: object) -> str:
+        told = {"kind": "end", "lines": self.count, "counts": self.counts, "hash": newest, "sum": self.sum}
+        return canonical(told)
 
 
 def _fits(value: Any, table: Table, column: str) -> bool:
@@ -218,14 +288,18 @@ def foreign_memory(line: Line) -> dict[str, Any]:
 
 def export_lines(tx: Tx) -> Iterator[str]:
     """The whole book, line by line, without line ends."""
-    count = 0
-    yield canonical(HEADER)
+    closing = Closing()
+    yield (line := canonical(HEADER))
+    closing.add(line, str(HEADER["kind"]))
     for kind, table in KINDS.items():
         query = select(table).where(table.c.owner == tx.owner).order_by(*table.primary_key.columns)
-        for row in tx.conn.execute(query):
-            count += 1
-            yield canonical({"kind": kind} | {name: value for name, value in row._mapping.items() if name != "owner"})
-    yield canonical({"kind": "end", "lines": count})
+        for row in tx.conn.execute(query.execution_options(yield_per=1000)):
+            told = {"kind": kind} | {name: value for name, value in row._mapping.items() if name != "owner"}
+            if kind == "seal" and told["what"] in NOT_EXPORTED:
+                told["salt"] = None
+            yield (line := canonical(told))
+            closing.add(line, kind)
+    yield closing.line(chain.head(tx).hash)
 
 
 def import_lines(
@@ -240,10 +314,10 @@ def import_lines(
             tx, origin, preset, ((line.number, foreign_memory(line)) for line in itertools.chain([first], rest))
         )
     ours = _of_ours(first, rest)
-    found = sorted_by_kind(ours)
-    admission.check(found, hand)
     try:
-        _check_chain(found)
+        found = sorted_by_kind(ours)
+        admission.check(found, hand)
+        _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
         restored = _restore(tx, found, [canonical(line.value) for line in ours])
@@ -257,27 +331,50 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
     present = list(export_lines(tx))
     if present == lines:
         return Imported(0, len(found["memory"]))
-    if any(json.loads(line)["kind"] != "owner" for line in present[1:-1]):
+    if any(json.loads(line)["kind"] not in ("owner", "cover", "seal") for line in present[1:-1]):
         raise Conflict(
             "this book is not empty; add the file's memories with --merge, or import into another owner",
             code="not_empty",
         )
+    if chain.head(tx).link:  # of the owner's settings and tokens alone: the file's chain takes its place
+        tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": "", "event": 0})
+        tx.head = None
     _replay(tx, found)
-    if list(export_lines(tx)) != lines:
-        raise altered("restored, it would read differently")
+    if json.loads(lines[0])["format"] == FORMAT:
+        forget_touched(tx)
+        if list(export_lines(tx)) != lines:
+            raise altered("restored, it would read differently")
+    _touch_tokens(tx)
+    cover(tx)
+    if not (result := verify(tx)).ok:
+        raise altered(f"{result.where}: {result.why}")
     return Imported(len(found["memory"]))
 
 
-def _check_chain(found: Mapping[str, list[Any]]) -> None:
-    texts = {row["event"]: SimpleNamespace(**row) for row in found["version"] if row["content"] is not None}
-    rows = [SimpleNamespace(**row, _mapping=row) for row in found["entry"]]
-    _, where, why = first_break(rows, texts, {row["memory_id"] for row in found["erasure"]})
-    if where is not None:
+def _touch_tokens(tx: Tx) -> None:
+    """The tokens that open this book here are none of the file's; its chain goes on with them."""
+    mine = tx.conn.execute(select(tokens.c.id).where(tokens.c.owner == tx.owner)).scalars().all()
+    noted = [{"owner": tx.owner, "what": tokens.name, "key": id, "fresh": 1} for id in mine]
+    if noted:
+        tx.conn.execute(insert(touched), noted)
+
+
+def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
+    rows = {
+        kind: [SimpleNamespace(**row, _mapping=row) for row in sorted(found[kind], key=lambda row: row[number])]
+        for kind, number in (("entry", "link"), ("cover", "link"), ("version", "event"), ("seal", "nth"))
+    }
+    texts = [row for row in rows["version"] if row.content is not None]
+    walked = walk(rows["entry"], rows["cover"], texts, rows["seal"], {row["memory_id"] for row in found["erasure"]})
+    if walked.stopped is not None:
+        at = f"entry {walked.stopped.event}" if walked.stopped.event else f"link {walked.stopped.link}"
         raise Invalid(
-            f"the file's ledger is broken at entry {where}: {why}; nothing was imported",
+            f"the file's ledger is broken at {at}: {walked.stopped.why}; nothing was imported",
             field="file",
             code="altered",
         )
+    if newest is not None and newest != walked.hash:
+        raise altered("its newest hash is another than the last line says")
 
 
 def _merge(tx: Tx, origin: Origin, preset: Preset, records: Iterable[tuple[int, dict[str, Any]]]) -> Imported:
@@ -337,18 +434,21 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
         put(KINDS[kind], found[kind])
     _replay_runs(tx, found, put)
-    for kind in ("skill", "field", "deployment", "position", "trade", "lesson"):
+    for kind in ("skill", "field", "deployment", "position", "trade", "fill", "mapping", "lesson"):
         put(KINDS[kind], found[kind])
     _index(tx, found)
     tx.head = None
-    result = verify(tx)
-    if not result.ok:
-        raise altered(f"entry {result.broken}: {result.why}")
+
+
+def _links(found: Mapping[str, list[Any]]) -> list[Any]:
+    return sorted([*found["entry"], *found["cover"]], key=lambda row: row["link"])
 
 
 def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
-    """The ledger, then what each of its entries did."""
-    put(ledger, found["entry"])
+    """The chain, then what each entry of the ledger did."""
+    for is_cover, some in itertools.groupby(_links(found), key=lambda row: "seq" not in row):
+        put(covers if is_cover else ledger, list(some))
+    put(seals, sorted(found["seal"], key=lambda row: row["nth"]))
     put(erasures, found["erasure"])
     erased = {row["memory_id"] for row in found["erasure"]}
     put(memories, [row for row in found["memory"] if row["id"] in erased])
