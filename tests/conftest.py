@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,17 @@ hypothesis.settings.register_profile(
 DEEPER = int(os.environ.get("KEEPBOOK_TESTS_DEEPER", "1"))
 """How many times as many examples are drawn as usual, also where a test names its own number: `make test-deep`."""
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
+"""The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
+outlive a test, too."""
+os.environ.update([BYPASS])
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Begun in the background of a shell, Ctrl-C is not heard; and every program that a test starts would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # --- fewer, or more --------------------------------------------------------------------------------------
@@ -385,8 +397,7 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_fact
     monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
     # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "none")
-    # The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart.
-    monkeypatch.setenv("KEEPBOOK_ALLOW_BYPASS_LOGIN", "true")
+    monkeypatch.setenv(*BYPASS)
 
 
 @pytest.fixture(autouse=True)

@@ -29,8 +29,9 @@ def furnished(kb: Any, owner: str = OWNER) -> Any:
     _remembered(book)
     _talked(kb, book)
     busy_desk(book)
+    book.agents.arm(book.agents.list()[0].id)
     _traded(kb, book)
-    kb.tokens.create(owner, name="phone")
+    kb.tokens.session_for(kb.tokens.create(owner, name="phone").known.id)
     leases.take(kb._database, "sweep", "nobody", 60)
     book.spending.count("chat", "openai:x", 100, 10)
     with kb._database.write(owner) as tx:
@@ -72,6 +73,9 @@ def _traded(kb: Any, book: Any) -> None:
     made = deployed(book)
     assert not book.trading.load("trades", trade_lines(), deployment=made.id).wrong
     exposed(kb, book, made, book.now)
+    told = {"time": "At", "symbol": "What", "side": "Way", "quantity": "Lots", "price": "Price"}
+    fill = b"At,What,Way,Lots,Price\n2026-01-05 10:00,EUR/USD,buy,2,1.10\n"
+    assert book.trading.bring_in(fill, format="my broker", columns=told).added == 1
     book.trading.reflect(deployment=made.id)
     assert book.trading.lessons(deployment=made.id)
 

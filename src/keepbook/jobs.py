@@ -20,6 +20,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import proposals
@@ -210,7 +211,7 @@ def _purge(book: Book, item: Due) -> bool:
     job = Origin("job", "jobs")
     with book.writing() as (tx, _):
         due.cancel(tx, due.PURGE, item.id)
-        if item.id not in erase.due_for_purge(tx, later(stamp(tx.clock()), days=-threads.TRASH_DAYS)):
+        if item.id not in erase.due_for_purge(tx, later(stamp(tx.clock()), days=-TRASH_DAYS)):
             return False
         erase.purge(tx, job, item.id)
         tx.compact = False  # once, at the end of the sweep

@@ -215,7 +215,10 @@ def test_a_person_can_edit_and_find_what_the_tool_keeps(run: Run, alice: Any) ->
     [hit] = alice.recall("Where does she live? Oslo", scope="memory-tool")
     alice.update(hit.id, hit.content, body="Lives in Bergen\n")
     assert _text(run) == "Lives in Bergen"
-    assert run("insert", path=NOTES, insert_line=1, insert_text="Likes tea") == f"The file {NOTES} has been edited."
+    refused = run("insert", path=NOTES, insert_line=1, insert_text="Likes tea")
+    assert "the person's own word" in refused  # it is left for them to decide
+    assert _text(run) == "Lives in Bergen"
+    assert [one.op for one in alice.proposals.list()] == ["update"]
     assert alice.block() == ""
 
 

@@ -172,7 +172,8 @@ def fill_the_disk(url: str) -> None:
         book = kb.book("alice")
         kept = [book.remember("The first thing is small").content]
         _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
+        largest = max(path.stat().st_size for path in Path(url).parent.glob(f"{Path(url).name}*"))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 150_000, hard))
         refusals = []
         for number in range(40):
             thing = f"Thing {number} is rather large"

@@ -229,7 +229,7 @@ def test_deleting_a_chat_can_take_the_memories_learned_from_it_along(alice: Any,
     elsewhere = alice.remember("Plays the cello")
     chat.add("user", "Hello")
     saying = alice.acting(actor="agent", thread_id=chat.id)
-    learned, corrected = saying.remember("Lives in Oslo"), alice.remember("Has two cats")
+    learned, corrected = saying.remember("Lives in Oslo"), alice.acting(actor="agent").remember("Has two cats")
     saying.update(corrected.id, "Has three cats")
     dropped = saying.remember("Once lived in Rome")
     alice.delete(dropped.id)

@@ -32,7 +32,7 @@ def the(desk: Desk, subject: str = LOSERS, **told: Any) -> Any:
 
 
 def what(reflection: Any) -> dict[str, str]:
-    return {one.lesson.subject: one.what for one in findings.outcomes}
+    return {one.lesson.subject: one.what for one in reflection.outcomes}
 
 
 def more_losers(count: int = 4) -> list[dict[str, Any]]:

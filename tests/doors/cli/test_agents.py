@@ -117,6 +117,7 @@ def test_a_decision_from_its_making_to_its_end(run: Run, ask: Ask, bars: Any) ->
 
 def test_a_run_that_fails_says_why_and_ends_with_1(run: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPBOOK_AGENT_COMMAND", "no-such-program-here")
+    monkeypatch.setenv("KEEPBOOK_AGENT_PROGRAMS", '["no-such-program-here"]')
     ask("agent", "create", "Desk", "--adapter", "claude-cli")
     ran = run("agent", "run", "Desk", "Go.")
     assert ran.code == 1

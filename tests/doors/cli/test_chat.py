@@ -270,9 +270,9 @@ class Terminal:
         self._seen = ""
         self._decode = codecs.getincrementaldecoder("utf-8")().decode  # a letter may come in two pieces
 
-    def until(self, piece: str) -> str:
+    def until(self, piece: str, seconds: float = 60.0) -> str:
         """What was shown since, up to this piece; without colour."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + seconds
         while piece not in (plain := re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", self._seen)):
             ready, _, _ = select.select([self._keyboard], [], [], max(0.0, end - time.monotonic()))
             assert ready, f"waited for {piece!r}, saw {self._seen!r}"
@@ -292,9 +292,11 @@ class Terminal:
         """Press Ctrl-C until this shows: one that comes just before readline begins to wait is not heard by it."""
         for _ in range(12):
             self.process.send_signal(signal.SIGINT)
-            ready, _, _ = select.select([self._keyboard], [], [], 5.0)
-            if ready:
-                break
+            try:
+                self.until(piece, seconds=10.0)
+                return
+            except AssertionError:  # something else was shown meanwhile: the prompt, say
+                continue
         self.until(piece)
 
     def __enter__(self) -> "Terminal":

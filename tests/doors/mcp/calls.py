@@ -92,7 +92,9 @@ async def drive(client: Client, preset: str) -> None:
     assert (await call("get_calibration"))["resolved"] == 0
     unknown = await client.call_tool("get_my_decisions", {"agent": "nobody"})
     assert unknown.is_error
-    assert called | {"get_my_decisions"} == {tool.name for tool in (await client.list_tools()).tools}
+    nobody = await client.call_tool("record_decision", {"agent": "nobody", "card": {}})
+    assert nobody.is_error
+    assert called | {"get_my_decisions", "record_decision"} == {tool.name for tool in (await client.list_tools()).tools}
 
 
 async def text_of(client: Client, uri: str) -> str:

@@ -15,6 +15,7 @@ import pytest
 from tests.models.agents.house import Breaks, House, Waits
 
 from keepbook.errors import ModelFailed
+from keepbook.models.agents import runner
 from keepbook.models.chat import Kept
 
 on_each_adapter = pytest.mark.parametrize(
@@ -217,7 +218,8 @@ def test_a_chat_that_fails_keeps_what_the_person_said_and_can_be_tried_again(hou
     assert house.sent[-1].said == [("user", "One."), ("assistant", "First."), ("user", "Why?")]
 
 
-def test_a_chat_and_a_run_at_once_lose_nothing_of_each_other(house: House) -> None:
+def test_a_chat_and_a_run_at_once_lose_nothing_of_each_other(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "LEASE_SECONDS", 3600.0)  # each look of who waits takes a second on the tests' clock
     house.agent(memory_enabled=True)
     house.answers(Waits("Run done.", "gate"), "Chat done.", "Later.")
     running = threading.Thread(target=lambda: house.run("Run."))

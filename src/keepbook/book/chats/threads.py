@@ -16,7 +16,7 @@ from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
 
 from keepbook.book.ground import due
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import clean_line, clean_optional, clean_text
+from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import chosen
@@ -25,7 +25,6 @@ from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import injections, memories, messages, notes, threads, versions
 
-TRASH_DAYS = 30
 ARCHIVE_DAYS = 30
 MOST_FAILURES = 5
 ROLES = ("user", "assistant", "tool", "system")

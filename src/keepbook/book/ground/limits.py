@@ -7,6 +7,9 @@ from difflib import get_close_matches
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 
+TRASH_DAYS = 30
+"""How long what was deleted waits, memories and chats alike."""
+
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
 
 

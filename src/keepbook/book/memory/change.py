@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground import due
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.memories import (
     AUTOMATIC,
-    TRASH_DAYS,
     Memory,
     State,
     Written,

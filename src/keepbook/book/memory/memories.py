@@ -24,7 +24,6 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables import injected, memories, versions
 
 STALE_DAYS = 60
-TRASH_DAYS = 30
 AUTOMATIC = ("extracted", "inferred")
 REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
 STATES = ("active", "archived", "trash")

@@ -6,14 +6,15 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, insert, select, update
 
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.change import refuse_lesson
-from keepbook.book.memory.memories import TRASH_DAYS, find_row, to_state
+from keepbook.book.memory.memories import find_row, to_state
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import OWNED, WHOLE_BOOK, armed, erasures, memories, owners, page_sessions, tokens
+from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners, page_sessions, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,6 @@ def erase(tx: Tx, now: str, confirm: str) -> Receipt:
         or 0
         for table in OWNED
     }
-    tx.conn.execute(delete(armed).where(armed.c.owner == tx.owner))
     known = select(tokens.c.id).where(tokens.c.owner == tx.owner)
     tx.conn.execute(delete(page_sessions).where(page_sessions.c.token_id.in_(known)))
     tx.conn.execute(delete(owners).where(owners.c.owner == tx.owner))

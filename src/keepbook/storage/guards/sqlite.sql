@@ -288,6 +288,7 @@ WHEN NEW.memory_id = '*'
 BEGIN
   DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM lessons WHERE owner = NEW.owner;
+  DELETE FROM armed WHERE owner = NEW.owner;
   DELETE FROM mappings WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;

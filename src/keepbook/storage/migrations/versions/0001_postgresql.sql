@@ -1453,6 +1453,7 @@ BEGIN
   ELSE
     DELETE FROM answers WHERE owner = NEW.owner;
     DELETE FROM lessons WHERE owner = NEW.owner;
+    DELETE FROM armed WHERE owner = NEW.owner;
     DELETE FROM mappings WHERE owner = NEW.owner;
     DELETE FROM fills WHERE owner = NEW.owner;
     DELETE FROM trades WHERE owner = NEW.owner;
@@ -1635,7 +1636,7 @@ BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
     'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
-    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'lessons'] LOOP
+    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'lessons', 'armed'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '

@@ -15,8 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.notes import Note
-from keepbook.book.chats.threads import MOST_FAILURES, TITLE_LIMIT, TRASH_DAYS, Message, Thread
+from keepbook.book.chats.threads import MOST_FAILURES, TITLE_LIMIT, Message, Thread
 from keepbook.book.chats.view import Given, given, tried_again_at
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.doors.http.web.chat import saved
 from keepbook.doors.http.web.chat.saved import Slip
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
