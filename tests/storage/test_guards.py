@@ -940,9 +940,9 @@ LAWFUL: dict[str, Steps] = {
     "a person erases": purges("asserted", "person"),
     "a job erases from the trash": purges("trashed", "job"),
     "an injection": (
-        puts_again("injections", "session = 'first'", session="'third'"),
+        puts_again("injections", "session = 'first'", session="'third'", nth="99"),
         puts_again(
-            "injected", FIRST_INJECTED, session="'third'",
+            "injected", FIRST_INJECTED, session="'third'", injection="99",
             nth="(SELECT max(nth) + 1 FROM injected WHERE owner = 'alice' AND memory_id = :asserted)",
         ),
     ),

@@ -304,12 +304,15 @@ def test_the_role_owns_nothing(server: Server) -> None:
 
 GROWING = {
     "ledger": {"SELECT", "INSERT"},
+    "covers": {"SELECT", "INSERT"},
+    "seals": {"SELECT", "INSERT", "UPDATE (salt)"},
+    "touched": {"SELECT", "INSERT", "DELETE"},
     "versions": {"SELECT", "INSERT", "UPDATE (retired_at)"},
     "injected": {"SELECT", "INSERT"},
     "erasures": {"SELECT", "INSERT"},
     "memories": {"SELECT", "INSERT", "UPDATE"},
     "links": {"SELECT", "INSERT", "UPDATE"},
-    "injections": {"SELECT", "INSERT", "UPDATE (at, block, seq)"},
+    "injections": {"SELECT", "INSERT", "UPDATE (at, block, nth, seq)"},
     "alembic_version": {"SELECT"},
     "agents": {"SELECT", "INSERT", "UPDATE"},
     "transcripts": {"SELECT", "INSERT"},

@@ -74,7 +74,7 @@ def _unsealed(tx: Tx, table: Table) -> Break:
     """A row that no seal knows: the count says that there is one."""
     sealed = {}
     query = select(table).where(table.c.owner == tx.owner, *_only(table)).order_by(*table.primary_key.columns)
-    for rows in tx.conn.execute(query.execution_options(yield_per=CHUNK)).partitions():
+    for rows in _in_chunks(_rows(tx, query)):
         keys = [key_of(table, dict(row._mapping)) for row in rows]
         newest = select(seals.c.key, seals.c.nth, seals.c.digest).where(
             seals.c.owner == tx.owner, seals.c.what == table.name, seals.c.key.in_(keys)
@@ -97,14 +97,19 @@ def _at(tx: Tx, table: Table, key: str, nth: int, why: str) -> Break:
 def _in_force(tx: Tx, what: str) -> Iterator[tuple[Any, str | None]]:
     """The seal in force of each row of a table that should be there, or why its seals do not fit."""
     query = select(seals).where(seals.c.owner == tx.owner, seals.c.what == what).order_by(seals.c.key, seals.c.nth)
-    stream = tx.conn.execute(query.execution_options(yield_per=AT_ONCE))
-    for _, group in groupby(stream, key=lambda seal: seal.key):
-        chain = list(group)
-        seal, why = live(chain)
-        if why is not None:
-            yield chain[-1], why
-        elif seal is not None and seal.digest is not None:
-            yield seal, None
+    with tx.conn.execute(query.execution_options(yield_per=AT_ONCE)) as stream:
+        for _, group in groupby(stream, key=lambda seal: seal.key):
+            chain = list(group)
+            seal, why = live(chain)
+            if why is not None:
+                yield chain[-1], why
+            elif seal is not None and seal.digest is not None:
+                yield seal, None
+
+
+def _rows(tx: Tx, query: Any) -> Iterator[Any]:
+    with tx.conn.execute(query.execution_options(yield_per=CHUNK)) as rows:
+        yield from rows
 
 
 def _in_chunks(stream: Iterator[Any]) -> Iterator[list[Any]]:

@@ -155,7 +155,8 @@ _VERSIONS = (
 
 
 def _stream(tx: Tx, query: Any) -> Iterator[Any]:
-    yield from tx.conn.execute(query.execution_options(yield_per=AT_ONCE))
+    with tx.conn.execute(query.execution_options(yield_per=AT_ONCE)) as rows:  # closed also where a walk stops early
+        yield from rows
 
 
 def _erased(tx: Tx) -> set[str]:
