@@ -39,7 +39,8 @@ from keepbook.book.recall.rebuild import Index
 from keepbook.book.trading.face import Trading
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
-from keepbook.book.upkeep.transfer import Imported, altered, export_lines, import_lines
+from keepbook.book.upkeep.lines import altered
+from keepbook.book.upkeep.transfer import Imported, export_lines, import_lines
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 
 __all__ = ["Book", "Detailed"]

@@ -21,7 +21,7 @@ from keepbook import Invalid, Keepbook, NotAllowed
 from keepbook.book.ledger import cover
 from keepbook.book.ledger.ledger import canonical, hash_of
 from keepbook.book.ledger.verify import verify
-from keepbook.book.upkeep.transfer import KINDS
+from keepbook.book.upkeep.lines import KINDS
 from keepbook.storage.covered import COVERED, UNCOVERED_COLUMNS, key_of
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import covers, ledger, links, memories, metadata, seals, versions
