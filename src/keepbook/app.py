@@ -137,13 +137,17 @@ class Keepbook:
         thread_id: str | None = None,
         turn_ids: Sequence[str] = (),
         mode: str | None = None,
+        agent: str | None = None,
     ) -> "ToolSet":
         """The preset's tools over one owner's book, for any agent framework; in `authoring` mode also those that write
-        a skill."""
+        a skill, and for one of the book's agents those with which it records what it decides."""
         # Loaded with the first use, here and below: a book alone needs neither tools nor models.
+        from keepbook.tools.agents import agent_tools
         from keepbook.tools.catalogue import build
 
-        return build(preset, self.book(owner, by="agent"), thread_id=thread_id, turn_ids=turn_ids, mode=mode)
+        book = self.book(owner, by="agent")
+        own = [] if agent is None else agent_tools(book, book.agents.get(agent).id)
+        return build(preset, book, thread_id=thread_id, turn_ids=turn_ids, mode=mode, extra=own)
 
     def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""

@@ -336,6 +336,7 @@ GROWING = {
     "deployments": {"SELECT", "INSERT", "UPDATE"},
     "positions": {"SELECT", "INSERT", "UPDATE"},
     "trades": {"SELECT", "INSERT", "UPDATE"},
+    "trade_days": {"SELECT", "INSERT", "UPDATE", "DELETE"},
     "lessons": {"SELECT", "INSERT", "UPDATE (withdrawn_at)"},
     "fills": {"SELECT", "INSERT", "UPDATE (fee, remaining)"},
     "mappings": {"SELECT", "INSERT", "DELETE"},

@@ -802,6 +802,22 @@ trades = _table(
     CheckConstraint("entry_time <= exit_time AND exit_time <= known_at", name="entered_left_and_known"),
 )
 
+# Derived: what the trades of a day came to, so that no page walks them all. Where `trades` is null they have changed
+# since, and the day is to be folded anew. It is under no chain and in no export.
+trade_days = _table(
+    "trade_days",
+    _owner(),
+    Column("deployment_id", Word, nullable=False),
+    Column("day", Word, nullable=False),
+    Column("trades", Integer),
+    Column("last", Word),
+    Column("known_at", Word),
+    Column("figures", Word),
+    Column("parts", Word),
+    PrimaryKeyConstraint("owner", "deployment_id", "day"),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+)
+
 # What brokers' files told, execution by execution: `remaining` is what of it is open, written exactly, with the `fee`
 # that belongs to it; funding has a side of its own and nothing that remains.
 fills = _table(
@@ -867,6 +883,7 @@ OWNED = (
     lessons,
     mappings,
     fills,
+    trade_days,
     trades,
     positions,
     deployments,

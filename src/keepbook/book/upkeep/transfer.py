@@ -26,6 +26,7 @@ from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.turn_index import put_turn
 from keepbook.book.text.word_index import put_words
 from keepbook.book.text.words import fold
+from keepbook.book.trading import days
 from keepbook.book.upkeep import admission
 from keepbook.book.upkeep.lines import (
     FORMAT,
@@ -253,13 +254,15 @@ def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 
 
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
-    """The words of what was said and of what is kept: an export carries none."""
+    """The words of what was said and of what is kept, and what the days of trading came to: an export has neither."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
     for message in found["message"]:
         if message["role"] in ("user", "assistant"):
             put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, said_by(row, row))
+    days.mark_all(tx)
+    days.settle(tx)
 
 
 def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:

@@ -729,6 +729,21 @@ CREATE TABLE positions (
  WITHOUT ROWID,
  STRICT;
 
+CREATE TABLE trade_days (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT NOT NULL,
+	day TEXT NOT NULL,
+	trades INTEGER,
+	last TEXT,
+	known_at TEXT,
+	figures TEXT,
+	parts TEXT,
+	PRIMARY KEY (owner, deployment_id, day),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE trades (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	deployment_id TEXT NOT NULL,
@@ -1281,6 +1296,7 @@ BEGIN
   DELETE FROM armed WHERE owner = NEW.owner;
   DELETE FROM mappings WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
+  DELETE FROM trade_days WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;
   DELETE FROM positions WHERE owner = NEW.owner;
   DELETE FROM deployments WHERE owner = NEW.owner;
