@@ -29,7 +29,7 @@ from keepbook.storage.tables import covers, ledger, links, memories, metadata, s
 NOW = "2026-12-31T09:00:00Z"
 HELD = {table.name: table for table in (ledger, covers, seals, memories, versions, links, *COVERED.values())}
 NOT_PERSONAL = {"bars", "market_events", "event_symbols", "leases"}
-DERIVED = {"terms", "likeness", "turn_terms", "vectors", "vector_spaces"}
+DERIVED = {"terms", "likeness", "turn_terms", "vectors", "vector_spaces", "trade_days"}
 PASSING = {"answers", "due", "meter", "touched"}
 OF_THIS_MACHINE = {"armed", "page_sessions"}
 
