@@ -101,6 +101,7 @@ def bring_in(
     place = _deployment(tx, work, deployment, dry_run, create)
     _leave_out_known(tx, work, place)
     work.fills = [_converted(tx, work, one) for one in work.fills]
+    work.trips = [_paid_for(tx, work, one) for one in work.trips]
     _refuse_older(tx, work, place)
     before = _open_lots(tx, place, {one.symbol for one in work.fills})
     results = _pair_all(work, before)
@@ -139,26 +140,42 @@ def _leave_out_known(tx: Tx, work: Work, place: str | None) -> None:
 
 def _converted(tx: Tx, work: Work, one: Fill) -> Fill:
     """With its fees in the quote; what cannot be converted is counted by its coin."""
-    base, quote = values.pair(one.symbol)
-    fee = one.fee
-    for paid, coin in one.fees:
-        if coin in ("", quote) or not quote:
-            fee += float(paid)
-        elif coin == base:
-            fee += float(paid) * one.price
-        elif (rate := _rate(tx, work, coin, quote, one.time)) is not None:
-            fee += float(paid) * rate
-        else:
-            work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
-    return replace(one, fee=fee)
+    paid = (_in_quote(tx, work, one.symbol, one.quote, one.price, one.time, *fee) for fee in one.fees)
+    return replace(one, fee=one.fee + sum(paid))
+
+
+def _paid_for(tx: Tx, work: Work, trip: Trip) -> Trip:
+    """The same for a whole trade, at the price of its exit."""
+    if trip.key not in work.reader.paid:
+        return trip
+    paid, coin, quote = work.reader.paid[trip.key]
+    fee = _in_quote(tx, work, trip.symbol, quote, trip.exit_price, trip.exit_time, paid, coin)
+    return trip._replace(fees=trip.fees + fee)
+
+
+def _in_quote(
+    tx: Tx, work: Work, symbol: str, told: str, price: float, at: str, paid: Decimal, coin: str
+) -> float:  # fmt: skip
+    """A fee in the currency of the price: that of the symbol, else as the file says, else that of its first fee."""
+    base, named = values.pair(symbol)
+    quote = named or told or work.quotes.setdefault(symbol, coin)
+    if coin in ("", quote):
+        return float(paid)
+    if coin == base:
+        return float(paid) * price
+    if (rate := _rate(tx, work, coin, quote, at)) is not None:
+        return float(paid) * rate
+    work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
+    return 0.0
 
 
 def _rate(tx: Tx, work: Work, coin: str, quote: str, at: str) -> float | None:
-    """What a coin cost then: by the bars, else by the last fill of that pair in this file."""
+    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
     symbol = f"{coin}/{quote}"
-    for timeframe in bars.timeframes(tx.conn, symbol):
-        if (found := bars.close_at(tx.conn, symbol, timeframe, at)) is not None:
-            return found[1]
+    for name, way in ((symbol, 1), (f"{quote}/{coin}", -1)):
+        for timeframe in bars.timeframes(tx.conn, name):
+            if (found := bars.close_at(tx.conn, name, timeframe, at)) is not None and found[1] > 0:
+                return float(found[1] ** way)
     if {coin, quote} <= {"USDT", "USDC", "USD", "BUSD", "FDUSD", "TUSD", "DAI"}:
         return 1.0
     seen = [one.price for one in work.fills if one.symbol == symbol and one.time <= at]
