@@ -16,6 +16,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import leases
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
@@ -42,6 +43,22 @@ if TYPE_CHECKING:
 def upgrade(db: str) -> list[str]:
     """Bring a database to this program's schema, as its administrator; answers the steps taken."""
     return upgrade_database(db)
+
+
+def differences(db: str) -> list[str]:
+    """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
+    # Loaded when asked for: opening a book needs none of it.
+    from keepbook.storage.catalogue import differences as found
+
+    return found(db)
+
+
+def put_back_guards(db: str) -> list[str]:
+    """Put back the guards that are missing or altered; answers what was done."""
+    # As above.
+    from keepbook.storage.catalogue import repair_guards
+
+    return repair_guards(db)
 
 
 def utc_now() -> datetime:
@@ -72,7 +89,7 @@ class Keepbook:
         self._presets = Presets(load, chosen)
         self._database = Database(
             place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance,
-            allow_bypass_login=self.settings.allow_bypass_login,
+            allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover,
         )  # fmt: skip
         self._embedder: str = embedder or self.settings.embedder
 
