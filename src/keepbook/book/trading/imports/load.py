@@ -6,6 +6,7 @@ overlaps counts once: by its id, else as the n-th identical row. Files are loade
 than what is paired already would have changed that, and is refused.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -49,7 +50,8 @@ class Imported:
 
     `trades` counts round trips, `open` what is left open in the symbols of the file. `profit` is net of fees;
     `unconverted` are fees in coins for which no price is known: they are in no figure. `ignored` are columns with
-    figures that this format does not read.
+    figures that this format does not read. `stated` is the file's own profit of each trade in `preview`, where it has
+    one for that trade alone.
     """
 
     format: str
@@ -71,6 +73,7 @@ class Imported:
     notes: tuple[str, ...]
     columns: tuple[str, ...]
     preview: tuple[Trip, ...]
+    stated: tuple[float | None, ...]
     dry_run: bool
 
 
@@ -269,20 +272,36 @@ def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool) -> Import
         differences=tuple(one for one in compared if abs(one.file - one.ours) > 0.005 + 1e-6 * abs(one.file)),
         unconverted=work.unconverted, ignored=ignored(work), notes=tuple(notes), columns=work.table.columns,
         preview=tuple(trips[:SHOWN]) if dry_run else (), dry_run=dry_run,
+        stated=tuple(_alone(work, trips)[:SHOWN]) if dry_run else (),
     )  # fmt: skip
+
+
+def _alone(work: Work, trips: Sequence[Trip]) -> list[float | None]:
+    """The file's own profit of each trade, where what closed it closed nothing else."""
+    stated, closes = _stated(work), Counter(trip.exit_key for trip in trips)
+    return [stated.get(_closed_by(work, one)) if closes[one.exit_key] == 1 else None for one in trips]
+
+
+def _stated(work: Work) -> dict[str, float | None]:
+    """The file's own profits, by what closed the trade."""
+    return {one.key: one.profit for one in work.fills if one.profit is not None} | {
+        f"{key}-out": profit for key, profit in work.reader.profits.items()
+    }
+
+
+def _closed_by(work: Work, trip: Trip) -> str:
+    return f"{trip.key}-out" if trip.key in work.reader.profits else trip.exit_key
 
 
 def _compared(work: Work, trips: Sequence[Trip]) -> list[Difference]:
     """Of each symbol the file's own profit and ours, over the closings for which the file has one."""
     net = work.format.name in NET
-    stated = {one.key: one.profit for one in work.fills if one.profit is not None} | {
-        f"{key}-out": profit for key, profit in work.reader.profits.items()
-    }
+    stated = _stated(work)
     file: dict[str, float] = {}
     ours: dict[str, float] = {}
     told: set[str] = set()
     for trip in trips:
-        out = f"{trip.key}-out" if trip.key in work.reader.profits else trip.exit_key
+        out = _closed_by(work, trip)
         if stated.get(out) is None:
             continue
         ours[trip.symbol] = ours.get(trip.symbol, 0.0) + trip.pnl + (0.0 if net else trip.fees)
