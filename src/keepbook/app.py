@@ -16,13 +16,12 @@ from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import leases
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.tokens import Tokens
-from keepbook.book.trading.bars import Market
 from keepbook.errors import Invalid
-from keepbook.jobs import Queued, Swept, perform_runs, queue_runs, sweep
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.database import Clock, Database
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
+    from keepbook.book.trading.bars import Market
+    from keepbook.jobs import Queued, Swept
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
@@ -43,6 +44,22 @@ if TYPE_CHECKING:
 def upgrade(db: str) -> list[str]:
     """Bring a database to this program's schema, as its administrator; answers the steps taken."""
     return upgrade_database(db)
+
+
+def differences(db: str) -> list[str]:
+    """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
+    # Loaded when asked for: opening a book needs none of it.
+    from keepbook.storage.catalogue import differences as found
+
+    return found(db)
+
+
+def put_back_guards(db: str) -> list[str]:
+    """Put back the guards that are missing or altered; answers what was done."""
+    # As above.
+    from keepbook.storage.catalogue import repair_guards
+
+    return repair_guards(db)
 
 
 def utc_now() -> datetime:
@@ -73,7 +90,7 @@ class Keepbook:
         self._presets = Presets(load, chosen)
         self._database = Database(
             place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance,
-            allow_bypass_login=self.settings.allow_bypass_login,
+            allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover,
         )  # fmt: skip
         self._embedder: str = embedder or self.settings.embedder
 
@@ -122,13 +139,17 @@ class Keepbook:
         thread_id: str | None = None,
         turn_ids: Sequence[str] = (),
         mode: str | None = None,
+        agent: str | None = None,
     ) -> "ToolSet":
         """The preset's tools over one owner's book, for any agent framework; in `authoring` mode also those that write
-        a skill."""
+        a skill, and for one of the book's agents those with which it records what it decides."""
         # Loaded with the first use, here and below: a book alone needs neither tools nor models.
+        from keepbook.tools.agents import agent_tools
         from keepbook.tools.catalogue import build
 
-        return build(preset, self.book(owner, by="agent"), thread_id=thread_id, turn_ids=turn_ids, mode=mode)
+        book = self.book(owner, by="agent")
+        own = [] if agent is None else agent_tools(book, book.agents.get(agent).id)
+        return build(preset, book, thread_id=thread_id, turn_ids=turn_ids, mode=mode, extra=own)
 
     def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
@@ -225,21 +246,27 @@ class Keepbook:
         return Tokens(self._database)
 
     @cached_property
-    def market(self) -> Market:
+    def market(self) -> "Market":
         """Prices that everybody shares: `kb.market.load(lines)`."""
+        from keepbook.book.trading.bars import Market  # not every book is a trader's
+
         return Market(self._database)
 
-    def sweep_in_turn(self, holder: str, seconds: float) -> Swept | None:
+    def sweep_in_turn(self, holder: str, seconds: float) -> "Swept | None":
         """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
         return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
-    def queue_runs_in_turn(self, holder: str, seconds: float) -> Sequence[Queued]:
+    def queue_runs_in_turn(self, holder: str, seconds: float) -> "Sequence[Queued]":
         """Begin the scheduled runs that are due, unless another worker has that in hand; the caller performs them."""
+        from keepbook.jobs import Swept, queue_runs  # see _sweep()
+
         taken = leases.take(self._database, "agents", holder, seconds)
         return queue_runs(self._database, partial(self._book, by="job", door="jobs"), Swept()) if taken else ()
 
-    def sweep(self) -> Swept:
+    def sweep(self) -> "Swept":
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+        from keepbook.jobs import perform_runs, queue_runs  # see _sweep()
+
         swept = self._sweep()
         if queued := queue_runs(self._database, partial(self._book, by="job", door="jobs"), swept):
             asyncio.run(perform_runs(queued, self.perform, swept))
@@ -249,7 +276,9 @@ class Keepbook:
         """Carry a queued run of a book through, to its card or to its failure."""
         return await self.runner(book).perform(run_id)
 
-    def _sweep(self) -> Swept:
+    def _sweep(self) -> "Swept":
+        from keepbook.jobs import sweep  # loaded by whoever sweeps, here and above
+
         return sweep(self._database, partial(self._book, by="job", door="jobs"))
 
     def owners(self) -> list[str]:

@@ -1,0 +1,263 @@
+"""Files as somebody with bad intentions might make them: whatever is in one, an import keeps all of it or nothing.
+
+A book with something of every kind is exported once and changed: lines lost, doubled, moved or garbled, fields with
+values that are paths, options, other owners or nonsense. Half of the files are sealed again, with digests, chain and
+counts that fit, as whoever knows the format can do, so that they get past the ledger's own check. Held against every
+row of the database: a refused file leaves none, one that comes in leaves nobody else's touched, reads back as it was
+sent, and starts nothing, neither then nor with the jobs a year later.
+"""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import create_engine, make_url, select
+from tests.furnished import furnished
+
+from keepbook import Keepbook
+from keepbook.book.ledger.ledger import VERSION_TEXT, canonical, digest_of, hash_of
+from keepbook.errors import KeepbookError
+from keepbook.settings import load_settings
+from keepbook.storage.tables import metadata
+
+NOW = "2026-12-31T09:00:00Z"
+STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system")
+SHARED = ("leases",)
+"""Whose turn it is to sweep is nobody's row."""
+
+HOSTILE: tuple[Any, ...] = (
+    None, "", "x", "../../../tmp/kb", "/bin/sh", "--dangerously-skip-permissions", "; touch /tmp/kb", "alice", "bob",
+    "person", "agent", "job", "extractor", "operator", "profile", "claude-cli", "native", "openai:gpt-4o", "* * * * *",
+    "2020-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z", "not an instant", "{}", "[]", "[[[[", "run",
+    "running", "queued", "succeeded", "open", "a\x00b", "\ud800", "\u202e\u2028", "x" * 30_000, 0, 1, -1, 2**31, 2**63,
+    10**40, 1e308, True, [], {}, [{"name": "One"}], {"owner": "alice"},
+)  # fmt: skip
+CHANGE = st.one_of(
+    st.tuples(st.sampled_from(("drop", "twice", "swap", "garble", "kind", "owner", "ids")), st.integers(0, 500)),
+    st.tuples(st.just("value"), st.integers(0, 500), st.integers(0, 40), st.sampled_from(HOSTILE)),
+    st.tuples(st.just("agent"), st.integers(0, 500), st.sampled_from(("adapter", "schedule", "session", "due", "id"))),
+)
+FILES = st.tuples(st.lists(CHANGE, max_size=3), st.booleans(), st.sampled_from(("restore", "restore", "merge", "dry")))
+
+
+class _Programs:
+    """Hears of every program that Python starts, while it listens."""
+
+    def __init__(self) -> None:
+        self.listens, self.started = False, list[str]()
+        sys.addaudithook(self._hear)
+
+    def _hear(self, what: str, given: tuple[Any, ...]) -> None:
+        if self.listens and what in STARTS:
+            self.started.append(f"{what} {given[:2]}")
+
+    @contextmanager
+    def none(self) -> Iterator[None]:
+        self.started.clear()
+        self.listens = True
+        try:
+            yield
+        finally:
+            self.listens = False
+        assert self.started == []
+
+
+PROGRAMS = _Programs()
+
+
+# Making files
+
+
+def changed(lines: list[str], changes: list[tuple[Any, ...]]) -> list[str]:
+    made = list(lines)
+    for what, number, *more in changes:
+        at = number % len(made)
+        try:
+            row = json.loads(made[at])
+        except ValueError:
+            continue
+        match what:
+            case "drop":
+                del made[at]
+            case "twice":
+                made.insert(at, made[at])
+            case "swap":
+                made[at], made[-1 - at] = made[-1 - at], made[at]
+            case "garble":
+                made[at] = made[at][: len(made[at]) // 2]
+            case "kind":
+                made[at] = json.dumps(row | {"kind": json.loads(lines[number % 7])["kind"]})
+            case "owner":
+                made[at] = json.dumps(row | {"owner": "alice"})
+            case "ids":
+                made = [line.replace(str(row.get("id", "none such")), "../../tmp") for line in made]
+            case "value":
+                name = sorted(row)[more[0] % len(row)]
+                made[at] = json.dumps(row | {name: more[1]})
+            case _:
+                made = _restless(made, more[0])
+        if not made:
+            return ["{}"]
+    return made
+
+
+def _restless(lines: list[str], what: str) -> list[str]:
+    """The agents as somebody wants them who cannot start anything here himself: with a program, due long ago."""
+    told: dict[str, Any] = {
+        "adapter": {"adapter": "claude-cli", "schedule": "* * * * *"}, "schedule": {"schedule": "* * * * *"}, "due": {},
+        "session": {"session": "--resume=x", "adapter": "claude-cli"}, "id": {"id": "../../../tmp"},
+    }[what]  # fmt: skip
+    rows = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+    ids = [row.get("id") for row in rows if row.get("kind") == "agent"]
+    waiting = [row for row in rows if row.get("kind") == "due" and row.get("work") != "run"]
+    waiting += [{"kind": "due", "work": "run", "id": id, "at": "2020-01-01T00:00:00.000000Z"} for id in ids]
+    waiting.sort(key=lambda row: (str(row.get("work")), str(row.get("id"))))
+    made = []
+    for row in rows:
+        if row.get("kind") == "agent":
+            made += [*waiting, row | told]
+            waiting = []
+        elif row.get("kind") != "due":
+            made.append(row)
+    return [json.dumps(row) for row in made]
+
+
+def sealed(lines: list[str]) -> list[str]:
+    """The same with digests, hashes and the count of lines made to fit."""
+    try:
+        rows = [json.loads(line) for line in lines]
+        texts = {row["event"]: row for row in rows if row["kind"] == "version" and row["content"] is not None}
+        previous, seq = "", 0
+        for row in rows:
+            if row["kind"] != "entry":
+                continue
+            seq += 1
+            row["seq"], row["previous"] = seq, previous
+            if row["salt"] is not None:
+                made = texts.get(seq)
+                text = made and {name: made[name] for name in VERSION_TEXT}
+                row["digest"] = digest_of(row["salt"], row["before"], row["after"], text)
+            row["hash"] = previous = hash_of(row)
+        if rows[-1]["kind"] == "end":
+            rows[-1]["lines"] = len(rows) - 2
+        return [canonical(row) for row in rows]
+    except (KeyError, TypeError, ValueError):
+        return lines
+
+
+# Looking
+
+
+class Rows:
+    """Every row of every table as it lies there, past all policies."""
+
+    def __init__(self, url: str) -> None:
+        made = make_url(url).set(drivername="postgresql+psycopg") if "://" in url else f"sqlite:///{url}"
+        self._engine = create_engine(made)
+
+    def of(self, *, but: str | None = None) -> dict[str, list[Any]]:
+        found = {}
+        with self._engine.connect() as conn:
+            for name, table in metadata.tables.items():
+                if name in SHARED:
+                    continue
+                query = select(table)
+                if but is not None and "owner" in table.c:
+                    query = query.where(table.c.owner.is_distinct_from(but))
+                found[name] = sorted(map(repr, conn.execute(query)))
+        return found
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+@pytest.fixture
+def rows(kb: Keepbook, book_url: str) -> Iterator[Rows]:
+    found = Rows(book_url)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def ground(kb: Keepbook, clock: Any, tmp_path: Path) -> list[str]:
+    """Alice's book, and a machine on which a program could be started."""
+    kb.settings = load_settings(
+        agent_programs=(sys.executable,), agent_command=sys.executable, agent_folder=tmp_path / "agents"
+    )
+    clock.set(NOW)
+    out = io.StringIO()
+    alice = furnished(kb)
+    del kb.__dict__["meaning"]
+    alice.agents.disarm(alice.agents.list()[0].id)
+    for token in kb.tokens.list("alice"):
+        kb.tokens.revoke(token.id)
+    alice.export(out)
+    return out.getvalue().splitlines()
+
+
+def taken(kb: Keepbook, file: list[str], how: str) -> str:
+    """What came of it, in a word."""
+    try:
+        kb.book("bob").import_(file, merge=how == "merge", dry_run=how == "dry")
+    except KeepbookError as error:
+        return error.code
+    return "looked" if how == "dry" else "in"
+
+
+def exported(book: Any) -> list[str]:
+    out = io.StringIO()
+    book.export(out)
+    return out.getvalue().splitlines()
+
+
+@settings(
+    max_examples=100,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(made=FILES)
+def test_whatever_a_file_holds_it_comes_in_whole_or_not_at_all(
+    kb: Keepbook, ground: list[str], rows: Rows, clock: Any, made: Any
+) -> None:
+    changes, fits, how = made
+    file = changed(ground, changes)
+    file = sealed(file) if fits else file
+    before = rows.of()
+    with PROGRAMS.none():
+        outcome = taken(kb, file, how)
+    event(f"{how}: {outcome}")
+    if outcome != "in":
+        assert rows.of() == before
+        return
+    bob = kb.book("bob")
+    assert rows.of(but="bob") == before, "somebody else's row was written"
+    assert bob.verify().ok
+    assert how == "merge" or exported(bob) == [canonical(json.loads(line)) for line in file]
+    assert not any(agent.armed for agent in bob.agents.list())
+    assert kb.tokens.list("bob") == []
+    bob.erase("bob")
+    assert rows.of() == before
+
+
+@pytest.mark.parametrize("what", ["adapter", "schedule", "due", "session", "id"])
+def test_the_jobs_start_nothing_of_what_came_in(
+    kb: Keepbook, ground: list[str], rows: Rows, clock: Any, tmp_path: Path, what: str
+) -> None:
+    kb.book("alice").erase("alice")
+    outcome = taken(kb, sealed(_restless(ground, what)), "restore")
+    assert outcome == ("in" if what in ("adapter", "schedule", "due") else "altered")
+    runs = len(kb.book("bob").runs.list())
+    with PROGRAMS.none():
+        for _ in range(3):
+            clock.forward(days=120)
+            swept = kb.sweep()
+            assert "run" not in swept.done
+            assert not [line for line in swept.failed if line.startswith("run ")]
+    assert len(kb.book("bob").runs.list()) == runs
+    assert not (tmp_path / "agents").exists()
