@@ -138,7 +138,8 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         content = line(offer)
         place = Place(turn.turn, start, end, content)
         return Noted(place, content, words, None, SAID_YES, True, True)
-    kept = (piece.verdict != "leave" or _is_plain(turn.text, piece)) and not _ASKS.search(words)
+    plain = _is_plain(turn.text, piece)
+    kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
     if not kept and piece.label not in _TELLS:
         return None
     content = line(_alone(said, piece.turn, start, words))
@@ -146,7 +147,8 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         return None
     group = next((name for name in piece.categories.values() if name in vocabulary), None)
     place = Place(turn.turn, start, end, content)
-    return Noted(place, content, words, group, round(piece.keep, 3), piece.verdict == "keep", kept)
+    sure = piece.verdict == "keep" or (plain and piece.verdict == "propose" and piece.label == "keep")
+    return Noted(place, content, words, group, round(piece.keep, 3), sure, kept)
 
 
 _POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)

@@ -305,7 +305,7 @@ def same_matter(new: str, old: str) -> bool:
     one, other = frame(new) - whose, frame(old) - whose
     shared = one & other
     if not shared:
-        return False
+        return not one and not other and bool(other_values(new, old))  # "boss is called Anna", "boss is called Hanna"
     return len(shared) / min(len(one), len(other)) >= 0.6 and len(shared) / max(len(one), len(other)) >= 0.34
 
 
@@ -328,11 +328,11 @@ def _speaks_of(matter: Matter, line: str) -> bool:
 
 def _differ(new: str, old: str) -> bool:
     """They have a value of the same kind, and not the same one; or they end in other words."""
-    other = _other_values(new, old)
+    other = other_values(new, old)
     return set(content_words(new)) != set(content_words(old)) if other is None else other
 
 
-def _other_values(new: str, old: str) -> bool | None:
+def other_values(new: str, old: str) -> bool | None:
     """Whether the values of two lines differ; None where they have none of the same kind."""
     mine, theirs = _values(new), _values(old)
     kinds = {kind for kind, _ in mine} & {kind for kind, _ in theirs}
@@ -349,7 +349,7 @@ def says_again(new: str, old: str) -> bool:
     one, other = set(content_words(new)), set(content_words(old))
     if not one or not other:
         return new.strip().lower() == old.strip().lower()
-    if _other_values(new, old) or polarity(new) != polarity(old):
+    if other_values(new, old) or polarity(new) != polarity(old):
         return False
     return len(one & other) / len(one | other) >= 0.75 or (one <= other and len(one) > 1)
 

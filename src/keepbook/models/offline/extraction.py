@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keepbook.models.lines.matters import content_words, same_matter, says_again, subject
+from keepbook.models.lines.matters import content_words, other_values, same_matter, says_again, subject
 from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
@@ -207,7 +207,7 @@ def tied(
     for memory in _near(known, one):
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
-            name = "repeats" if found["repeats"] >= REPEATS else "corrects"
+            name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
             if name == "repeats" and len(set(content_words(one.content)) - set(content_words(memory.content))) > 1:
                 continue  # it says something more: "works as a nurse in Oslo" beside "lives in Oslo"
             best = max(best, (found["repeats"] + found["corrects"], name, memory), key=lambda each: each[0])
@@ -215,6 +215,11 @@ def tied(
         return best[1], best[2], best[0]
     same = next((memory for memory in reversed(known) if same_matter(one.content, memory.content)), None)
     return "corrects", same, SURE
+
+
+def differs(new: str, old: str) -> bool:
+    """The same matter with another value: that is no repetition, however alike the two sound."""
+    return bool(other_values(new, old)) and same_matter(new, old)
 
 
 def _near(known: Sequence[Known], one: Noted) -> list[Known]:

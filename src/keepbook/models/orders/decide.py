@@ -11,7 +11,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from keepbook.models.lines.matters import content_words, distinct, meant, newest, same_matter, says_again
+from keepbook.models.lines.matters import (
+    content_words,
+    distinct,
+    meant,
+    newest,
+    other_values,
+    same_matter,
+    says_again,
+)
 from keepbook.models.lines.slots import exchanged, filled, slots, value
 from keepbook.models.lines.wording import line
 from keepbook.models.model import Known
@@ -309,7 +317,8 @@ def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
     )
     if tied is not None:
         least = CORRECTS / 2 if marked else CORRECTS
-        return tied["corrects"] >= least and (same_matter(new, old.content) or tied["corrects"] >= CERTAIN)
+        likely = tied["corrects"] + (tied["repeats"] if other_values(new, old.content) else 0.0)
+        return likely >= least and (same_matter(new, old.content) or tied["corrects"] >= CERTAIN)
     return same_matter(new, old.content) and (marked or one.kept)
 
 

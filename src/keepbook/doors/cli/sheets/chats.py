@@ -26,6 +26,7 @@ from keepbook.doors.cli.terminal.paper import (
 
 if TYPE_CHECKING:
     from keepbook.book.chats.notes import Note
+    from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
     from keepbook.book.memory.memories import Memory
     from keepbook.book.memory.proposals import Proposal
@@ -245,6 +246,33 @@ def _wording(event: Mapping[str, Any]) -> list[RenderableType]:
         return [Text.assemble("− ", ink(old, GONE)), Text.assemble("+ ", ink(new, NEW))]
     gone = event["op"] in ("forget", "delete")
     return [ink(new or old, GONE if gone else NEW if event["op"] == "remember" else "")]
+
+
+# Pencil
+
+
+def in_pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
+    """The quiet line under a turn: what closing would keep of it."""
+    for one in lines:
+        paper.put(ink("  In pencil: ", META), ink(one.content, PENCIL))
+    paper.put(ink("  ", META), paper.hint("pencil"), ink(" lists it, to keep now or leave out.", META))
+
+
+def pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
+    """What closing would keep or propose of a chat."""
+    if not lines:
+        paper.put(ink("Nothing is in pencil: closing this chat would keep nothing more.", META))
+        return
+    table = grid(text=1)
+    for number, one in enumerate(lines, 1):
+        says = "changes what stands in the book" if one.target else "" if one.sure else "would be proposed"
+        table.add_row(ink(str(number), ID), Group(ink(one.content, PENCIL), *([ink(says, META)] if says else [])))
+    paper.sheet(table)
+    paper.put(paper.hint("keep", 1), ink(" keeps it now, ", META), paper.hint("no", 1), ink(" leaves it out.", META))
+
+
+def left_out(paper: Paper, one: "Pencil") -> None:
+    paper.put(ink("Left out: ", META), ink(one.content, GONE))
 
 
 # Notes
