@@ -344,9 +344,11 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         chat.until("\n")  # what was typed, as the terminal shows it
         reply = chat.until("› ")
         assert max(len(line.rstrip()) for line in reply.splitlines()) <= 60
-        assert "“what do you know about me?”" in " ".join(reply.split())
+        assert "I am Keepbook's offline notebook" in " ".join(reply.split())
         chat.type("I work as a nurse.\n")
-        chat.until("› ")
+        noted = chat.until("› ")
+        assert "In pencil: Works as a nurse" in noted
+        assert "/pencil lists it" in noted
         chat.type("\x04")  # Ctrl-D
         learned = chat.until("Go on with it: ")
         assert "Learned from this chat: Works as a nurse" in " ".join(learned.split())
