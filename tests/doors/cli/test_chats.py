@@ -249,7 +249,7 @@ def test_a_sweep_under_way_is_finished_before_the_end(
 
 TEXT = """\
 User: Hi! I work as a nurse in Oslo, and my cat is called Tim.
-Assistant: Shall I keep my answers short from now on?
+Assistant: Shall I note that you prefer short answers?
 User: Yes please. I have a meeting today
 at three. My card is 4111 1111 1111 1111.
 """
@@ -269,7 +269,7 @@ def test_a_rehearsal_shows_what_would_be_kept_and_why_not_the_rest(ask: Ask, run
         "Cat is called Tom",
         "Cat is called Tim",
     )
-    assert any("meeting" in one["content"] and one["reason"] for one in answer["skipped"])
+    assert not any("meeting" in one["content"] for one in answer["kept"])
     assert "4111" not in json.dumps(answer)
     shown = run("extract", "--dry-run", "-", stdin=TEXT).out
     assert "− Cat is called Tom" in shown
@@ -287,13 +287,16 @@ def test_a_rehearsal_follows_the_preset_the_dates_and_the_owners_choices(ask: As
         {"role": "tool", "text": "I work as a spy."},
     ]
     file.write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
-    (kept,) = ask("extract", "--dry-run", file)["kept"]
-    assert kept["turns"] == ["2"]
-    assert "2026-03-01" in kept["content"] or kept["valid_from"].startswith("2026-03-01")
+    answer = ask("extract", "--dry-run", file)
+    (found,) = answer["kept"] + answer["proposed"]
+    assert found["turns"] == ["2"]
+    assert "2026-03-01" in found["content"]
+    assert "yesterday" not in found["content"]
     answer = ask("extract", "--dry-run", file, "--preset", "assistant")
     assert (answer["kept"], len(answer["proposed"])) == ([], 1)
     ask("configure", "--never", "oslo")
-    assert ask("extract", "--dry-run", file)["kept"] == []
+    answer = ask("extract", "--dry-run", file)
+    assert (answer["kept"], answer["proposed"]) == ([], [])
     ask("configure", "--memory", "off")
     answer = ask("extract", "--dry-run", file)
     assert (answer["made_by"], answer["kept"]) == (None, [])

@@ -29,6 +29,10 @@ SHORT_ANSWER = 6
 CONFLICT, FORGET = "conflicts with what you said yourself", "asked to forget"
 
 
+_DAY = re.compile(r"\b(?:yesterday|today|this morning|last night)\b", re.IGNORECASE)
+"""A day that only means something on the day it was said."""
+
+
 def extract(reading: Reading, read: Reader | None = None) -> list[Candidate]:
     """The candidates of a closing chat, in the order they were said."""
     read = read or reader()
@@ -152,9 +156,11 @@ def _candidate(
 ) -> Candidate:
     turn = reading.turns[one.place.turn]
     score = max(FLOOR, one.score) if one.sure else one.score
+    since = said_from(one.words, turn.at, reading.zone)
+    content = _DAY.sub(f"on {since[:10]}", one.content) if since else one.content
     made = Candidate(
-        "add", None, one.category, _about(one.content), one.content, round(score, 3), (ids[one.place.turn],),
-        said_from(one.words, turn.at, reading.zone), None, one.sure,
+        "add", None, one.category, _about(one.content), content, round(score, 3), (ids[one.place.turn],),
+        since, None, one.sure,
     )  # fmt: skip
     if (anew := _answers(known, one, said)) is not None:
         old, content = anew
