@@ -48,7 +48,7 @@ def upgrade(db: str) -> list[str]:
 def differences(db: str) -> list[str]:
     """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
     # Loaded when asked for: opening a book needs none of it.
-    from keepbook.storage.catalogue import differences as found
+    from keepbook.storage.installed import differences as found
 
     return found(db)
 
@@ -56,7 +56,7 @@ def differences(db: str) -> list[str]:
 def put_back_guards(db: str) -> list[str]:
     """Put back the guards that are missing or altered; answers what was done."""
     # As above.
-    from keepbook.storage.catalogue import repair_guards
+    from keepbook.storage.installed import repair_guards
 
     return repair_guards(db)
 
