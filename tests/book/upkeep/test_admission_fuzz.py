@@ -32,16 +32,18 @@ STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exe
 SHARED = ("leases",)
 """Whose turn it is to sweep is nobody's row."""
 
+LONG = "a very long text"
 HOSTILE: tuple[Any, ...] = (
     None, "", "x", "../../../tmp/kb", "/bin/sh", "--dangerously-skip-permissions", "; touch /tmp/kb", "alice", "bob",
     "person", "agent", "job", "extractor", "operator", "profile", "claude-cli", "native", "openai:gpt-4o", "* * * * *",
     "2020-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z", "not an instant", "{}", "[]", "[[[[", "run",
-    "running", "queued", "succeeded", "open", "a\x00b", "\ud800", "\u202e\u2028", "x" * 30_000, 0, 1, -1, 2**31, 2**63,
+    "running", "queued", "succeeded", "open", "a\x00b", "\ud800", "\u202e\u2028", LONG, 0, 1, -1, 2**31, 2**63,
     10**40, 1e308, True, [], {}, [{"name": "One"}], {"owner": "alice"},
 )  # fmt: skip
 CHANGE = st.one_of(
     st.tuples(st.sampled_from(("drop", "twice", "swap", "garble", "kind", "owner", "ids")), st.integers(0, 500)),
     st.tuples(st.just("value"), st.integers(0, 500), st.integers(0, 40), st.sampled_from(HOSTILE)),
+    st.tuples(st.just("inside"), st.integers(0, 500), st.integers(0, 40), st.sampled_from(HOSTILE)),
     st.tuples(st.just("agent"), st.integers(0, 500), st.sampled_from(("adapter", "schedule", "session", "due", "id"))),
 )
 FILES = st.tuples(st.lists(CHANGE, max_size=3), st.booleans(), st.sampled_from(("restore", "restore", "merge", "dry")))
@@ -92,20 +94,34 @@ def changed(lines: list[str], changes: list[tuple[Any, ...]]) -> list[str]:
                 made[at], made[-1 - at] = made[-1 - at], made[at]
             case "garble":
                 made[at] = made[at][: len(made[at]) // 2]
-            case "kind":
-                made[at] = json.dumps(row | {"kind": json.loads(lines[number % 7])["kind"]})
-            case "owner":
-                made[at] = json.dumps(row | {"owner": "alice"})
+            case "kind" | "owner":
+                told = {"owner": "alice"} if what == "owner" else {"kind": json.loads(lines[number % 7])["kind"]}
+                made[at] = json.dumps(row | told)
             case "ids":
                 made = [line.replace(str(row.get("id", "none such")), "../../tmp") for line in made]
             case "value":
                 name = sorted(row)[more[0] % len(row)]
-                made[at] = json.dumps(row | {name: more[1]})
+                made[at] = json.dumps(row | {name: "x" * 30_000 if more[1] == LONG else more[1]})
+            case "inside":
+                made[at] = json.dumps(_inside(row, *more))
             case _:
                 made = _restless(made, more[0])
         if not made:
             return ["{}"]
     return made
+
+
+def _inside(row: dict[str, Any], number: int, value: Any) -> dict[str, Any]:
+    """With another word in what an entry says it left, or was before: a field changed, lost, or one that is none."""
+    for name in ("after", "before"):
+        told = json.loads(row.get(name) or "null") if isinstance(row.get(name), str) else None
+        if isinstance(told, dict):
+            names = [*sorted(told), "owner", "event", "bogus"]
+            told[names[number % len(names)]] = value
+            if value is None:
+                del told[names[number % len(names)]]
+            return row | {name: json.dumps(told)}
+    return row
 
 
 def _restless(lines: list[str], what: str) -> list[str]:
@@ -185,8 +201,15 @@ def rows(kb: Keepbook, book_url: str) -> Iterator[Rows]:
     found.close()
 
 
+class Ground(list[str]):
+    """The lines of a file, which say little of themselves where a test fails."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} lines>"
+
+
 @pytest.fixture
-def ground(kb: Keepbook, clock: Any, tmp_path: Path) -> list[str]:
+def ground(kb: Keepbook, clock: Any, tmp_path: Path) -> Ground:
     """Alice's book, and a machine on which a program could be started."""
     kb.settings = load_settings(
         agent_programs=(sys.executable,), agent_command=sys.executable, agent_folder=tmp_path / "agents"
@@ -199,7 +222,7 @@ def ground(kb: Keepbook, clock: Any, tmp_path: Path) -> list[str]:
     for token in kb.tokens.list("alice"):
         kb.tokens.revoke(token.id)
     alice.export(out)
-    return out.getvalue().splitlines()
+    return Ground(out.getvalue().split("\n")[:-1])
 
 
 def taken(kb: Keepbook, file: list[str], how: str) -> str:
@@ -214,7 +237,7 @@ def taken(kb: Keepbook, file: list[str], how: str) -> str:
 def exported(book: Any) -> list[str]:
     out = io.StringIO()
     book.export(out)
-    return out.getvalue().splitlines()
+    return out.getvalue().split("\n")[:-1]
 
 
 @settings(
@@ -223,7 +246,7 @@ def exported(book: Any) -> list[str]:
 )
 @given(made=FILES)
 def test_whatever_a_file_holds_it_comes_in_whole_or_not_at_all(
-    kb: Keepbook, ground: list[str], rows: Rows, clock: Any, made: Any
+    kb: Keepbook, ground: Ground, rows: Rows, clock: Any, made: Any
 ) -> None:
     changes, fits, how = made
     file = changed(ground, changes)
@@ -236,18 +259,21 @@ def test_whatever_a_file_holds_it_comes_in_whole_or_not_at_all(
         assert rows.of() == before
         return
     bob = kb.book("bob")
-    assert rows.of(but="bob") == before, "somebody else's row was written"
-    assert bob.verify().ok
-    assert how == "merge" or exported(bob) == [canonical(json.loads(line)) for line in file]
-    assert not any(agent.armed for agent in bob.agents.list())
-    assert kb.tokens.list("bob") == []
-    bob.erase("bob")
+    try:
+        assert rows.of(but="bob") == before, "somebody else's row was written"
+        assert bob.verify().ok
+        if how == "restore" and "keepbook" in file[0]:  # without its head it is some other program's file
+            assert exported(bob) == [canonical(json.loads(line)) for line in file]
+        assert [row for row in rows.of()["armed"] if "'bob'" in row] == []
+        assert kb.tokens.list("bob") == []
+    finally:
+        bob.erase("bob")
     assert rows.of() == before
 
 
 @pytest.mark.parametrize("what", ["adapter", "schedule", "due", "session", "id"])
 def test_the_jobs_start_nothing_of_what_came_in(
-    kb: Keepbook, ground: list[str], rows: Rows, clock: Any, tmp_path: Path, what: str
+    kb: Keepbook, ground: Ground, rows: Rows, clock: Any, tmp_path: Path, what: str
 ) -> None:
     kb.book("alice").erase("alice")
     outcome = taken(kb, sealed(_restless(ground, what)), "restore")

@@ -15,9 +15,9 @@ from typing import Any
 from sqlalchemy import Double, Integer, Table, insert, select, update
 
 from keepbook.book.ledger.ledger import Origin, canonical
-from keepbook.book.ledger.verify import first_break, verify
+from keepbook.book.ledger.verify import LINK_FIELDS, first_break, verify
 from keepbook.book.memory.changes import Statement, remember
-from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, fits_scope, said_by
+from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
 from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.turn_index import put_turn
 from keepbook.book.text.word_index import put_words
@@ -394,7 +394,9 @@ def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:
     after = json.loads(entry["after"])
-    table = links if entry["link_id"] else memories
+    table, known = (links, LINK_FIELDS) if entry["link_id"] else (memories, STATE_FIELDS)
+    if after.keys() != set(known):  # what else stands there would be written as it says: an owner, for one
+        raise ValueError(f"entry {entry['seq']} records other fields than it may")
     columns = after | {"event": entry["seq"]}
     if table is memories:
         columns |= {
