@@ -2,8 +2,9 @@
 
 A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL. One server
 serves the whole run, all xdist workers included; it starts when the first test asks and surely stops with
-the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, and dropped
-after its test. Nothing is ever skipped: where PostgreSQL cannot start, its tests fail and say why.
+the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, emptied after
+its test for another (see tests/databases.py). Nothing is ever skipped: where PostgreSQL cannot start, its
+tests fail and say why.
 """
 
 import asyncio
@@ -17,18 +18,15 @@ import sys
 import tempfile
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
 
 import hypothesis
-import psycopg
 import pytest
-from psycopg import sql
+from tests.databases import Pool, admin, database, url_of
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -199,31 +197,17 @@ def postgres_template(pytestconfig: pytest.Config, postgres_admin_url: str) -> s
     def migrate() -> str:
         from keepbook.storage.database import upgrade  # here: pure tests run also while storage does not
 
-        _admin(postgres_admin_url, "DROP DATABASE IF EXISTS {}", TEMPLATE)
-        _admin(postgres_admin_url, "CREATE DATABASE {}", TEMPLATE)
-        upgrade(_url_of(postgres_admin_url, TEMPLATE))
+        admin(postgres_admin_url, "DROP DATABASE IF EXISTS {}", TEMPLATE)
+        admin(postgres_admin_url, "CREATE DATABASE {}", TEMPLATE)
+        upgrade(url_of(postgres_admin_url, TEMPLATE))
         return TEMPLATE
 
     return _once(pytestconfig.stash[_folder], "template", migrate)
 
 
-def _admin(url: str, statement: str, *names: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
-
-
-def _url_of(admin_url: str, database: str) -> str:
-    return urlunsplit(urlsplit(admin_url)._replace(path=f"/{database}"))
-
-
-@contextmanager
-def _database(admin_url: str, template: str) -> Iterator[str]:
-    name = f"kb_{uuid.uuid4().hex}"
-    _admin(admin_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
-    try:
-        yield _url_of(admin_url, name)
-    finally:
-        _admin(admin_url, "DROP DATABASE {} WITH (FORCE)", name)
+@pytest.fixture(scope="session")
+def postgres_pool(postgres_admin_url: str, postgres_template: str) -> Pool:
+    return Pool(postgres_admin_url, postgres_template)
 
 
 # --- the book --------------------------------------------------------------------------------------------
@@ -267,22 +251,21 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def empty_url(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database without any table: for tests of migrations."""
-    yield from _fresh_url(engine_name, "template1", request, tmp_path)
+    if engine_name == "sqlite":
+        yield str(tmp_path / "book.db")
+        return
+    with database(request.getfixturevalue("postgres_admin_url"), "template1") as url:
+        yield url
 
 
 @pytest.fixture
 def book_url(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where a new book may be opened, on each engine in turn."""
-    template = request.getfixturevalue("postgres_template") if engine_name == "postgresql" else ""
-    yield from _fresh_url(engine_name, template, request, tmp_path)
-
-
-def _fresh_url(engine_name: str, template: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
     if engine_name == "sqlite":
-        yield str(folder / "book.db")
+        yield str(tmp_path / "book.db")
         return
     # Asked for by name, so that a run on SQLite alone starts no server.
-    with _database(request.getfixturevalue("postgres_admin_url"), template) as url:
+    with request.getfixturevalue("postgres_pool").database() as url:
         yield url
 
 
@@ -331,15 +314,15 @@ class Prepared:
 
     @contextmanager
     def _postgresql(self, name: str, fill: Callable[[Any, Clock], Any]) -> Iterator[tuple[str, Any]]:
-        admin, template = self._postgres()
+        server, template = self._postgres()
 
         def make() -> str:
-            _admin(admin, "DROP DATABASE IF EXISTS {}", name)
-            _admin(admin, "CREATE DATABASE {} TEMPLATE {}", name, template)
-            return self._filled(_url_of(admin, name), fill)
+            admin(server, "DROP DATABASE IF EXISTS {}", name)
+            admin(server, "CREATE DATABASE {} TEMPLATE {}", name, template)
+            return self._filled(url_of(server, name), fill)
 
         said = _once(self._folder, f"postgresql-{name}", make)
-        with _database(admin, name) as url:
+        with database(server, name) as url:
             yield url, json.loads(said)
 
     @staticmethod
@@ -371,12 +354,12 @@ class Both(NamedTuple):
 
 
 @pytest.fixture
-def both_kbs(postgres_admin_url: str, postgres_template: str, tmp_path: Path) -> Iterator[Both]:
+def both_kbs(postgres_pool: Pool, tmp_path: Path) -> Iterator[Both]:
     """One Keepbook on each engine, each with a clock of its own that shows the same times."""
     from keepbook import Keepbook  # as in `kb`
 
     with (
-        _database(postgres_admin_url, postgres_template) as url,
+        postgres_pool.database() as url,
         closing(Keepbook(str(tmp_path / "both.db"), clock=Clock())) as sqlite,
         closing(Keepbook(url, clock=Clock())) as postgresql,
     ):

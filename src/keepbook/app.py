@@ -16,6 +16,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import leases
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
@@ -42,6 +43,22 @@ if TYPE_CHECKING:
 def upgrade(db: str) -> list[str]:
     """Bring a database to this program's schema, as its administrator; answers the steps taken."""
     return upgrade_database(db)
+
+
+def differences(db: str) -> list[str]:
+    """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
+    # Loaded when asked for: opening a book needs none of it.
+    from keepbook.storage.catalogue import differences as found
+
+    return found(db)
+
+
+def put_back_guards(db: str) -> list[str]:
+    """Put back the guards that are missing or altered; answers what was done."""
+    # As above.
+    from keepbook.storage.catalogue import repair_guards
+
+    return repair_guards(db)
 
 
 def utc_now() -> datetime:
@@ -72,7 +89,7 @@ class Keepbook:
         self._presets = Presets(load, chosen)
         self._database = Database(
             place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance,
-            allow_bypass_login=self.settings.allow_bypass_login,
+            allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover,
         )  # fmt: skip
         self._embedder: str = embedder or self.settings.embedder
 
@@ -120,13 +137,17 @@ class Keepbook:
         thread_id: str | None = None,
         turn_ids: Sequence[str] = (),
         mode: str | None = None,
+        agent: str | None = None,
     ) -> "ToolSet":
         """The preset's tools over one owner's book, for any agent framework; in `authoring` mode also those that write
-        a skill."""
+        a skill, and for one of the book's agents those with which it records what it decides."""
         # Loaded with the first use, here and below: a book alone needs neither tools nor models.
+        from keepbook.tools.agents import agent_tools
         from keepbook.tools.catalogue import build
 
-        return build(preset, self.book(owner, by="agent"), thread_id=thread_id, turn_ids=turn_ids, mode=mode)
+        book = self.book(owner, by="agent")
+        own = [] if agent is None else agent_tools(book, book.agents.get(agent).id)
+        return build(preset, book, thread_id=thread_id, turn_ids=turn_ids, mode=mode, extra=own)
 
     def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""

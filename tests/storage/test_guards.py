@@ -194,8 +194,9 @@ class Attacked:
             self._append(step)
 
     def _append(self, entry: "Entry") -> None:
-        (last,) = self.raw.run("SELECT seq, at, hash FROM ledger WHERE owner = 'alice' ORDER BY seq DESC LIMIT 1")
-        seq, at, previous = last[0] + 1, _after(last[1]), last[2]
+        (last,) = self.raw.run("SELECT seq, at FROM ledger WHERE owner = 'alice' ORDER BY seq DESC LIMIT 1")
+        ((link, previous),) = self.raw.run(f"SELECT link, hash FROM ({CHAIN}) AS links ORDER BY link DESC LIMIT 1")
+        seq, at = last[0] + 1, _after(last[1])
         memory = self.values[entry.memory]
         before = self.raw.one("memories", "owner = 'alice' AND id = :id", {"id": memory})
         self.values |= {
@@ -204,8 +205,8 @@ class Attacked:
         state = {name: before[name] for name in STATE_FIELDS}
         state |= {name: self.values[value[1:]] if _named(value) else value for name, value in entry.after.items()}
         row = {
-            "owner": "alice", "seq": seq, "at": at, "actor": entry.actor, "door": "raw", "action": entry.action,
-            "memory_id": memory, "other_id": entry.other and self.values[entry.other],
+            "owner": "alice", "seq": seq, "link": link + 1, "at": at, "actor": entry.actor, "door": "raw",
+            "action": entry.action, "memory_id": memory, "other_id": entry.other and self.values[entry.other],
             "link_id": entry.link and self.values[entry.link], "before": None, "after": json.dumps(state),
             "salt": "salt", "digest": "digest", "previous": previous, "hash": f"hash {seq}",
         } | dict(entry.wrong)  # fmt: skip
@@ -213,6 +214,12 @@ class Attacked:
             row |= {"before": None, "after": None, "salt": None}
         names = ", ".join(f'"{name}"' for name in row)
         self.raw.run(f"INSERT INTO ledger ({names}) VALUES ({', '.join(f':{name}' for name in row)})", row)
+
+
+CHAIN = (
+    "SELECT link, hash FROM ledger WHERE owner = 'alice' UNION ALL SELECT link, hash FROM covers WHERE owner = 'alice'"
+)
+"""The whole chain, of both kinds."""
 
 
 def _after(at: str) -> str:
@@ -461,16 +468,18 @@ LEDGER: dict[str, Steps] = {
     "an entry does not stand on the last one": (Entry("person", "update", "asserted", wrong=(("previous", "x"),)),),
     "an entry stands on nothing": (Entry("person", "update", "asserted", wrong=(("previous", ""),)),),
     "an entry stands on an older one": (
-        "INSERT INTO ledger (owner, seq, at, actor, door, action, digest, previous, hash) "
-        "SELECT owner, (SELECT max(seq) + 1 FROM ledger WHERE owner = 'alice'), '2027-01-01T00:00:00.000000Z', "
+        "INSERT INTO ledger (owner, seq, link, at, actor, door, action, digest, previous, hash) "
+        "SELECT owner, (SELECT max(seq) + 1 FROM ledger WHERE owner = 'alice'), "
+        f"(SELECT max(link) + 1 FROM ({CHAIN}) AS links), '2027-01-01T00:00:00.000000Z', "
         "'person', 'raw', 'x', 'x', hash, 'x' FROM ledger WHERE owner = 'alice' AND seq = 1",
     ),
     "an entry before its time": (
         Entry("person", "update", "asserted", wrong=(("at", "2026-03-01T09:00:01.000000Z"),)),
     ),
     "an entry at the very instant of the last one": (
-        "INSERT INTO ledger (owner, seq, at, actor, door, action, digest, previous, hash) "
-        "SELECT owner, seq + 1, at, 'person', 'raw', 'x', 'x', hash, 'x' FROM ledger "
+        "INSERT INTO ledger (owner, seq, link, at, actor, door, action, digest, previous, hash) "
+        f"SELECT owner, seq + 1, (SELECT max(link) + 1 FROM ({CHAIN}) AS links), at, 'person', 'raw', 'x', 'x', "
+        f"(SELECT hash FROM ({CHAIN}) AS links ORDER BY link DESC LIMIT 1), 'x' FROM ledger "
         "WHERE owner = 'alice' ORDER BY seq DESC LIMIT 1",
     ),
     "an entry by an unknown actor": (Entry("nobody", "update", "asserted"),),
@@ -931,9 +940,9 @@ LAWFUL: dict[str, Steps] = {
     "a person erases": purges("asserted", "person"),
     "a job erases from the trash": purges("trashed", "job"),
     "an injection": (
-        puts_again("injections", "session = 'first'", session="'third'"),
+        puts_again("injections", "session = 'first'", session="'third'", nth="99"),
         puts_again(
-            "injected", FIRST_INJECTED, session="'third'",
+            "injected", FIRST_INJECTED, session="'third'", injection="99",
             nth="(SELECT max(nth) + 1 FROM injected WHERE owner = 'alice' AND memory_id = :asserted)",
         ),
     ),

@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import make_url
-from tests.conftest import _admin
+from tests.databases import admin
 
 from keepbook import Keepbook
 from keepbook.errors import NotAllowed
@@ -13,9 +13,9 @@ pytestmark = pytest.mark.parametrize("engine_name", ["postgresql"], indirect=Tru
 
 def login(postgres_admin_url: str, book_url: str, name: str, rights: str) -> str:
     """The address of the same book for another login."""
-    _admin(postgres_admin_url, f"DROP ROLE IF EXISTS {name}")
-    _admin(postgres_admin_url, f"CREATE ROLE {name} LOGIN {rights}")
-    _admin(postgres_admin_url, f"GRANT keepbook_app TO {name}")
+    admin(postgres_admin_url, f"DROP ROLE IF EXISTS {name}")
+    admin(postgres_admin_url, f"CREATE ROLE {name} LOGIN {rights}")
+    admin(postgres_admin_url, f"GRANT keepbook_app TO {name}")
     return make_url(book_url).set(username=name).render_as_string(hide_password=False)
 
 

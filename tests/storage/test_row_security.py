@@ -29,6 +29,10 @@ OUTSIDE = {"owners", "due", "tokens"}
 
 OWNED = [table.name for table in tables.metadata.sorted_tables if "owner" in table.c and table.name not in OUTSIDE]
 
+CHAIN = "(SELECT link, hash FROM ledger UNION ALL SELECT link, hash FROM covers) AS chain"
+NEXT = f"(SELECT max(link) + 1 FROM {CHAIN})"
+NEWEST = f"(SELECT hash FROM {CHAIN} ORDER BY link DESC LIMIT 1)"
+
 
 class Server:
     """A database with a book each of alice and bob, and ways in as administrator and as the application."""
@@ -238,8 +242,9 @@ def test_a_link_of_alice_cannot_name_bobs_memory(server: Server) -> None:
     with server.admin() as admin, server.app("alice") as app:
         bobs = admin.execute("SELECT id FROM memories WHERE owner = 'bob' AND purged_at IS NULL").fetchall()[0][0]
         app.execute(
-            "INSERT INTO ledger (owner, seq, at, actor, door, action, memory_id, link_id, digest, previous, hash) "
-            "SELECT owner, seq + 1, '2999', 'person', 'raw', 'link', memory_id, 'NEWLINK1', 'x', hash, 'y' "
+            "INSERT INTO ledger (owner, seq, link, at, actor, door, action, memory_id, link_id, digest, previous, "
+            f"hash) SELECT owner, seq + 1, {NEXT}, '2999', 'person', 'raw', 'link', memory_id, 'NEWLINK1', 'x', "
+            f"{NEWEST}, 'y' "
             "FROM ledger ORDER BY seq DESC LIMIT 1"
         )
         with pytest.raises(errors.IntegrityError, match=r"guard: |foreign key"):
@@ -299,12 +304,15 @@ def test_the_role_owns_nothing(server: Server) -> None:
 
 GROWING = {
     "ledger": {"SELECT", "INSERT"},
+    "covers": {"SELECT", "INSERT"},
+    "seals": {"SELECT", "INSERT", "UPDATE (salt)"},
+    "touched": {"SELECT", "INSERT", "DELETE"},
     "versions": {"SELECT", "INSERT", "UPDATE (retired_at)"},
     "injected": {"SELECT", "INSERT"},
     "erasures": {"SELECT", "INSERT"},
     "memories": {"SELECT", "INSERT", "UPDATE"},
     "links": {"SELECT", "INSERT", "UPDATE"},
-    "injections": {"SELECT", "INSERT", "UPDATE (at, block, seq)"},
+    "injections": {"SELECT", "INSERT", "UPDATE (at, block, nth, seq)"},
     "alembic_version": {"SELECT"},
     "agents": {"SELECT", "INSERT", "UPDATE"},
     "transcripts": {"SELECT", "INSERT"},
@@ -328,6 +336,7 @@ GROWING = {
     "deployments": {"SELECT", "INSERT", "UPDATE"},
     "positions": {"SELECT", "INSERT", "UPDATE"},
     "trades": {"SELECT", "INSERT", "UPDATE"},
+    "trade_days": {"SELECT", "INSERT", "UPDATE", "DELETE"},
     "lessons": {"SELECT", "INSERT", "UPDATE (withdrawn_at)"},
     "fills": {"SELECT", "INSERT", "UPDATE (fee, remaining)"},
     "mappings": {"SELECT", "INSERT", "DELETE"},
@@ -417,9 +426,9 @@ def test_a_function_of_the_role_is_never_run_with_more_rights(server: Server) ->
         "CREATE FUNCTION pg_temp.mine() RETURNS trigger LANGUAGE plpgsql AS "
         "$$ BEGIN RAISE EXCEPTION 'ran as %', current_user; END $$",
         "CREATE TRIGGER mine BEFORE UPDATE ON pg_temp.versions FOR EACH ROW EXECUTE FUNCTION pg_temp.mine()",
-        "INSERT INTO public.ledger (owner, seq, at, actor, door, action, memory_id, digest, previous, hash) "
-        "SELECT owner, seq + 1, '2999', 'person', 'raw', 'purge', "
-        "(SELECT id FROM memories WHERE purged_at IS NULL LIMIT 1), 'x', hash, 'y' "
+        "INSERT INTO public.ledger (owner, seq, link, at, actor, door, action, memory_id, digest, previous, hash) "
+        f"SELECT owner, seq + 1, {NEXT}, '2999', 'person', 'raw', 'purge', "
+        f"(SELECT id FROM memories WHERE purged_at IS NULL LIMIT 1), 'x', {NEWEST}, 'y' "
         "FROM public.ledger ORDER BY seq DESC LIMIT 1",
         "INSERT INTO public.erasures (owner, memory_id, at, event) "
         "SELECT owner, memory_id, at, seq FROM public.ledger ORDER BY seq DESC LIMIT 1",

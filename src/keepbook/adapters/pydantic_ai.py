@@ -33,7 +33,8 @@ _ANYTHING = SchemaValidator(core_schema.any_schema())
 
 
 class MemoryToolset(AbstractToolset[AgentDepsT]):
-    """A preset's tools over the book of whoever the run is for. `session` is noted with what is saved in it."""
+    """A preset's tools over the book of whoever the run is for. `session` is noted with what is saved in it; with
+    `agent`, one of the book's agents, it also has the tools with which that agent records what it decides."""
 
     def __init__(
         self,
@@ -42,12 +43,14 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         *,
         owner: Chosen[AgentDepsT],
         session: Chosen[AgentDepsT] | None = None,
+        agent: Chosen[AgentDepsT] | None = None,
         id: str | None = "keepbook",
     ) -> None:
         self._kb = kb
         self._preset = preset
         self._owner = owner
         self._session = session
+        self._agent = agent
         self._id = id
 
     @property
@@ -82,7 +85,8 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
 
     def _tools(self, ctx: RunContext[AgentDepsT]) -> ToolSet:
         session = None if self._session is None else _chosen(self._session, ctx)
-        return self._kb.tools(self._preset, owner=_chosen(self._owner, ctx), thread_id=session)
+        agent = None if self._agent is None else _chosen(self._agent, ctx)
+        return self._kb.tools(self._preset, owner=_chosen(self._owner, ctx), thread_id=session, agent=agent)
 
 
 def memory_block(

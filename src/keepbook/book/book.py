@@ -7,6 +7,7 @@ does the work. Methods called inside `with book.transaction():` are kept togethe
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TextIO
 
 from keepbook.book.agents.face import Agents, Decisions, Runs
@@ -16,7 +17,7 @@ from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, stamp
-from keepbook.book.ledger import ledger
+from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger import undo as undoing
 from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import changes, injections, links
@@ -38,7 +39,8 @@ from keepbook.book.recall.rebuild import Index
 from keepbook.book.trading.face import Trading
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
-from keepbook.book.upkeep.transfer import Imported, altered, export_lines, import_lines
+from keepbook.book.upkeep.lines import altered
+from keepbook.book.upkeep.transfer import Imported, export_lines, import_lines
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 
 __all__ = ["Book", "Detailed"]
@@ -300,15 +302,36 @@ class Book(Opened):
             wanted = choices.chosen(tx).memory and not threads.is_incognito(tx, session)
             return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope) if wanted else ""
 
+    def replay(self, session: str) -> str:
+        """The block of a session rendered again from the ledger, as of the entry it knew: the bytes it was given."""
+        session = clean_line(session, "session", 1, 200)
+        with self._database.read(self.owner) as tx:
+            kept = injections.stored(tx, session)
+            return injections.replay(tx, self._presets.of(tx, kept and kept.preset), session).text
+
     def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
         """The active memories as they were known at one instant and true at another (each now, if not given)."""
         with self.reading() as (tx, preset, now):
             return as_of(tx, preset, *self._instants(known, valid, now))
 
-    def verify(self) -> Verification:
-        """Walk the whole ledger and hold the book against it."""
+    def verify(
+        self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
+    ) -> Verification:
+        """Walk the whole ledger and hold the book against it, row by row.
+
+        `anchor` is a file that notes the newest hash of each check: held against the ledger, then extended.
+        """
+        if anchor is None:
+            with self._database.read(self.owner) as tx:
+                return verify(tx, progress)
+        noted = anchors.read(Path(anchor))
+        held = anchors.Held(noted, self.owner)
         with self._database.read(self.owner) as tx:
-            return verify(tx)
+            result = held.judged(verify(tx, progress, held.seen))
+        if result.ok and result.links:
+            new = anchors.Anchor(self.owner, result.links, result.hash, stamp(self._database.clock()))
+            anchors.extend(Path(anchor), noted, new)
+        return result
 
     def audit(self) -> Audit:
         """What a careful person would tidy up, found without a model."""

@@ -79,8 +79,11 @@ class Database:
         busy_seconds: float = 30.0,
         allowance: Allowance = UNLIMITED,
         allow_bypass_login: bool = False,
+        before_keeping: Callable[[Tx], None] = lambda _: None,
     ) -> None:
+        """`before_keeping` has the last word in every owner's transaction: there the ledger covers what was written."""
         self.clock = clock
+        self._before_keeping = before_keeping
         self.allowance = allowance
         self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         self._open = threading.local()
@@ -110,6 +113,7 @@ class Database:
             tx = self._open.tx = Tx(conn, owner, self.clock, writes=True, allowance=self.allowance)
             try:
                 yield tx
+                self._before_keeping(tx)
             finally:
                 self._open.tx = None
         if tx.compact:

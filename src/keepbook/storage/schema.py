@@ -18,6 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
+from keepbook.storage.covered import noticing
 from keepbook.storage.tables import metadata
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ PINNED: dict[str, str] = {}
 
 
 def guards(engine: str) -> str:
-    return (resources.files("keepbook.storage") / "guards" / f"{engine}.sql").read_text(encoding="utf-8")
+    """Every trigger, function, policy and right: what notes a change, then what refuses one."""
+    refusing = (resources.files("keepbook.storage") / "guards" / f"{engine}.sql").read_text(encoding="utf-8")
+    return f"-- Each row that is touched is noted, for the ledger to cover it.\n{noticing(engine)}\n{refusing}"
 
 
 def frozen(revision: str, engine: str) -> str:

@@ -62,6 +62,7 @@ ledger = _table(
     "ledger",
     _owner(),
     Column("seq", Integer, nullable=False),
+    Column("link", Integer, nullable=False),
     Column("at", Word, nullable=False),
     Column("actor", Word, _one_of("actor", "person", "agent", "extractor", "job"), nullable=False),
     Column("door", Word, nullable=False),
@@ -80,6 +81,47 @@ ledger = _table(
     PrimaryKeyConstraint("owner", "seq"),
 )
 Index("ledger_by_memory", ledger.c.owner, ledger.c.memory_id, ledger.c.seq)
+
+# What else the book holds is sealed: one row here for each state that a covered row was in. `was` is the seal before it
+# on the same row; a seal that another one follows, or whose row is gone, loses its salt, so that nothing can be guessed
+# from its digest. A row that was removed has a seal of that, without a digest. See book/ledger/cover.py.
+seals = _table(
+    "seals",
+    _owner(),
+    Column("what", Word, nullable=False),
+    Column("key", Word, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("was", Integer),
+    Column("salt", Word),
+    Column("digest", Word),
+    PrimaryKeyConstraint("owner", "what", "key", "nth"),
+)
+Index("seals_by_number", seals.c.owner, seals.c.nth, unique=True)
+
+# Links of the same chain as the entries, for what else a transaction wrote: the seals `first` to `last`, by one digest
+# over theirs. They are no entries: nobody reads them in the ledger, and nothing counts them.
+covers = _table(
+    "covers",
+    _owner(),
+    Column("link", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("last", Integer, nullable=False),
+    Column("digest", Word, nullable=False),
+    Column("previous", Word, nullable=False),
+    Column("hash", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "link"),
+)
+
+# What a transaction touched and has not sealed yet; empty between transactions.
+touched = _table(
+    "touched",
+    _owner(),
+    Column("what", Word, nullable=False),
+    Column("key", Word, nullable=False),
+    Column("fresh", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "what", "key"),
+)
 
 memories = _table(
     "memories",
@@ -174,7 +216,8 @@ Index(
 Index("links_to", links.c.owner, links.c.to_id)
 
 # One row a session: the block as that session saw it. `space` keeps our own chats and the session ids of
-# outside agents apart.
+# outside agents apart. `seq` is the last entry that the block knew, `nth` counts the injections of the owner: with both
+# it can be rendered again, whatever the clocks said.
 injections = _table(
     "injections",
     _owner(),
@@ -184,6 +227,7 @@ injections = _table(
     Column("preset", Word, nullable=False),
     Column("scope", Word),
     Column("seq", Integer, nullable=False),
+    Column("nth", Integer, nullable=False),
     Column("block", Word),
     PrimaryKeyConstraint("owner", "space", "session"),
 )
@@ -201,9 +245,11 @@ injected = _table(
     Column("version", Integer, nullable=False),
     Column("space", Word, nullable=False),
     Column("session", Word, nullable=False),
+    Column("injection", Integer, nullable=False),
     PrimaryKeyConstraint("owner", "memory_id", "nth"),
     ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
 )
+Index("injections_by_number", injections.c.owner, injections.c.nth, unique=True)
 Index("injected_by_session", injected.c.owner, injected.c.space, injected.c.session)
 
 erasures = _table(
@@ -756,6 +802,22 @@ trades = _table(
     CheckConstraint("entry_time <= exit_time AND exit_time <= known_at", name="entered_left_and_known"),
 )
 
+# Derived: what the trades of a day came to, so that no page walks them all. Where `trades` is null they have changed
+# since, and the day is to be folded anew. It is under no chain and in no export.
+trade_days = _table(
+    "trade_days",
+    _owner(),
+    Column("deployment_id", Word, nullable=False),
+    Column("day", Word, nullable=False),
+    Column("trades", Integer),
+    Column("last", Word),
+    Column("known_at", Word),
+    Column("figures", Word),
+    Column("parts", Word),
+    PrimaryKeyConstraint("owner", "deployment_id", "day"),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+)
+
 # What brokers' files told, execution by execution: `remaining` is what of it is open, written exactly, with the `fee`
 # that belongs to it; funding has a side of its own and nothing that remains.
 fills = _table(
@@ -821,6 +883,7 @@ OWNED = (
     lessons,
     mappings,
     fills,
+    trade_days,
     trades,
     positions,
     deployments,
@@ -848,5 +911,8 @@ OWNED = (
     versions,
     memories,
     ledger,
+    covers,
+    seals,
+    touched,
     erasures,
 )

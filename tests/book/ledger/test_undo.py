@@ -402,3 +402,41 @@ def test_any_write_in_any_book_can_be_undone_and_redone_at_once(kb: Any, walk: l
         book.undo(undone.event)
         assert everything(kb, book.owner) == after
     assert book.verify().ok
+
+
+# --- no twins
+
+
+def test_restoring_what_stands_already_answers_that_memory(alice: Any) -> None:
+    old = alice.remember("Lives in Oslo", category="profile")
+    alice.forget(old.id)
+    new = alice.remember("lives in Oslo", category="profile")
+    entries = len(alice.ledger(limit=None))
+
+    for bring_back in (lambda: alice.restore(old.id), lambda: alice.undo(2)):
+        answer = bring_back()
+        assert (answer.id, answer.unchanged, answer.event) == (new.id, True, None)
+    assert len(alice.ledger(limit=None)) == entries
+    assert [memory.id for memory in alice.list()] == [new.id]
+    assert alice.verify().ok
+
+
+def test_redo_makes_no_twin(alice: Any) -> None:
+    first = alice.remember("Plays the cello")
+    undone = alice.undo(first.event)
+    again = alice.remember("Plays the cello")
+
+    redone = alice.undo(undone.event)
+    assert (redone.id, redone.unchanged, redone.event) == (again.id, True, None)
+    assert [memory.id for memory in alice.list()] == [again.id]
+
+
+def test_from_the_trash_comes_no_twin(alice: Any) -> None:
+    old = alice.remember("Plays the cello")
+    alice.delete(old.id)
+    new = alice.remember("Plays the cello")
+    answer = alice.restore(old.id)
+    assert (answer.id, answer.unchanged) == (new.id, True)
+    other = alice.remember("Plays chess")
+    alice.forget(other.id)
+    assert alice.restore(other.id).unchanged is False

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.trading import BEGIN, Desk, at, lines, many_trades, position, trade
 
 from keepbook.book.ground.when import stamp
+from keepbook.book.trading.days import folded
 from keepbook.book.trading.performance import Performance, equity, measure
 
 # --- the other way to compute it --------------------------------------------------------------------------
@@ -146,7 +147,7 @@ def test_any_trades_at_all(pnl: list[tuple[float, int]], capital: float | None) 
         (stamp(BEGIN + timedelta(hours=int(hour))), earned, 1.0) for hour, (earned, _) in zip(hours, pnl, strict=True)
     ]
     found = measure(
-        rows, known_at=stamp(BEGIN + timedelta(days=300)), since=None, capital=capital, currency="USDT",
+        folded(rows), known_at=stamp(BEGIN + timedelta(days=300)), since=None, capital=capital, currency="USDT",
         open_positions=0, zone=ZoneInfo("UTC"),
     )  # fmt: skip
     frame = pd.DataFrame({"pnl": [pnl for _, pnl, _ in rows], "fees": [1.0] * len(rows)})
@@ -161,7 +162,7 @@ def test_any_trades_at_all(pnl: list[tuple[float, int]], capital: float | None) 
         assert found.sharpe == pytest.approx(wanted, rel=1e-6, abs=1e-9)
     agrees(found, expected)
     days = pd.date_range(frame["exit_time"].min().floor("D"), frame["exit_time"].max().floor("D"))
-    assert len(equity(rows, capital)) == len(days)
+    assert len(equity(folded(rows), capital)) == len(days)
 
 
 # --- single cases -----------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """`/mcp` inside the server: the same tokens, the same owners, the same gate as every other path."""
 
+import subprocess
+import sys
 from typing import Any
 
 from starlette.testclient import TestClient
@@ -53,3 +55,8 @@ def test_a_token_that_may_only_read_gets_the_reads_and_writes_nothing(kb: Keepbo
 def test_an_attackers_host_name_does_not_reach_mcp(kb: Keepbook) -> None:
     with TestClient(create_app(kb), base_url="http://evil.example", client=("127.0.0.1", 1)) as client:
         assert ask(client, None, "tools/list").status_code == 421
+
+
+def test_a_server_loads_the_protocol_with_its_first_request_alone() -> None:
+    code = "import sys, keepbook.doors.http.app; print('mcp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -16,6 +16,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from tests.doors.mcp.calls import PRESETS, begin, drive, text_of
 
 from keepbook import Book, Keepbook
+from keepbook.doors.auth import Caller
+from keepbook.doors.mcp.server import build
 from keepbook.presets import load_preset, preset_names
 
 PROGRAM = [sys.executable, "-m", "keepbook", "mcp"]
@@ -66,6 +68,18 @@ def use(do: Use, *args: str, mode: str = "auto") -> None:
     async def whole() -> None:
         async with asyncio.timeout(120), Client(parameters(*args), mode=mode) as client:
             await do(client)
+
+    asyncio.run(whole())
+
+
+def use_here(do: Use, mode: str = "auto") -> None:
+    """The same server in this process: for what it answers, whatever carries it."""
+
+    async def whole() -> None:
+        with closing(Keepbook(os.environ["KEEPBOOK_DB"])) as kb:
+            server = build(kb, lambda _: Caller("alice", kind="agent"))
+            async with asyncio.timeout(120), Client(server, mode=mode) as client:
+                await do(client)
 
     asyncio.run(whole())
 
@@ -130,7 +144,7 @@ def test_tools_tell_what_they_may_do_to_the_book(beside: Book) -> None:
         assert tools["remember"].input_schema["required"] == ["content"]
         assert tools["remember"].input_schema["additionalProperties"] is False
 
-    use(look)
+    use_here(look)
 
 
 def test_the_owners_own_preset_decides_where_none_is_named(beside: Book) -> None:
@@ -139,7 +153,7 @@ def test_the_owners_own_preset_decides_where_none_is_named(beside: Book) -> None
     async def look(client: Client) -> None:
         assert "add_to_memory" in [tool.name for tool in (await client.list_tools()).tools]
 
-    use(look)
+    use_here(look)
 
 
 WRONG: list[tuple[str, dict[str, Any], str, str]] = [
@@ -166,7 +180,7 @@ def test_a_wrong_call_is_answered_in_words_and_writes_nothing(beside: Book, mode
             assert words in result.content[0].text  # type: ignore[union-attr]
         assert not (await client.call_tool("list_memories", {})).is_error  # and the conversation goes on
 
-    use(call, mode=mode)
+    use_here(call, mode=mode)
     assert len(beside.ledger()) == 2
 
 
@@ -180,7 +194,7 @@ def test_the_block_is_a_resource_that_reading_does_not_change(beside: Book) -> N
         beside.remember("Lives in Oslo")
         assert await text_of(client, "keepbook://block") == beside.block()
 
-    use(read)
+    use_here(read)
     assert {memory.reference_count for memory in beside.list()} == {0}
 
 
@@ -196,7 +210,7 @@ def test_the_block_of_a_session_keeps_its_bytes(beside: Book) -> None:
         assert "Oslo" not in first
         assert "Oslo" in await text_of(client, "keepbook://block/another")
 
-    use(read)
+    use_here(read)
 
 
 def test_a_memory_is_a_resource_with_its_versions(beside: Book) -> None:
@@ -210,7 +224,7 @@ def test_a_memory_is_a_resource_with_its_versions(beside: Book) -> None:
             ["Lives in Oslo", "Lives in Bergen"],
         )
 
-    use(read)
+    use_here(read)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -223,7 +237,7 @@ def test_what_is_no_resource_is_refused_with_words(beside: Book, mode: str) -> N
             assert caught.value.message.endswith(".")
         assert await text_of(client, "keepbook://block") == ""
 
-    use(read, mode=mode)
+    use_here(read, mode=mode)
 
 
 def test_nothing_is_told_while_memory_is_switched_off(beside: Book) -> None:
@@ -236,7 +250,7 @@ def test_nothing_is_told_while_memory_is_switched_off(beside: Book) -> None:
         refused = await client.call_tool("remember", {"content": "Lives in Oslo"})
         assert refused.structured_content["code"] == "memory_off"
 
-    use(read)
+    use_here(read)
 
 
 def test_the_prompt_gives_the_block(beside: Book) -> None:
@@ -257,7 +271,7 @@ def test_the_prompt_gives_the_block(beside: Book) -> None:
         with pytest.raises(MCPError, match="there is memory"):
             await client.get_prompt("nothing")
 
-    use(ask)
+    use_here(ask)
 
 
 def test_two_clients_write_to_one_book_at_once(place: str) -> None:

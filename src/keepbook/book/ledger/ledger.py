@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, insert, or_, select
+from sqlalchemy import bindparam, insert, literal, or_, select, true
 
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.tables import ledger, versions
+from keepbook.storage.tables import covers, ledger, versions
 
 AUTOMATIC_ACTORS = ("extractor", "job")
 
@@ -48,14 +48,14 @@ class Origin:
 
 
 class Head(NamedTuple):
-    """The last entry of a ledger: what the next one stands on."""
+    """The end of a ledger: its last entry, and what the next link of the chain stands on."""
 
     seq: int
     at: str
     hash: str
-
-
-EMPTY = Head(0, "", "")
+    link: int
+    sealed: int
+    """How many seals the chain covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,32 +159,51 @@ def append(
     salt = secrets.token_hex(16)
     text = None if version is None else {name: version[name] for name in VERSION_TEXT}
     row: dict[str, Any] = {
-        "owner": tx.owner, "seq": last.seq + 1, "at": at, "actor": origin.actor, "door": origin.door,
-        "thread_id": origin.thread_id, "action": action, "memory_id": memory_id, "other_id": other_id,
-        "link_id": link_id, "undoes": undoes, "before": before_text, "after": after_text,
+        "owner": tx.owner, "seq": last.seq + 1, "link": last.link + 1, "at": at, "actor": origin.actor,
+        "door": origin.door, "thread_id": origin.thread_id, "action": action, "memory_id": memory_id,
+        "other_id": other_id, "link_id": link_id, "undoes": undoes, "before": before_text, "after": after_text,
         "salt": salt if sealed else None, "digest": digest_of(salt, before_text, after_text, text),
         "previous": last.hash,
     }  # fmt: skip
     row["hash"] = hash_of(row)
     _INSERT.run(tx.conn, row)
-    tx.head = Head(last.seq + 1, at, row["hash"])
+    tx.head = Head(last.seq + 1, at, row["hash"], last.link + 1, last.sealed)
     return last.seq + 1
 
 
 # Queries
 
 _INSERT = Prepared(insert(ledger), ledger.c.keys())
-_HEAD = Prepared(
-    select(ledger.c.seq, ledger.c.at, ledger.c.hash)
+_entry_at_the_end = (
+    select(ledger.c.seq, ledger.c.at, ledger.c.hash, ledger.c.link)
     .where(ledger.c.owner == bindparam("owner"))
     .order_by(ledger.c.seq.desc())
     .limit(1)
+    .subquery("entry")
+)
+_cover_at_the_end = (
+    select(covers.c.hash.label("cover_hash"), covers.c.link.label("cover_link"), covers.c.last)
+    .where(covers.c.owner == bindparam("owner"))
+    .order_by(covers.c.link.desc())
+    .limit(1)
+    .subquery("cover")
+)
+_HEAD = Prepared(
+    select(_entry_at_the_end, _cover_at_the_end).select_from(
+        select(literal(1).label("one"))
+        .subquery("always")
+        .outerjoin(_entry_at_the_end, true())
+        .outerjoin(_cover_at_the_end, true())
+    )
 )
 
 
 def _read_head(tx: Tx) -> Head:
-    row = _HEAD.first(tx.conn, {"owner": tx.owner})
-    return EMPTY if row is None else Head._make(row)
+    """The newest entry, and the newest link, be it an entry or a cover."""
+    seq, at, hash, link, cover_hash, cover_link, sealed = _HEAD.tuples(tx.conn, {"owner": tx.owner})[0]
+    if (cover_link or 0) > (link or 0):
+        hash, link = cover_hash, cover_link
+    return Head(seq or 0, at or "", hash or "", link or 0, sealed or 0)
 
 
 def get_row(tx: Tx, event: int) -> Any:

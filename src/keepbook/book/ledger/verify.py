@@ -1,115 +1,182 @@
-"""Verification: walking the whole ledger and holding the book against it.
+"""Verification: walking the whole chain and holding the book against it.
 
-Three things must agree: the chain of hashes, the salted digests with the texts they cover, and the present
-state of every memory and link with what the last entry about it says. The first entry that does not is named.
+Four things must agree: the chain of hashes, the salted digests with the texts they cover, the present state of every
+memory, version and link with what the last entry about it says, and every other covered row with its seal. All of it
+is read as streams, so that memory stays flat. The first thing that does not agree is named.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, groupby, pairwise
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Table, func, select
 
-from keepbook.book.ledger.ledger import VERSION_TEXT, digest_of, hash_of, walk
+from keepbook.book.ledger.chain import Break, Seen, walk
+from keepbook.book.ledger.sealed import AT_ONCE, Progress, rows_break
 from keepbook.book.memory.memories import STATE_FIELDS
+from keepbook.book.text.words import fold
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import erasures, links, memories, versions
+from keepbook.storage.tables import covers, erasures, ledger, links, memories, seals, versions
+
+LINK_FIELDS = ("id", "from_id", "to_id", "relation", "created_at", "removed_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Whether the ledger holds; `broken` is the first entry that does not, `why` says how."""
+    """Whether the ledger holds. If not, `why` says how: at the entry `broken`, or in the `row` of a `table` that has
+    not fit since `link`. `links` counts entries and covers, `hash` is the newest link's."""
 
     ok: bool
     entries: int
     broken: int | None = None
     why: str | None = None
+    table: str | None = None
+    row: str | None = None
+    link: int | None = None
+    links: int = 0
+    hash: str = ""
 
-
-LINK_FIELDS = ("id", "from_id", "to_id", "relation", "created_at", "removed_at")
+    @property
+    def where(self) -> str:
+        """The place of the break, in words."""
+        return f"entry {self.broken}" if self.broken is not None else f"link {self.link}"
 
 
 # Rules
 
 
-def first_break(rows: Iterable[Any], texts: Mapping[int, Any], erased: set[str]) -> tuple[int, int | None, str | None]:
-    """Walk rows oldest first: (how many, the first broken entry, why)."""
-    previous, count = "", 0
-    for row in rows:
-        count += 1
-        if row.seq != count:
-            return count, count, "an entry is missing before it"
-        if row.previous != previous or hash_of(row._mapping) != row.hash:
-            return count, row.seq, "its hash does not fit: the entry or one before it was altered"
-        if row.salt is None:
-            if row.memory_id not in erased and row.other_id not in erased:
-                return count, row.seq, "its text was blanked without an erasure"
-            if row.before is not None or row.after is not None:
-                return count, row.seq, "it was blanked, and words were put into the blank"
+def paired(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
+    """Two streams sorted by id, side by side; None where one of them has nothing under that id."""
+    ours, theirs = iter(left), iter(right)
+    row: Any = next(ours, None)
+    told: Any = next(theirs, None)
+    while row is not None or told is not None:
+        if told is None or (row is not None and row.id < told[0]):
+            yield row.id, row, None
+            row = next(ours, None)
+        elif row is None or told[0] < row.id:
+            yield told[0], None, told[1]
+            told = next(theirs, None)
         else:
-            made = texts.get(row.seq)
-            text = None if made is None else {name: getattr(made, name) for name in VERSION_TEXT}
-            if digest_of(row.salt, row.before, row.after, text) != row.digest:
-                return count, row.seq, "what it recorded, or the text it made, was altered"
-        previous = row.hash
-    return count, None, None
+            yield row.id, row, told[1]
+            row, told = next(ours, None), next(theirs, None)
+
+
+def _left(table: Table, entry: Any, row: Any) -> bool:
+    """Whether a row stands as the last entry about it left it."""
+    names = STATE_FIELDS if table is memories else LINK_FIELDS
+    if {name: getattr(row, name) for name in names} != json.loads(entry.after) or row.event != entry.seq:
+        return False
+    if table is links:
+        return True
+    spelled = None if row.subject is None else fold(row.subject)
+    return row.purged_at is None and row.updated_at == entry.at and row.subject_key == spelled
 
 
 # Operations
 
 
-def verify(tx: Tx) -> Verification:
-    rows = list(walk(tx))
-    purged = {(row.seq, row.memory_id) for row in rows if row.action == "purge"}
-    named = tx.conn.execute(select(erasures.c.event, erasures.c.memory_id).where(erasures.c.owner == tx.owner))
-    erased = {id for event, id in named if (event, id) in purged}
-    made = tx.conn.execute(
-        select(versions).where(versions.c.owner == tx.owner).order_by(versions.c.memory_id, versions.c.version)
-    ).all()
-    texts = {row.event: row for row in made if row.content is not None}
-    count, broken, why = first_break(rows, texts, erased)
-    if broken is None:
-        drifts = [*_version_drifts(rows, made, erased), *_state_drifts(tx, rows, erased)]
-        broken, why = min(drifts, default=(None, None))
-    return Verification(broken is None, count, broken, why)
+def verify(tx: Tx, progress: Progress = lambda _: None, seen: Seen = lambda *_: None) -> Verification:
+    """Check everything of one owner; `progress` hears how many rows are done, `seen` each link with its hash."""
+    erased = _erased(tx)
+    walked = walk(
+        _stream(tx, select(ledger).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq)),
+        _stream(tx, select(covers).where(covers.c.owner == tx.owner).order_by(covers.c.link)),
+        _stream(tx, _TEXTS.where(versions.c.owner == tx.owner)),
+        _stream(tx, select(seals).where(seals.c.owner == tx.owner).order_by(seals.c.nth)),
+        erased,
+        seen,
+    )
+    found = walked.stopped
+    if found is None:
+        drifts = [*_first(_version_drifts(tx, erased)), *_first(_state_drifts(tx, erased))]
+        found = min(drifts, key=lambda one: one.event or 0, default=None)
+    if found is None:
+        found = rows_break(tx, progress)
+    if found is None:
+        return Verification(True, walked.entries, links=walked.links, hash=walked.hash)
+    why = found.why if found.row is None else f"{found.table}, {found.row}: {found.why}"
+    return Verification(
+        False, walked.entries, found.event, why, found.table, found.row, found.link, walked.links, walked.hash
+    )
 
 
-def _version_drifts(rows: Sequence[Any], made: Sequence[Any], erased: set[str]) -> Iterator[tuple[int, str]]:
+def _first(drifts: Iterator[Break]) -> list[Break]:
+    """The earliest of them, if there is any."""
+    earliest = min(drifts, key=lambda one: one.event or 0, default=None)
+    return [] if earliest is None else [earliest]
+
+
+def _version_drifts(tx: Tx, erased: set[str]) -> Iterator[Break]:
     """Versions that no entry made, twice made, or whose time in the book is not what the ledger says."""
-    entries = {row.seq: row for row in rows}
-    seen: set[int] = set()
-    for row, following in zip_longest(made, made[1:]):
-        entry = entries.get(row.event)
-        place = min(max(row.event, 1), len(rows) or 1)
-        if entry is None or entry.memory_id != row.memory_id or row.event in seen:
-            yield place, "a version stands in the book that this ledger did not make"
-        elif entry.at != row.recorded_at:
-            yield row.event, "the version it made has another time"
-        seen.add(row.event)
+    last_entry = max(1, tx.conn.execute(select(func.max(ledger.c.seq)).where(ledger.c.owner == tx.owner)).scalar() or 1)
+    twice = select(versions.c.event).where(versions.c.owner == tx.owner).group_by(versions.c.event)
+    for event in tx.conn.execute(twice.having(func.count() > 1)).scalars():
+        yield _drift(min(max(event, 1), last_entry), "a version stands in the book that this ledger did not make")
+    for row, following in pairwise(chain(_stream(tx, _VERSIONS.where(versions.c.owner == tx.owner)), [None])):
+        place = min(max(row.event, 1), last_entry)
+        if row.entry_memory != row.memory_id:
+            yield _drift(place, "a version stands in the book that this ledger did not make")
+        elif row.entry_at != row.recorded_at:
+            yield _drift(row.event, "the version it made has another time")
         next_one = following if following is not None and following.memory_id == row.memory_id else None
         if row.retired_at != (None if next_one is None else next_one.recorded_at):
-            yield place, "the version it made ends at another time than the next begins"
+            yield _drift(place, "the version it made ends at another time than the next begins")
         if row.content is None and row.memory_id not in erased:
-            yield place, "its text was blanked without an erasure"
+            yield _drift(place, "its text was blanked without an erasure")
 
 
-def _state_drifts(tx: Tx, rows: Iterable[Any], erased: set[str]) -> Iterator[tuple[int, str]]:
+def _state_drifts(tx: Tx, erased: set[str]) -> Iterator[Break]:
     """Memories and links that are not as the last entry about them left them, or that no entry knows."""
-    states: dict[str, tuple[int, Any]] = {}
-    joined: dict[str, tuple[int, Any]] = {}
-    for row in rows:
-        if row.salt is not None and row.link_id is not None:
-            joined[row.link_id] = (row.seq, json.loads(row.after))
-        elif row.salt is not None and row.memory_id not in erased:
-            states[row.memory_id] = (row.seq, json.loads(row.after))
-    for table, names, told in ((memories, STATE_FIELDS, states), (links, LINK_FIELDS, joined)):
-        found = {row.id: row for row in tx.conn.execute(select(table).where(table.c.owner == tx.owner))}
-        for id, (seq, after) in told.items():
-            present = found.get(id)
-            hidden = table is memories and present is not None and present.purged_at is not None
-            if present is None or hidden or {name: getattr(present, name) for name in names} != after:
-                yield seq, f"what stands in {table.name} now is not what it left"
-        for id in found.keys() - told.keys() - erased:
-            yield max(1, found[id].event), f"something stands in {table.name} that this ledger did not make"
+    for table, told in ((memories, _last_about_memories(tx, erased)), (links, _last_about_links(tx))):
+        present = _stream(tx, select(table).where(table.c.owner == tx.owner).order_by(table.c.id))
+        for id, row, entry in paired(present, told):
+            if entry is None and id not in erased:
+                yield _drift(max(1, row.event), f"something stands in {table.name} that this ledger did not make")
+            elif entry is not None and (row is None or not _left(table, entry, row)):
+                yield _drift(entry.seq, f"what stands in {table.name} now is not what it left")
+
+
+def _drift(event: int, why: str) -> Break:
+    return Break(0, why, event)
+
+
+# Queries
+
+_TEXTS = select(versions).where(versions.c.content.isnot(None)).order_by(versions.c.event)
+_VERSIONS = (
+    select(versions, ledger.c.memory_id.label("entry_memory"), ledger.c.at.label("entry_at"))
+    .select_from(versions.outerjoin(ledger, (ledger.c.owner == versions.c.owner) & (ledger.c.seq == versions.c.event)))
+    .order_by(versions.c.memory_id, versions.c.version)
+)
+
+
+def _stream(tx: Tx, query: Any) -> Iterator[Any]:
+    with tx.conn.execute(query.execution_options(yield_per=AT_ONCE)) as rows:  # closed also where a walk stops early
+        yield from rows
+
+
+def _erased(tx: Tx) -> set[str]:
+    """Memories whose purge stands in the ledger and whose erasure names it."""
+    join = (ledger.c.owner == erasures.c.owner) & (ledger.c.seq == erasures.c.event)
+    query = select(erasures.c.memory_id).select_from(erasures.join(ledger, join))
+    same = (ledger.c.memory_id == erasures.c.memory_id) & (ledger.c.action == "purge")
+    return set(tx.conn.execute(query.where(erasures.c.owner == tx.owner, same)).scalars())
+
+
+def _last_about_memories(tx: Tx, erased: set[str]) -> Iterator[tuple[str, Any]]:
+    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.link_id.is_(None), ledger.c.memory_id.isnot(None))
+    stream = _stream(tx, query.order_by(ledger.c.memory_id, ledger.c.seq))
+    for id, group in groupby(stream, key=lambda row: row.memory_id):
+        last = deque(group, maxlen=1)[0]
+        if id not in erased and last.salt is not None:
+            yield id, last
+
+
+def _last_about_links(tx: Tx) -> Iterator[tuple[str, Any]]:
+    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.link_id.isnot(None), ledger.c.salt.isnot(None))
+    for id, group in groupby(_stream(tx, query.order_by(ledger.c.link_id, ledger.c.seq)), key=lambda row: row.link_id):
+        yield id, deque(group, maxlen=1)[0]

@@ -250,7 +250,15 @@ def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
         restored = replace(state, trashed_at=None)
     else:
         restored = replace(state, archived_at=None, archived_reason=None)
+    if restored.name == "active" and (twin := _twin(change, restored, change.row.content)) is not None:
+        return twin
     return change.to(replace(restored, edited_at=change.at))
+
+
+def _twin(change: Change, state: State, content: str) -> Written | None:
+    """The memory that says these words already: nothing comes back beside its like."""
+    same, _ = find_alike(change.tx, content, state.category, None, state.scope)
+    return None if same is None or same.id == change.id else replace(change, row=same).unchanged()
 
 
 def confirm(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
@@ -286,9 +294,14 @@ def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None
         version=state.version + 1 if copied else state.version,
         edited_at=change.at if copied or revived else before.edited_at,
     )
+    original = change.row
+    if copied:
+        original = tx.conn.execute(_VERSION, {"owner": tx.owner, "memory_id": id, "version": before.version}).one()
+    comes_back = target.name == "active" and (copied or revived)
+    if comes_back and (twin := _twin(change, target, original.content)) is not None:
+        return twin
     if not copied:
         return change.to(target, undoes=undoes)
-    original = tx.conn.execute(_VERSION, {"owner": tx.owner, "memory_id": id, "version": before.version}).one()
     told = {name: getattr(original, name) for name in TEXT_FIELDS if name not in ("restored_from", "correction")}
     return change.to(target, Text(**told, restored_from=before.version), undoes=undoes)
 

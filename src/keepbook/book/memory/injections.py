@@ -12,10 +12,10 @@ from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ledger import ledger
-from keepbook.book.memory.as_of import block_entry, past_entries
+from keepbook.book.memory.as_of import before_injection, block_entry, by_instant, past_entries
 from keepbook.book.memory.block import Entry, Rendered, render
 from keepbook.book.memory.memories import IS_ACTIVE, covers, fits_scope, holding_at, in_scope, to_state
-from keepbook.errors import Conflict
+from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import injected, injections, memories, versions
@@ -34,8 +34,7 @@ def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> Re
 
 def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> Rendered:
     """The block as it would have been, from what was known at `known` about `valid`."""
-
-    return render(list(past_entries(tx, known, valid, lambda own: fits_scope(own, scope))), preset, valid)
+    return render(list(past_entries(tx, by_instant(known), valid, lambda own: fits_scope(own, scope))), preset, valid)
 
 
 def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None = None, space: str = OUTSIDE) -> str:
@@ -53,18 +52,28 @@ def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None 
         if kept.block is not None:
             return str(kept.block)
     rendered = preview(tx, preset, now, scope=scope)
-    row = {"at": now, "seq": ledger.head(tx).seq, "block": rendered.text}
+    nth = 1 + (tx.conn.execute(_LAST_NUMBER, {"owner": tx.owner}).scalar() or 0)
+    row = {"at": now, "seq": ledger.head(tx).seq, "nth": nth, "block": rendered.text}
     if kept is None:
         key = {"owner": tx.owner, "space": space, "session": session}
         tx.conn.execute(insert(injections), key | row | {"preset": preset.name, "scope": scope})
     else:
         blanked = and_(injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session)
         tx.conn.execute(update(injections).where(blanked).values(row))
-    _count(tx, rendered.shown, now, session, space)
+    _count(tx, rendered.shown, now, session, space, nth)
     return rendered.text
 
 
-def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, space: str) -> None:
+def replay(tx: Tx, preset: Preset, session: str, *, space: str = OUTSIDE) -> Rendered:
+    """The block of a session rendered again, from the ledger up to the entry it knew and the injections before it."""
+    kept = stored(tx, session, space)
+    if kept is None:
+        raise NotFound(f"nothing was injected into session {session!r}", field="session")
+    cut = before_injection(kept.seq, kept.nth)
+    return render(list(past_entries(tx, cut, kept.at, lambda own: fits_scope(own, kept.scope))), preset, kept.at)
+
+
+def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, space: str, injection: int) -> None:
     if not shown:
         return
     query = (
@@ -76,7 +85,7 @@ def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, spa
     known = ledger.head(tx).at
     rows = [
         {"owner": tx.owner, "memory_id": id, "nth": before.get(id, 0) + 1, "at": now, "known": known,
-         "version": version, "space": space, "session": session}
+         "version": version, "space": space, "session": session, "injection": injection}
         for id, version in shown
     ]  # fmt: skip
     tx.conn.execute(insert(injected), rows)
@@ -91,6 +100,7 @@ def stored(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
     return tx.conn.execute(select(injections).where(key)).first()
 
 
+_LAST_NUMBER = select(func.max(injections.c.nth)).where(injections.c.owner == bindparam("owner"))
 _own_version = and_(
     versions.c.owner == memories.c.owner,
     versions.c.memory_id == memories.c.id,

@@ -12,7 +12,7 @@ from sqlalchemy import and_, func, or_, select
 
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import instant, parse_stamp
-from keepbook.book.memory.as_of import block_entry, past_of
+from keepbook.book.memory.as_of import block_entry, by_instant, past_of
 from keepbook.book.memory.block import Rendered, render
 from keepbook.book.memory.injections import CHAT, OUTSIDE
 from keepbook.storage.tables import injected, ledger, messages, threads
@@ -61,7 +61,7 @@ def past(book: Opened, known: str, valid: str) -> Past:
     """`as_of` and `rendered` of the same instants, at the cost of one of them."""
     with book.reading() as (tx, preset, now):
         known, valid = instant(known, field="known") or now, instant(valid, field="valid") or now
-        stood = [each for each in past_of(tx, known, valid) if each.state.name == "active"]
+        stood = [each for each in past_of(tx, by_instant(known), valid) if each.state.name == "active"]
         entries = [
             block_entry(each.id, each.state, each.version, each.references[1], each.injection_knew)
             for each in stood

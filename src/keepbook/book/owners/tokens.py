@@ -6,7 +6,8 @@ with each request. Tokens hold no personal text and are looked up before anyone 
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -89,7 +90,7 @@ class Tokens:
             "expires_at": _later_than(now, instant(expires, field="expires")),
             "agent": _agent_of(kind, agent),
         }
-        with self._database.unscoped(writes=True) as conn:
+        with self._writing(row["owner"]) as conn:
             conn.execute(insert(tokens), row)
             return NewToken(secret, _one(conn, id))
 
@@ -103,15 +104,27 @@ class Tokens:
 
     def revoke(self, id: str, *, owner: str | None = None) -> Token:
         """From here on it opens nothing. With `owner`, only one of that owner's."""
-        with self._database.unscoped(writes=True) as conn:
+        with self._database.unscoped() as conn:
+            found = _one(conn, id)
+        if owner is not None and found.owner != owner:
+            raise _unknown(id)
+        with self._writing(found.owner) as conn:
             known = _one(conn, id)
-            if owner is not None and known.owner != owner:
-                raise _unknown(id)
             if known.revoked_at is None:
                 now = stamp(self._database.clock())
                 conn.execute(update(tokens).where(tokens.c.id == id).values(revoked_at=now))
                 conn.execute(delete(page_sessions).where(page_sessions.c.token_id == id))
             return _one(conn, id)
+
+    @contextmanager
+    def _writing(self, owner: str | None) -> Iterator[Connection]:
+        """An owner's token stands under the owner's ledger; a service token has no owner, and no ledger."""
+        if owner is None:
+            with self._database.unscoped(writes=True) as conn:
+                yield conn
+        else:
+            with self._database.write(owner) as tx:
+                yield tx.conn
 
     def check(self, secret: str) -> Token | None:
         """The token behind a secret, if it still opens something."""

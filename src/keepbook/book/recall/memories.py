@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ledger import ledger
-from keepbook.book.memory.as_of import past_of
+from keepbook.book.memory.as_of import by_instant, past_of
 from keepbook.book.memory.memories import (
     IS_ACTIVE,
     WHOLE,
@@ -237,7 +237,7 @@ def recall_past(
     """The same for a past instant: rare, so it reads everything that was known then."""
     check_query(query, limit)
     past = {
-        item.id: item for item in past_of(tx, known, valid)
+        item.id: item for item in past_of(tx, by_instant(known), valid)
         if item.state.name == "active" and (category is None or item.state.category == category)
         and fits_scope(item.state.scope, scope)
     }  # fmt: skip

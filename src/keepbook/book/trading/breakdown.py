@@ -1,26 +1,21 @@
 """Where results come from: by symbol, hour, weekday and tag, how much of the time was in the market, and holding.
 
-Sums are made by the database, so that a million trades cost a walk there and a few rows here. A part of fewer than six
-trades says how many it has and no mean. Hours and weekdays are those of the entry, in UTC. Holding is what equal parts
-of each traded symbol would have made from the first entry to the last exit.
+They are put together from what each day of trading keeps (`days`), so that a million trades cost a thousand days. A
+part of fewer than six trades says how many it has and no mean. Hours and weekdays are those of the entry, in UTC.
+Holding is what equal parts of each traded symbol would have made from the first entry to the last exit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any
-
-from sqlalchemy import ColumnElement, Integer, case, cast, func, select
 
 from keepbook.book.ground.when import parse_stamp
-from keepbook.book.trading import bars
+from keepbook.book.trading import bars, days
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import trades
 
 SAMPLE = 6
 """From so many trades on a mean is told, as with lessons."""
 MOST_SPANS = 50_000
-"""Of more trades than this the time in the market is not worked out."""
+"""Of more trades than this the time in the market is only worked out where days have kept it."""
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -79,55 +74,32 @@ def time_in(spans: Sequence[tuple[str, str]]) -> float | None:
 
 def broken_down(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> Breakdown:
     """Of these deployments together, as it was known at an instant."""
-    within = (
-        trades.c.owner == tx.owner, trades.c.deployment_id.in_(list(deployment_ids)),
-        trades.c.exit_time <= known_at, trades.c.known_at <= known_at,
-    )  # fmt: skip
-    days = _summed(tx, within, func.substr(trades.c.entry_time, 1, 10))
-    weekdays: dict[int, list[float]] = {}
-    for day, count, wins, pnl in days:
-        sums = weekdays.setdefault(date.fromisoformat(day).weekday(), [0, 0, 0.0])
-        sums[0], sums[1], sums[2] = sums[0] + count, sums[1] + wins, sums[2] + pnl
-    symbols = _summed(tx, within, trades.c.symbol)
-    count = sum(one[1] for one in symbols)
+    found = days.parts(tx, deployment_ids, known_at)
+    sums = {kind: _listed(named) for kind, named in found.sums.items()}
+    count = sum(one[1] for one in sums["symbol"])
     why: dict[str, str] = {}
-    exposure = None
-    if count <= MOST_SPANS:
-        spans = tx.conn.execute(
-            select(trades.c.entry_time, trades.c.exit_time).where(*within).order_by(trades.c.entry_time)
-        )
-        exposure = time_in([(row[0], row[1]) for row in spans])
+    spans = days.spans(tx, deployment_ids, known_at) if found.spans is None and count <= MOST_SPANS else found.spans
+    exposure = None if spans is None else time_in(days.merged(spans))
     if exposure is None:
-        why["exposure_time"] = f"more than {MOST_SPANS:,} trades" if count > MOST_SPANS else "no time between them"
-    hours = _summed(tx, within, func.substr(trades.c.entry_time, 12, 2))
-    holding = _holding(tx, within, [one[0] for one in symbols], why)
+        why["exposure_time"] = f"more than {MOST_SPANS:,} trades" if spans is None else "no time between them"
     return Breakdown(
-        trades=count, by_symbol=_ranked(symbols),
-        by_hour=tuple(part(f"{one[0]}:00", *one[1:]) for one in hours),
-        by_weekday=tuple(
-            part(WEEKDAYS[day], int(sums[0]), int(sums[1]), sums[2]) for day, sums in sorted(weekdays.items())
-        ),
-        by_tag=_ranked(_summed(tx, within, func.coalesce(trades.c.entry_regime_tag, trades.c.entry_reason, "none"))),
-        exposure_time=exposure, holding_pct=holding, why=why,
+        trades=count, by_symbol=_ranked(sums["symbol"]),
+        by_hour=tuple(part(f"{one[0]}:00", *one[1:]) for one in sums["hour"]),
+        by_weekday=tuple(part(WEEKDAYS[int(one[0])], *one[1:]) for one in sums["weekday"]),
+        by_tag=_ranked(sums["tag"]), exposure_time=exposure,
+        holding_pct=_holding(tx, found.entered, found.left, [one[0] for one in sums["symbol"]], why), why=why,
     )  # fmt: skip
+
+
+def _listed(named: Mapping[str, Sequence[float]]) -> list[tuple[str, int, int, float]]:
+    return [(name, int(count), int(wins), pnl) for name, (count, wins, pnl) in sorted(named.items())]
 
 
 def _ranked(sums: Sequence[tuple[str, int, int, float]]) -> tuple[Part, ...]:
     return tuple(part(*one) for one in sorted(sums, key=lambda one: (-one[1], one[0]))[:50])
 
 
-def _summed(tx: Tx, within: tuple[ColumnElement[bool], ...], by: Any) -> list[tuple[str, int, int, float]]:
-    wins = func.sum(cast(case((trades.c.pnl > 0, 1), else_=0), Integer))
-    query = select(by.label("part"), func.count(), wins, func.sum(trades.c.pnl)).where(*within).group_by(by)
-    return [(str(row[0]), int(row[1]), int(row[2]), float(row[3])) for row in tx.conn.execute(query.order_by(by))]
-
-
-def _holding(
-    tx: Tx, within: tuple[ColumnElement[bool], ...], symbols: Sequence[str], why: dict[str, str]
-) -> float | None:
-    first, last = tx.conn.execute(
-        select(func.min(trades.c.entry_time), func.max(trades.c.exit_time)).where(*within)
-    ).one()
+def _holding(tx: Tx, first: str, last: str, symbols: Sequence[str], why: dict[str, str]) -> float | None:
     made = []
     for symbol in symbols:
         frames = bars.timeframes(tx.conn, symbol)

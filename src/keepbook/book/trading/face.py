@@ -18,6 +18,7 @@ from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_
 from keepbook.book.owners import owners
 from keepbook.book.trading import (
     breakdown,
+    days,
     exposure,
     findings,
     freqtrade,
@@ -197,9 +198,10 @@ class Trading:
             at, meant, zone = _at(known_at, now), _meant(tx, skill, deployment), zone_named(owners.zone_name(tx))
             begin = instant(since, field="since", zone=zone.key)
             capital, currency = _capital(tx, meant, at)
-            soonest = None if begin is None else min(begin, *performance.period_starts(at, zone).values())
+            starts = performance.period_starts(at, zone).values()
+            soonest, cuts = None if begin is None else min(begin, *starts), {*starts, *([begin] if begin else [])}
             return performance.measure(
-                performance.closed_by(tx, meant.ids, at, soonest), known_at=at, since=begin, capital=capital,
+                days.pieces(tx, meant.ids, at, soonest, cuts), known_at=at, since=begin, capital=capital,
                 currency=currency, open_positions=len(trades.open_positions(tx, meant.ids, at)), zone=zone,
             )  # fmt: skip
 
@@ -216,7 +218,7 @@ class Trading:
         """The equity curve, a point for every day from the first exit to the last."""
         with self._book.reading() as (tx, _, now):
             at, meant = _at(known_at, now), _meant(tx, skill, deployment)
-            return performance.equity(performance.closed_by(tx, meant.ids, at), _capital(tx, meant, at)[0])
+            return performance.equity(days.pieces(tx, meant.ids, at), _capital(tx, meant, at)[0])
 
     def events(
         self,

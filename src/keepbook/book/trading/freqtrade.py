@@ -17,7 +17,7 @@ from urllib.parse import quote
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import stamp
-from keepbook.book.trading import files, skills
+from keepbook.book.trading import days, files, skills
 from keepbook.book.trading.files import Loaded, Progress, Source, Tally, Times, number, optional_number
 from keepbook.book.trading.trades import Position, Trade, close_others, keep_positions, keep_trades, net
 from keepbook.errors import Invalid
@@ -139,6 +139,7 @@ def load(book: Opened, source: Source, *, deployment: str | None = None, progres
                 for one in held:
                     open_now[one[1]].add(one[2:5])
                 tally.keep(keep_trades(tx, closed))
+                days.settle(tx)
                 tally.keep(keep_positions(tx, held))
             seen += len(part)
             if progress is not None:

@@ -1,33 +1,25 @@
 """What a strategy came to: figures, periods and the equity curve, from its closed trades alone.
 
-One pass in the order in which trades were closed, so a million of them cost a walk and no memory. Money counts on the
-day of the exit, in UTC. Without capital nothing is put in relation to it: those figures are None, never zero. The
-drawdown is taken after each trade, from a peak that begins at the capital.
+They are put together from pieces, each a day of trades in the order in which they were closed (`days`), so a million
+trades cost a thousand days. Money counts on the day of the exit, in UTC. Without capital nothing is put in relation to
+it: those figures are None, never zero. The drawdown is taken after each trade, from a peak that begins at the capital.
 """
 
-import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select
-
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.storage.database import Tx
-from keepbook.storage.tables import trades
+from keepbook.book.trading.days import Piece
 
 SAMPLE = 30
 """Under so many trades, or so many days, a ratio of risk says nothing: there is none, and why."""
 DAYS_A_YEAR = 365
 """Crypto trades on every day of it."""
-
-
-Closed = tuple[str, float, float]
-"""A closed trade, as far as it matters here: exit time, PnL net of fees, fees. Plain, since there may be a million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +103,7 @@ def period_starts(at: str, zone: ZoneInfo) -> dict[str, str]:
 
 
 class Tally:
-    """Sums that grow trade by trade."""
+    """Sums that grow piece by piece."""
 
     __slots__ = ("best", "fees", "first", "gain", "last", "loss", "trades", "wins", "worst")
 
@@ -121,20 +113,16 @@ class Tally:
         self.best, self.worst = -math.inf, math.inf
         self.first = self.last = ""
 
-    def add(self, exit_time: str, pnl: float, fees: float) -> None:
-        self.trades += 1
-        self.fees += fees
-        if pnl > 0:
-            self.wins += 1
-            self.gain += pnl
-        else:
-            self.loss -= pnl
-        if pnl > self.best:
-            self.best = pnl
-        if pnl < self.worst:
-            self.worst = pnl
-        self.first = self.first or exit_time
-        self.last = exit_time
+    def add(self, piece: Piece) -> None:
+        self.trades += piece.trades
+        self.wins += piece.wins
+        self.gain += piece.gain
+        self.loss += piece.loss
+        self.fees += piece.fees
+        self.best = max(self.best, piece.best)
+        self.worst = min(self.worst, piece.worst)
+        self.first = self.first or piece.first
+        self.last = piece.last
 
     @property
     def pnl(self) -> float:
@@ -153,41 +141,32 @@ class Day(NamedTuple):
 
 
 class Curve:
-    """Equity, trade by trade; `days` has those with exits."""
+    """Equity, piece by piece; `days` has those with exits."""
 
-    __slots__ = ("_day", "_deepest", "_deepest_pct", "_pnl", "base", "days", "equity", "peak")
+    __slots__ = ("base", "days", "equity", "peak")
 
     def __init__(self, base: float) -> None:
         self.base = self.equity = self.peak = base
         self.days: list[Day] = []
-        self._day = ""
-        self._pnl = self._deepest = self._deepest_pct = 0.0
 
-    def add(self, exit_time: str, pnl: float) -> None:
-        day = exit_time[:10]
-        if day != self._day:
-            self.end_day()
-            self._day = day
-        self._pnl += pnl
-        self.equity += pnl
-        if self.equity >= self.peak:
-            self.peak = self.equity
-            return
-        down = self.peak - self.equity
-        if down > self._deepest:
-            self._deepest = down
-        if self.base and down / self.peak > self._deepest_pct:
-            self._deepest_pct = down / self.peak
-
-    def end_day(self) -> None:
-        if self._day:
-            self.days.append(Day(self._day, self._pnl, self.equity, self.peak, self._deepest, self._deepest_pct))
-        self._day = ""
-        self._pnl = self._deepest = self._deepest_pct = 0.0
+    def add(self, piece: Piece) -> None:
+        pnl, deepest, share = piece.pnl, 0.0, 0.0
+        if self.days and self.days[-1].day == piece.day:
+            before = self.days.pop()
+            pnl, deepest, share = before.pnl + pnl, before.drawdown, before.drawdown_pct
+        for turn in piece.turns:
+            peak = max(self.peak, self.equity + turn.high)
+            down = peak - (self.equity + turn.low)
+            deepest = max(deepest, down)
+            if self.base:
+                share = max(share, down / peak)
+        self.peak = max(self.peak, self.equity + piece.high)
+        self.equity += piece.pnl
+        self.days.append(Day(piece.day, pnl, self.equity, self.peak, deepest, share))
 
 
 def measure(
-    closed: Iterable[Closed],
+    pieces: Iterable[Piece],
     *,
     known_at: str,
     since: str | None,
@@ -196,21 +175,18 @@ def measure(
     open_positions: int,
     zone: ZoneInfo,
 ) -> Performance:
-    """All of it in one pass. `closed` comes in order of exit and begins with the earliest period, or `since`."""
+    """All of it in one pass. The pieces come in order of exit, begin with the earliest period or `since`, and are cut
+    where a period begins, and at `since`."""
     whole, curve = Tally(), Curve(capital or 0.0)
     starts = period_starts(known_at, zone)
     parts = {name: Tally() for name in starts}
-    soonest = min(starts.values())
-    begin = since or ""
-    for at, pnl, fees in closed:
-        if at >= begin:
-            whole.add(at, pnl, fees)
-            curve.add(at, pnl)
-        if at >= soonest:
-            for name, start in starts.items():
-                if at >= start:
-                    parts[name].add(at, pnl, fees)
-    curve.end_day()
+    for piece in pieces:
+        if piece.first >= (since or ""):
+            whole.add(piece)
+            curve.add(piece)
+        for name, start in starts.items():
+            if piece.first >= start:
+                parts[name].add(piece)
     count = whole.trades
     days = _span(curve.days)
     deepest = max((one.drawdown_pct for one in curve.days), default=0.0) if capital else None
@@ -316,12 +292,11 @@ def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
     return mean / deviation * math.sqrt(DAYS_A_YEAR) if deviation > 1e-12 * abs(mean) else None
 
 
-def equity(closed: Iterable[Closed], capital: float | None) -> list[Point]:
+def equity(pieces: Iterable[Piece], capital: float | None) -> list[Point]:
     """The curve with a point for every day from the first exit to the last."""
     curve = Curve(capital or 0.0)
-    for at, pnl, _ in closed:
-        curve.add(at, pnl)
-    curve.end_day()
+    for piece in pieces:
+        curve.add(piece)
     points: list[Point] = []
     for before, one in pairwise([*curve.days[:1], *curve.days]):
         for day in _days_between(before.day, one.day):  # no exit: it stands where it stood
@@ -334,25 +309,3 @@ def equity(closed: Iterable[Closed], capital: float | None) -> list[Point]:
 def _days_between(first: str, last: str) -> Iterator[str]:
     begin, end = date.fromisoformat(first).toordinal(), date.fromisoformat(last).toordinal()
     return (date.fromordinal(number).isoformat() for number in range(begin + 1, end))
-
-
-# Queries
-
-
-def closed_by(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None) -> Iterator[Closed]:
-    """What was known to be closed by an instant, in the order of exits: of each trade three columns, as they are asked
-    for. The same trades as `trades.known`, which reads all of each."""
-    streams = [_closed(tx, id, known_at, since) for id in dict.fromkeys(deployment_ids)]
-    merged = streams[0] if len(streams) == 1 else heapq.merge(*streams)
-    return (row[-3:] for row in merged)
-
-
-def _closed(tx: Tx, deployment_id: str, known_at: str, since: str | None) -> Iterator[Any]:
-    """Exit time, deployment and key, by which streams are merged, then what is wanted."""
-    place = (trades.c.exit_time, trades.c.deployment_id, trades.c.key)
-    query = select(*place, trades.c.exit_time.label("at"), trades.c.pnl, trades.c.fees)
-    query = query.where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
-    query = query.where(trades.c.exit_time >= (since or ""), trades.c.exit_time <= known_at)
-    query = query.where(trades.c.known_at <= known_at).order_by(trades.c.exit_time, trades.c.key)
-    rows = tx.conn.execute(query, execution_options={"yield_per": 5000})
-    return map(tuple, rows)

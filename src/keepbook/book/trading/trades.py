@@ -13,13 +13,13 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, insert, or_, select, tuple_, update
 
 from keepbook.book.ground.limits import clean_count, clean_line, sought
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import stamp
-from keepbook.book.trading import files, skills
+from keepbook.book.trading import days, files, skills
 from keepbook.book.trading.files import (
     Layout,
     Loaded,
@@ -181,7 +181,12 @@ def load_trades(
     def to_row(row: Row) -> Row:
         return (owner, *to_trade(row, times, words, meant))
 
-    return files.load(source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress).loaded()
+    loaded = files.load(source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress).loaded()
+    settled = False
+    while not settled:
+        with book.writing() as (tx, _):
+            settled = days.settle(tx, days.MOST_AT_ONCE)
+    return loaded
 
 
 def load_positions(
@@ -212,8 +217,11 @@ def load_positions(
 
 
 def keep_trades(tx: Tx, rows: Sequence[Row]) -> Kept:
-    """Rows are the owner and a `Trade`."""
-    return _TRADES.keep(tx.conn, rows)
+    """Rows are the owner and a `Trade`. What is kept of their days is to be settled anew, by `days.settle`."""
+    kept = _TRADES.keep(tx.conn, rows)
+    if kept.added or kept.changed:
+        days.mark(tx, {(row[1], row[2][:10]) for row in rows})
+    return kept
 
 
 def keep_positions(tx: Tx, rows: Sequence[Row]) -> Kept:
@@ -301,7 +309,7 @@ def page(
     """The trades that were known by an instant, the newest first."""
     clean_count(limit, "limit", 1000)
     ids = list(dict.fromkeys(deployment_ids))
-    total = sum(tx.conn.execute(select(func.count()).where(*_known(tx, id, known_at))).scalar() or 0 for id in ids)
+    total = days.count(tx, ids, known_at)
     place = (trade_rows.c.exit_time, trade_rows.c.deployment_id, trade_rows.c.key)
     wanted = [] if cursor is None else [tuple_(*place) < tuple_(*_place(cursor))]
     streams = [_stream(tx, id, known_at, *wanted, newest_first=True, limit=limit + 1) for id in ids]

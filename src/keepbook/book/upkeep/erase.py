@@ -68,9 +68,10 @@ def erase(tx: Tx, now: str, confirm: str) -> Receipt:
         or 0
         for table in OWNED
     }
-    tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": now, "event": 0})
     known = select(tokens.c.id).where(tokens.c.owner == tx.owner)
     tx.conn.execute(delete(page_sessions).where(page_sessions.c.token_id.in_(known)))
     tx.conn.execute(delete(owners).where(owners.c.owner == tx.owner))
     tx.conn.execute(update(tokens).where(tokens.c.owner == tx.owner).values(owner=None, name=None, revoked_at=now))
+    # Last: it also takes the note of what was touched until here.
+    tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": now, "event": 0})
     return Receipt(tx.owner, parse_stamp(now), counts, BEYOND_REACH)

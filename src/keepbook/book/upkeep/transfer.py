@@ -2,7 +2,8 @@
 
 An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring
 replays the ledger through the same guards that every write passes, then exports again and compares: what
-comes in is byte for byte what went out, or nothing is kept. Foreign files go through `remember`.
+comes in is byte for byte what went out, or nothing is kept. What the lines hold: `lines.py`. Foreign files go
+through `remember`.
 """
 
 import itertools
@@ -12,66 +13,58 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Double, Integer, Table, insert, select, update
+from sqlalchemy import Table, insert, select, update
 
+from keepbook.book.ledger import ledger as chain
+from keepbook.book.ledger.chain import walk
+from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.ledger.ledger import Origin, canonical
-from keepbook.book.ledger.verify import LINK_FIELDS, first_break, verify
+from keepbook.book.ledger.verify import LINK_FIELDS, verify
 from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
 from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.turn_index import put_turn
 from keepbook.book.text.word_index import put_words
 from keepbook.book.text.words import fold
+from keepbook.book.trading import days
 from keepbook.book.upkeep import admission
+from keepbook.book.upkeep.lines import (
+    FORMAT,
+    HEADER,
+    KINDS,
+    Closing,
+    altered,
+    broken,
+    fits,
+    foreign_memory,
+    is_ours,
+    of_ours,
+    read_lines,
+    sorted_by_kind,
+)
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
+from keepbook.storage.covered import NOT_EXPORTED
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import (
+    WHOLE_BOOK,
     agents,
-    choices,
+    covers,
     decisions,
-    deployments,
-    due,
     erasures,
-    fills,
     injected,
     injections,
     ledger,
-    lessons,
     links,
-    mappings,
     memories,
-    messages,
-    meter,
-    notes,
     owners,
-    positions,
-    proposals,
     runs,
-    skill_fields,
-    skills,
-    threads,
-    trades,
+    seals,
+    tokens,
+    touched,
     transcripts,
     versions,
 )
-
-FORMAT = 1
-HEADER = {"kind": "keepbook", "format": FORMAT}
-
-KINDS: dict[str, Table] = {
-    "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
-    "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
-    "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
-    "line": transcripts, "decision": decisions, "skill": skills, "field": skill_fields, "deployment": deployments,
-    "position": positions, "trade": trades, "fill": fills, "mapping": mappings, "lesson": lessons,
-}  # fmt: skip
-"""The lines of an export and the tables they come from, in file order."""
-
-FOREIGN_TEXT = ("content", "memory", "text", "fact", "data")
-"""Where other programs keep the sentence itself."""
-FOREIGN_LISTS = ("results", "memories", "facts", "items", "data")
-"""Where other programs keep their list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,147 +78,23 @@ class Imported:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    number: int
-    value: Any
-
-
-# Rules
-
-
-def read_lines(texts: Sequence[str]) -> Iterator[Line]:
-    """Every line as JSON (or the items of one list over many lines), as they are asked for; the first that is not is
-    named by its number."""
-    first = next((text for text in texts if text.strip()), None)
-    if first is None:
-        raise Invalid("the file is empty; nothing was imported", field="file")
-    if first.lstrip()[0] in "[{" and not _stands_alone(first) and (items := _one_value(texts)) is not None:
-        yield from (Line(number, item) for number, item in enumerate(items, 1))
-        return
-    yield from (Line(number, _parsed(text, number)) for number, text in enumerate(texts, 1) if text.strip())
-
-
-def _stands_alone(text: str) -> bool:
-    """Whether a first line is a record of its own, and not the beginning of a list that goes on below, or all of it."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and not any(isinstance(value.get(name), list) for name in FOREIGN_LISTS)
-
-
-def _parsed(text: str, number: int) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_no_twins)
-    except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ValueError) else "nested too deep"
-        raise broken(number, f"is not JSON ({why})") from None
-
-
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a field stands twice")
-    return found
-
-
-def _one_value(texts: Sequence[str]) -> list[Any] | None:
-    """The items of a file that is one JSON value: a list, or an object that holds one, as other programs write."""
-    try:
-        whole = json.loads("".join(texts))
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(whole, dict):
-        whole = next((whole[name] for name in FOREIGN_LISTS if isinstance(whole.get(name), list)), None)
-    return whole if isinstance(whole, list) else None
-
-
-def broken(number: int, why: str) -> Invalid:
-    return Invalid(f"line {number} {why}; nothing was imported", code="broken_line", field="file", line=number)
-
-
-def altered(why: str) -> Invalid:
-    return Invalid(
-        f"the file does not fit its own ledger, something in it was altered ({why}); nothing was imported",
-        field="file",
-        code="altered",
-    )
-
-
-def is_ours(first: Line) -> bool:
-    return isinstance(first.value, dict) and first.value.get("kind") == "keepbook"
-
-
-def _of_ours(first: Line, rest: Iterator[Line]) -> list[Line]:
-    """All lines of one of our own files; up to the first that cannot be one, where the rest need not be read."""
-    lines = [first]
-    for line in rest:
-        lines.append(line)
-        kind = line.value.get("kind") if isinstance(line.value, dict) else None
-        if not isinstance(kind, str) or (kind not in KINDS and kind != "end"):
-            return [*lines, Line(line.number + 1, None)]
-    return lines
-
-
-def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
-    """The rows of one of our own files, each checked to have exactly its table's columns."""
-    head, *rows, last = lines if len(lines) > 1 else [*lines, Line(lines[0].number, None)]
-    if head.value.get("format") != FORMAT:
-        raise broken(head.number, f"has format {head.value.get('format')!r}; this program reads format {FORMAT}")
-    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-    columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in KINDS.items()}
-    for line in rows:
-        value = line.value
-        kind = value.get("kind") if isinstance(value, dict) else None
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise broken(line.number, f"has no kind that this program knows ({kind!r})")
-        if value.keys() - {"kind"} != columns[kind]:
-            wrong = sorted((value.keys() - {"kind"}) ^ columns[kind])
-            raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
-        if wrong := [name for name, item in value.items() if name != "kind" and not _fits(item, KINDS[kind], name)]:
-            raise broken(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
-        found[kind].append({name: item for name, item in value.items() if name != "kind"})
-    if last.value != {"kind": "end", "lines": len(rows)}:
-        raise broken(last.number, "should close the file; it seems to be cut off")
-    return found
-
-
-def _fits(value: Any, table: Table, column: str) -> bool:
-    """Whether a value is of the column's type; what else it must be, the guards say."""
-    kinds: tuple[type, ...] = (int,) if isinstance(table.c[column].type, Integer) else (str,)
-    if isinstance(table.c[column].type, Double):
-        kinds = (int, float)
-    return value is None or (isinstance(value, kinds) and not isinstance(value, bool))
-
-
-def foreign_memory(line: Line) -> dict[str, Any]:
-    """The arguments of `remember` in another program's record."""
-    value = line.value
-    if isinstance(value, str):
-        return {"content": value}
-    if not isinstance(value, dict):
-        raise broken(line.number, "is neither a text nor an object with a text")
-    name = next((name for name in FOREIGN_TEXT if isinstance(value.get(name), str)), None)
-    if name is None:
-        raise broken(line.number, f"has none of the fields {', '.join(FOREIGN_TEXT)}")
-    kept = ("category", "subject", "summary", "body", "importance", "valid_from", "valid_until", "scope")
-    return {"content": value[name]} | {key: value[key] for key in kept if value.get(key) is not None}
-
-
 # Operations
 
 
 def export_lines(tx: Tx) -> Iterator[str]:
     """The whole book, line by line, without line ends."""
-    count = 0
-    yield canonical(HEADER)
+    closing = Closing()
+    yield (line := canonical(HEADER))
+    closing.add(line, str(HEADER["kind"]))
     for kind, table in KINDS.items():
         query = select(table).where(table.c.owner == tx.owner).order_by(*table.primary_key.columns)
-        for row in tx.conn.execute(query):
-            count += 1
-            yield canonical({"kind": kind} | {name: value for name, value in row._mapping.items() if name != "owner"})
-    yield canonical({"kind": "end", "lines": count})
+        for row in tx.conn.execute(query.execution_options(yield_per=1000)):
+            told = {"kind": kind} | {name: value for name, value in row._mapping.items() if name != "owner"}
+            if kind == "seal" and told["what"] in NOT_EXPORTED:
+                told["salt"] = None
+            yield (line := canonical(told))
+            closing.add(line, kind)
+    yield closing.line(chain.head(tx).hash)
 
 
 def import_lines(
@@ -239,11 +108,11 @@ def import_lines(
         return _merge(
             tx, origin, preset, ((line.number, foreign_memory(line)) for line in itertools.chain([first], rest))
         )
-    ours = _of_ours(first, rest)
-    found = sorted_by_kind(ours)
-    admission.check(found, hand)
+    ours = of_ours(first, rest)
     try:
-        _check_chain(found)
+        found = sorted_by_kind(ours)
+        admission.check(found, hand)
+        _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
         restored = _restore(tx, found, [canonical(line.value) for line in ours])
@@ -257,27 +126,50 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
     present = list(export_lines(tx))
     if present == lines:
         return Imported(0, len(found["memory"]))
-    if any(json.loads(line)["kind"] != "owner" for line in present[1:-1]):
+    if any(json.loads(line)["kind"] not in ("owner", "cover", "seal") for line in present[1:-1]):
         raise Conflict(
             "this book is not empty; add the file's memories with --merge, or import into another owner",
             code="not_empty",
         )
+    if chain.head(tx).link:  # of the owner's settings and tokens alone: the file's chain takes its place
+        tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": "", "event": 0})
+        tx.head = None
     _replay(tx, found)
-    if list(export_lines(tx)) != lines:
-        raise altered("restored, it would read differently")
+    if json.loads(lines[0])["format"] == FORMAT:
+        forget_touched(tx)
+        if list(export_lines(tx)) != lines:
+            raise altered("restored, it would read differently")
+    _touch_tokens(tx)
+    cover(tx)
+    if not (result := verify(tx)).ok:
+        raise altered(f"{result.where}: {result.why}")
     return Imported(len(found["memory"]))
 
 
-def _check_chain(found: Mapping[str, list[Any]]) -> None:
-    texts = {row["event"]: SimpleNamespace(**row) for row in found["version"] if row["content"] is not None}
-    rows = [SimpleNamespace(**row, _mapping=row) for row in found["entry"]]
-    _, where, why = first_break(rows, texts, {row["memory_id"] for row in found["erasure"]})
-    if where is not None:
+def _touch_tokens(tx: Tx) -> None:
+    """The tokens that open this book here are none of the file's; its chain goes on with them."""
+    mine = tx.conn.execute(select(tokens.c.id).where(tokens.c.owner == tx.owner)).scalars().all()
+    noted = [{"owner": tx.owner, "what": tokens.name, "key": id, "fresh": 1} for id in mine]
+    if noted:
+        tx.conn.execute(insert(touched), noted)
+
+
+def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
+    rows = {
+        kind: [SimpleNamespace(**row, _mapping=row) for row in sorted(found[kind], key=lambda row: row[number])]
+        for kind, number in (("entry", "link"), ("cover", "link"), ("version", "event"), ("seal", "nth"))
+    }
+    texts = [row for row in rows["version"] if row.content is not None]
+    walked = walk(rows["entry"], rows["cover"], texts, rows["seal"], {row["memory_id"] for row in found["erasure"]})
+    if walked.stopped is not None:
+        at = f"entry {walked.stopped.event}" if walked.stopped.event else f"link {walked.stopped.link}"
         raise Invalid(
-            f"the file's ledger is broken at entry {where}: {why}; nothing was imported",
+            f"the file's ledger is broken at {at}: {walked.stopped.why}; nothing was imported",
             field="file",
             code="altered",
         )
+    if newest is not None and newest != walked.hash:
+        raise altered("its newest hash is another than the last line says")
 
 
 def _merge(tx: Tx, origin: Origin, preset: Preset, records: Iterable[tuple[int, dict[str, Any]]]) -> Imported:
@@ -341,14 +233,17 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
         put(KINDS[kind], found[kind])
     _index(tx, found)
     tx.head = None
-    result = verify(tx)
-    if not result.ok:
-        raise altered(f"entry {result.broken}: {result.why}")
+
+
+def _links(found: Mapping[str, list[Any]]) -> list[Any]:
+    return sorted([*found["entry"], *found["cover"]], key=lambda row: row["link"])
 
 
 def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
-    """The ledger, then what each of its entries did."""
-    put(ledger, found["entry"])
+    """The chain, then what each entry of the ledger did."""
+    for is_cover, some in itertools.groupby(_links(found), key=lambda row: "seq" not in row):
+        put(covers if is_cover else ledger, list(some))
+    put(seals, sorted(found["seal"], key=lambda row: row["nth"]))
     put(erasures, found["erasure"])
     erased = {row["memory_id"] for row in found["erasure"]}
     put(memories, [row for row in found["memory"] if row["id"] in erased])
@@ -360,13 +255,15 @@ def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 
 
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
-    """The words of what was said and of what is kept: an export carries none."""
+    """The words of what was said and of what is kept, and what the days of trading came to: an export has neither."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
     for message in found["message"]:
         if message["role"] in ("user", "assistant"):
             put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, said_by(row, row))
+    days.mark_all(tx)
+    days.settle(tx)
 
 
 def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
@@ -395,8 +292,9 @@ def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:
     after = json.loads(entry["after"])
     table, known = (links, LINK_FIELDS) if entry["link_id"] else (memories, STATE_FIELDS)
-    if after.keys() != set(known):  # what else stands there would be written as it says: an owner, for one
-        raise ValueError(f"entry {entry['seq']} records other fields than it may")
+    # What else stands there would be written as it says: an owner, for one.
+    if after.keys() != set(known) or not all(fits(value, table, name) for name, value in after.items()):
+        raise ValueError(f"entry {entry['seq']} records what it may not")
     columns = after | {"event": entry["seq"]}
     if table is memories:
         columns |= {

@@ -53,7 +53,6 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        responses=problems.USUAL,
         redirect_slashes=False,
     )
     app.state.kb = kb
@@ -63,7 +62,7 @@ def create_app(
     app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install(app)
     for part in (memory, chat, agents, trading, trading_files, tools, me, feed, ops):
-        app.include_router(part.router)
+        app.router.routes.extend(part.router.routes)  # as they are: to include them would read every signature anew
     routes.install(app)
     settings = kb.settings
     if opens is None:

@@ -3,20 +3,24 @@
 Nothing is kept between two requests, so any worker may answer any of them. Each is checked for the host it was sent to
 and the page it came from: a web page that points its own name at this machine gets nothing. The app around it says who
 asks; what it raises on the way is its own to answer.
+
+The protocol is loaded with the first request: it is a third of what a server loads, and most never speak it.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import Caller
-from keepbook.doors.mcp.server import build
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 LOOPBACK_HOSTS = tuple(f"{name}{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ("", ":*"))
 LOOPBACK_ORIGINS = tuple(f"http://{host}" for host in LOOPBACK_HOSTS)
@@ -41,19 +45,28 @@ def mount(
     that the app around it checks both. The lifespan can be entered once. Give the endpoint a route of its own,
     `Route("/mcp", endpoint)`: a mount would redirect to `/mcp/`.
     """
-    checks = TransportSecuritySettings(
-        enable_dns_rebinding_protection=allowed_hosts is not None,
-        allowed_hosts=list(allowed_hosts or ()),
-        allowed_origins=list(allowed_origins),
-    )
-    sessions = StreamableHTTPSessionManager(
-        build(kb, _known),
-        json_response=True,
-        stateless=True,
-        security_settings=checks,
-        max_request_body_size=body_bytes,
-    )
-    return _Endpoint(sessions, caller_of), sessions.run
+
+    def open_sessions() -> "StreamableHTTPSessionManager":
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        from keepbook.doors.mcp.server import build
+
+        checks = TransportSecuritySettings(
+            enable_dns_rebinding_protection=allowed_hosts is not None,
+            allowed_hosts=list(allowed_hosts or ()),
+            allowed_origins=list(allowed_origins),
+        )
+        return StreamableHTTPSessionManager(
+            build(kb, _known),
+            json_response=True,
+            stateless=True,
+            security_settings=checks,
+            max_request_body_size=body_bytes,
+        )
+
+    endpoint = _Endpoint(open_sessions, caller_of)
+    return endpoint, endpoint.lifespan
 
 
 def _known(request: Request | None) -> Caller:
@@ -65,9 +78,36 @@ def _known(request: Request | None) -> Caller:
 class _Endpoint:
     """Finds out who asks before anything is read, and hands the request on. A route takes only objects as ASGI apps."""
 
-    def __init__(self, sessions: StreamableHTTPSessionManager, caller_of: Callable[[Request], Caller]) -> None:
-        self._sessions = sessions
+    def __init__(
+        self, open_sessions: "Callable[[], StreamableHTTPSessionManager]", caller_of: Callable[[Request], Caller]
+    ) -> None:
+        self._open_sessions = open_sessions
         self._caller_of = caller_of
+        self._asked = asyncio.Event()
+        self._opened: asyncio.Future[StreamableHTTPSessionManager]
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        self._opened = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(self._serve())
+        try:
+            yield
+        finally:
+            serving.cancel()
+            with suppress(asyncio.CancelledError):
+                await serving
+
+    async def _serve(self) -> None:
+        """In a task of its own: what a request opened could not be closed by the one that ends the lifespan."""
+        await self._asked.wait()
+        try:
+            sessions = await asyncio.to_thread(self._open_sessions)
+        except Exception as error:  # noqa: BLE001  each request is told
+            self._opened.set_exception(error)
+            return
+        async with sessions.run():
+            self._opened.set_result(sessions)
+            await asyncio.Event().wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = self._caller_of(Request(scope))
@@ -79,4 +119,6 @@ class _Endpoint:
             return
         # A copy: the state of the app around it may be one object for all requests.
         state = {**scope.get("state", {}), _CALLER: caller}
-        await self._sessions.handle_request({**scope, "state": state}, receive, send)
+        self._asked.set()
+        sessions = await asyncio.shield(self._opened)
+        await sessions.handle_request({**scope, "state": state}, receive, send)

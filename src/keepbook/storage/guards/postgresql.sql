@@ -10,17 +10,52 @@ CREATE FUNCTION keepbook_erased(an_owner text, VARIADIC ids text[]) RETURNS bool
 CREATE FUNCTION keepbook_actor(an_owner text, a_seq integer) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq $$;
 
--- Ledger: append-only, numbered without gaps, each entry on its predecessor.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
 CREATE FUNCTION keepbook_ledger_appends() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE last ledger%ROWTYPE;
+DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
-  IF NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.previous <> coalesce(last.hash, '') OR NEW.at <= coalesce(last.at, '') THEN
+  SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
+  IF NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.at <= coalesce(last.at, '')
+    OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
+    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
+  THEN
     PERFORM keepbook_refuse('a ledger entry follows the one before it, in number, hash and time');
   END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_ledger_appends();
+
+CREATE FUNCTION keepbook_covers_append() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
+BEGIN
+  SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
+  SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
+  IF TG_OP = 'UPDATE' OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
+    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
+    OR NEW.first <> 1 + coalesce(cover.last, 0) OR NEW.last < NEW.first
+  THEN
+    PERFORM keepbook_refuse('a cover follows the link before it, in number and hash');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER covers_append BEFORE INSERT OR UPDATE ON covers FOR EACH ROW EXECUTE FUNCTION keepbook_covers_append();
+
+-- Seals: numbered without gaps; only the salt may go, once the row is in another state.
+CREATE FUNCTION keepbook_seals_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' AND NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0) THEN
+    PERFORM keepbook_refuse('seals are numbered without gaps');
+  END IF;
+  IF TG_OP = 'UPDATE' AND NOT (
+    NEW.salt IS NULL
+    AND (NEW.owner, NEW.nth, NEW.what, NEW.key, NEW.was, NEW.digest)
+      IS NOT DISTINCT FROM (OLD.owner, OLD.nth, OLD.what, OLD.key, OLD.was, OLD.digest)
+    AND EXISTS (SELECT 1 FROM seals WHERE owner = OLD.owner AND what = OLD.what AND key = OLD.key AND was = OLD.nth)
+  ) THEN PERFORM keepbook_refuse('a seal is never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER seals_append BEFORE INSERT OR UPDATE ON seals FOR EACH ROW EXECUTE FUNCTION keepbook_seals_append();
 
 CREATE FUNCTION keepbook_ledger_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -28,10 +63,10 @@ BEGIN
     keepbook_erased(OLD.owner, OLD.memory_id, OLD.other_id)
     AND NEW.before IS NULL AND NEW.after IS NULL AND NEW.salt IS NULL
     AND (NEW.owner, NEW.seq, NEW.at, NEW.actor, NEW.door, NEW.thread_id, NEW.action, NEW.memory_id, NEW.other_id,
-         NEW.link_id, NEW.undoes, NEW.digest, NEW.previous, NEW.hash)
+         NEW.link_id, NEW.link, NEW.undoes, NEW.digest, NEW.previous, NEW.hash)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.seq, OLD.at, OLD.actor, OLD.door, OLD.thread_id, OLD.action, OLD.memory_id, OLD.other_id,
-         OLD.link_id, OLD.undoes, OLD.digest, OLD.previous, OLD.hash)
+         OLD.link_id, OLD.link, OLD.undoes, OLD.digest, OLD.previous, OLD.hash)
   ) THEN PERFORM keepbook_refuse('the ledger is append-only'); END IF;
   RETURN NEW;
 END $$;
@@ -46,6 +81,8 @@ BEGIN
   RETURN OLD;
 END $$;
 CREATE TRIGGER ledger_never_shrinks BEFORE DELETE ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
@@ -65,6 +102,8 @@ CREATE TRIGGER links_never_vanish BEFORE DELETE ON links FOR EACH ROW EXECUTE FU
 CREATE FUNCTION keepbook_never_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN PERFORM keepbook_refuse(TG_TABLE_NAME || ' is append-only'); RETURN NULL; END $$;
 CREATE TRIGGER ledger_never_truncated BEFORE TRUNCATE ON ledger EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER covers_never_truncated BEFORE TRUNCATE ON covers EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER seals_never_truncated BEFORE TRUNCATE ON seals EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER memories_never_truncated BEFORE TRUNCATE ON memories EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER versions_never_truncated BEFORE TRUNCATE ON versions EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER links_never_truncated BEFORE TRUNCATE ON links EXECUTE FUNCTION keepbook_never_truncated();
@@ -201,7 +240,7 @@ BEGIN
       IS NOT DISTINCT FROM (OLD.owner, OLD.space, OLD.session, OLD.preset, OLD.scope)
     AND (
       OLD.block IS NULL
-      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
+      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
         SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
         WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
     )
@@ -273,6 +312,7 @@ BEGIN
     DELETE FROM armed WHERE owner = NEW.owner;
     DELETE FROM mappings WHERE owner = NEW.owner;
     DELETE FROM fills WHERE owner = NEW.owner;
+    DELETE FROM trade_days WHERE owner = NEW.owner;
     DELETE FROM trades WHERE owner = NEW.owner;
     DELETE FROM positions WHERE owner = NEW.owner;
     DELETE FROM deployments WHERE owner = NEW.owner;
@@ -300,8 +340,11 @@ BEGIN
     DELETE FROM versions WHERE owner = NEW.owner;
     DELETE FROM memories WHERE owner = NEW.owner;
     DELETE FROM ledger WHERE owner = NEW.owner;
+    DELETE FROM covers WHERE owner = NEW.owner;
+    DELETE FROM seals WHERE owner = NEW.owner;
     DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
     DELETE FROM erasures WHERE owner = NEW.owner;
+    DELETE FROM touched WHERE owner = NEW.owner;
   END IF;
   RETURN NULL;
 END $$;
@@ -447,10 +490,10 @@ CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTI
 DO $$
 DECLARE a_table text;
 BEGIN
-  FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
+  FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
     'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
-    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'lessons', 'armed'] LOOP
+    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -459,15 +502,17 @@ BEGIN
 END $$;
 
 -- What the application's role may do. The role itself is made by `keepbook db upgrade`.
-GRANT SELECT, INSERT ON ledger, versions, injected, erasures TO keepbook_app;
+GRANT SELECT, INSERT ON ledger, covers, seals, versions, injected, erasures TO keepbook_app;
+GRANT UPDATE (salt) ON seals TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON touched TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON memories, links, owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON terms, likeness TO keepbook_app;
 GRANT SELECT, INSERT ON injections TO keepbook_app;
-GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
+GRANT UPDATE (at, seq, nth, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed, trade_days TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON agents, bars TO keepbook_app;
 GRANT SELECT, INSERT ON runs, transcripts, decisions TO keepbook_app;

@@ -3,12 +3,48 @@
 -- INSERT OR REPLACE deletes without firing delete triggers, so inserts check for a row in the way themselves; and
 -- foreign keys are asleep on a connection that did not wake them, so triggers look at the other end too.
 
--- Ledger: append-only, numbered without gaps, each entry on its predecessor.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
 CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger
 WHEN NEW.seq <> 1 + coalesce((SELECT max(seq) FROM ledger WHERE owner = NEW.owner), 0)
-  OR NEW.previous <> coalesce((SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
   OR NEW.at <= coalesce((SELECT at FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
+  OR NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
+                         coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
+  OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
+                              (SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
 BEGIN SELECT RAISE(ABORT, 'guard: a ledger entry follows the one before it, in number, hash and time'); END;
+
+CREATE TRIGGER covers_append BEFORE INSERT ON covers
+WHEN NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
+                         coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
+  OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
+                              (SELECT hash FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), '')
+  OR NEW.first <> 1 + coalesce((SELECT last FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1), 0)
+  OR NEW.last < NEW.first
+BEGIN SELECT RAISE(ABORT, 'guard: a cover follows the link before it, in number and hash'); END;
+
+CREATE TRIGGER covers_never_change BEFORE UPDATE ON covers
+BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
+
+CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
+
+-- Seals: numbered without gaps; only the salt may go, once the row is in another state.
+CREATE TRIGGER seals_append BEFORE INSERT ON seals
+WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
+BEGIN SELECT RAISE(ABORT, 'guard: seals are numbered without gaps'); END;
+
+CREATE TRIGGER seals_never_change BEFORE UPDATE ON seals
+WHEN NOT (
+  NEW.salt IS NULL AND NEW.owner = OLD.owner AND NEW.nth = OLD.nth AND NEW.what = OLD.what AND NEW.key = OLD.key
+  AND NEW.was IS OLD.was AND NEW.digest IS OLD.digest
+  AND EXISTS (SELECT 1 FROM seals WHERE owner = OLD.owner AND what = OLD.what AND key = OLD.key AND was = OLD.nth)
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a seal is never rewritten'); END;
+
+CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: a seal is never taken off'); END;
 
 CREATE TRIGGER ledger_never_changes BEFORE UPDATE ON ledger
 WHEN NOT (
@@ -17,7 +53,7 @@ WHEN NOT (
   AND NEW.owner = OLD.owner AND NEW.seq = OLD.seq AND NEW.at = OLD.at AND NEW.actor = OLD.actor
   AND NEW.door = OLD.door AND NEW.thread_id IS OLD.thread_id AND NEW.action = OLD.action
   AND NEW.memory_id IS OLD.memory_id AND NEW.other_id IS OLD.other_id AND NEW.link_id IS OLD.link_id
-  AND NEW.undoes IS OLD.undoes AND NEW.digest = OLD.digest AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
+  AND NEW.link = OLD.link AND NEW.undoes IS OLD.undoes AND NEW.digest = OLD.digest AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
 )
 BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 
@@ -171,7 +207,7 @@ WHEN NOT (
   AND NEW.preset = OLD.preset AND NEW.scope IS OLD.scope
   AND (
     OLD.block IS NULL
-    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
+    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
       SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
       WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
   )
@@ -255,6 +291,7 @@ BEGIN
   DELETE FROM armed WHERE owner = NEW.owner;
   DELETE FROM mappings WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
+  DELETE FROM trade_days WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;
   DELETE FROM positions WHERE owner = NEW.owner;
   DELETE FROM deployments WHERE owner = NEW.owner;
@@ -282,8 +319,11 @@ BEGIN
   DELETE FROM versions WHERE owner = NEW.owner;
   DELETE FROM memories WHERE owner = NEW.owner;
   DELETE FROM ledger WHERE owner = NEW.owner;
+  DELETE FROM covers WHERE owner = NEW.owner;
+  DELETE FROM seals WHERE owner = NEW.owner;
   DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
   DELETE FROM erasures WHERE owner = NEW.owner;
+  DELETE FROM touched WHERE owner = NEW.owner;
 END;
 
 -- Chats: what was said is kept as it was said, until the whole chat goes.

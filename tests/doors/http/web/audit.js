@@ -1,6 +1,7 @@
 // What is wrong with a page as it stands, in words. Evaluated in the page by test_checks.py.
 // Overflow, contrast of every text (AA), size of type and targets, names, labels, headings, ids, focus, style attributes.
-() => {
+// `widths` alone: what fonts can change.
+widths => {
   const out = [];
   const width = innerWidth;
   const page = document.scrollingElement;
@@ -27,7 +28,12 @@
 
   // Every text can be read.
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const seen = new Map();
   const rgb = colour => {
+    if (!seen.has(colour)) seen.set(colour, painted(colour));
+    return seen.get(colour);
+  };
+  const painted = colour => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = "#000";
     canvas.fillStyle = colour;
@@ -42,7 +48,12 @@
     const [high, low] = [light(a), light(b)].sort((m, n) => n - m);
     return (high + 0.05) / (low + 0.05);
   };
+  const grounds = new Map();
   const ground = e => {
+    if (!grounds.has(e)) grounds.set(e, groundOf(e));
+    return grounds.get(e);
+  };
+  const groundOf = e => {
     const layers = [];
     for (let p = e; p; p = p.parentElement) {
       const colour = rgb(getComputedStyle(p).backgroundColor);
@@ -57,6 +68,11 @@
     const text = texts.currentNode;
     const e = text.parentElement;
     if (!text.data.trim() || !shown(e) || e.closest(unread)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const right = range.getBoundingClientRect().right;
+    if (right > width + 1 && !clipped(e)) out.push(`text past the edge (${Math.round(right)}): ${name(e)}`);
+    if (widths) continue;
     const style = getComputedStyle(e);
     const svg = e.closest("svg");
     const on = svg && e.dataset.on && document.querySelector(e.dataset.on);
@@ -67,10 +83,6 @@
     const has = ratio(front, back);
     if (has < need) out.push(`contrast ${has.toFixed(2)} < ${need}: ${name(e)}`);
     if (px < 12) out.push(`type of ${px} px: ${name(e)}`);
-    const range = document.createRange();
-    range.selectNodeContents(text);
-    const right = range.getBoundingClientRect().right;
-    if (right > width + 1 && !clipped(e)) out.push(`text past the edge (${Math.round(right)}): ${name(e)}`);
   }
 
   // Everything that is pressed is large enough, and fits where it stands.
@@ -86,6 +98,8 @@
     const past = e.getBoundingClientRect().right - e.parentElement.getBoundingClientRect().right;
     if (past > 2) out.push(`wider than its parent by ${Math.round(past)}: ${name(e)}`);
   }
+
+  if (widths) return [...new Set(out)];
 
   // Everything has a name.
   for (const e of every("button, a[href], summary")) {
@@ -131,8 +145,8 @@
     if (document.activeElement !== e) continue;
     const style = getComputedStyle(e);
     const frame = e.closest(".composer");
-    const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
-    if (!seen && !(frame && getComputedStyle(frame).boxShadow !== "none")) out.push(`focus not seen: ${name(e)}`);
+    const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+    if (!outlined && !(frame && getComputedStyle(frame).boxShadow !== "none")) out.push(`focus not seen: ${name(e)}`);
   }
   before?.focus?.({ preventScroll: true });
   return [...new Set(out)];

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from keepbook.book.trading import bars, skills
+from keepbook.book.trading import bars, days, skills
 from keepbook.book.trading.files import MOST_REFUSED, Refused
 from keepbook.book.trading.imports import mapping, pairing, table, values
 from keepbook.book.trading.imports.file import Work, ignored, prepared, take_in
@@ -224,6 +224,7 @@ def _keep(tx: Tx, work: Work, place: str, results: Mapping[str, Paired]) -> None
     kept = [(tx.owner, *_trade(trip, place)) for trip in trips]
     for start in range(0, len(kept), 5000):
         keep_trades(tx, kept[start : start + 5000])
+    days.settle(tx)
 
 
 def _trade(trip: Trip, place: str) -> Trade:

@@ -21,11 +21,18 @@ def register(app: typer.Typer) -> None:
     database = group(app, "db", panel=CARE, words="Upgrade or check the database under the books.")
     command(database, "upgrade", upgrade, writes=True)
     command(database, "check", check)
+    command(database, "repair-guards", repair_guards, writes=True)
 
 
-def verify(call: Invocation) -> None:
-    """Walk the whole ledger and hold the book against it."""
-    result = call.book.verify()
+def verify(
+    call: Invocation,
+    anchor: Annotated[
+        Path | None,
+        typer.Option("--anchor", metavar="FILE", help="Hold it against this note of earlier checks; extend the note."),
+    ] = None,
+) -> None:
+    """Walk the whole ledger and hold the book against it, row by row."""
+    result = call.book.verify(anchor=anchor)
     call.answer(result, _verified)
     if not result.ok:
         raise typer.Exit(1)
@@ -69,13 +76,33 @@ def upgrade(call: Invocation) -> None:
 
 
 def check(call: Invocation) -> None:
-    """Check that the database is reachable, prepared for this version and whole."""
+    """Check that the database is reachable, whole, and in every part as this version installs it."""
+    # See upgrade.
+    from keepbook.app import differences
+
     if call.file is not None and not call.file.exists():
         raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
     facts = call.keepbook.facts()
     damage = [] if call.file is None else _damage(call.file, call.settings.busy_seconds)
-    call.answer({"ok": not damage, **facts, "damage": damage}, _checked)
-    if damage:
+    differs = [] if damage else differences(call.place)
+    call.answer({"ok": not damage and not differs, **facts, "damage": damage, "differs": differs}, _checked)
+    if damage or differs:
+        raise typer.Exit(1)
+
+
+def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """Put back the triggers, functions, policies and rights that `db check` finds missing or altered."""
+    # See upgrade.
+    from keepbook.app import differences, put_back_guards
+
+    call.keepbook.facts()  # a book of another schema is refused
+    found = differences(call.place)
+    if found and not yes:
+        typer.confirm(f"{len(found)} differ ({found[0]}, …). Put the guards back?", abort=True)
+    done = put_back_guards(call.place) if found else []
+    left = differences(call.place) if found else []
+    call.answer({"ok": not left, "done": done, "left": left}, _repaired)
+    if left:
         raise typer.Exit(1)
 
 
@@ -93,9 +120,10 @@ def _damage(path: Path, busy_seconds: float) -> list[str]:
 def _verified(paper: Paper, result: "Verification") -> None:
     entries = count(result.entries, "entry", "entries")
     if result.ok:
-        paper.put(f"The ledger holds: {entries}, each standing on the one before it.")
+        links = count(result.links, "link")
+        paper.put(f"The ledger holds: {entries}, each standing on the one before it; {links} cover every row.")
         return
-    paper.put(ink(f"The ledger is broken at entry {result.broken}: {result.why}.", AMBER))
+    paper.put(ink(f"The ledger is broken at {result.where}: {result.why}.", AMBER))
     paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
 
 
@@ -116,6 +144,21 @@ def _checked(paper: Paper, answer: dict[str, Any]) -> None:
     if answer["ok"]:
         paper.put("Reachable, prepared for this version, and whole.")
         return
+    if answer["differs"]:
+        paper.put("The file is whole, but not all is as this version installs it:")
+        for line in answer["differs"]:
+            paper.put(ink(f"  {line}", AMBER))
+        paper.put(ink("Find out who did that. Guards are put back with "), paper.hint("db", "repair-guards"))
+        return
     for line in answer["damage"]:
         paper.put(ink(f"  {line}", AMBER))
     paper.put(ink("The file is damaged. Restore a backup, or save what can be read: "), paper.hint("export", "FILE"))
+
+
+def _repaired(paper: Paper, answer: dict[str, Any]) -> None:
+    for line in answer["done"]:
+        paper.put(f"  put back: {line}")
+    for line in answer["left"]:
+        paper.put(ink(f"  left: {line}", AMBER))
+    if not answer["done"] and not answer["left"]:
+        paper.put("Nothing was missing.")

@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     command(bench, "recall", bench_recall)
     command(bench, "http", bench_http)
     command(bench, "trading", bench_trading)
+    command(bench, "pages", bench_pages)
 
 
 def bench_memory(
@@ -100,6 +101,20 @@ def bench_trading(
     if not sizes or min(sizes) < 1:
         raise Invalid(f"--bars takes numbers like 100000,10000000, not {bars!r}", field="bars")
     if not run(call.as_json, sizes, trades):
+        raise typer.Exit(1)
+
+
+def bench_pages(
+    call: Invocation,
+    trades: Annotated[int, typer.Option("--trades", min=1, help="Closed trades of a deployment.")] = 1_000_000,
+    decisions: Annotated[int, typer.Option("--decisions", min=1, help="Decisions, a fifth of them open.")] = 10_000,
+) -> None:
+    """Measure the pages of a large deployment and of many decisions; exit code 1 over a second of the processor."""
+    # See bench_memory.
+    from keepbook.bench.pages import main as run
+    from keepbook.doors.http.app import create_app
+
+    if not run(call.as_json, create_app, trades, decisions):
         raise typer.Exit(1)
 
 

@@ -186,7 +186,7 @@ def _book(call: Invocation) -> Iterator[Check]:
     yield from _embedder(call)
     result = book.verify()
     holds = f"holds, {count(result.entries, 'entry', 'entries')}"
-    broken = f"broken at entry {result.broken}: {result.why}"
+    broken = f"broken at {result.where}: {result.why}"
     yield Check("ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup")
 
 

@@ -23,10 +23,10 @@ from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.call import Call, answer, may
-from keepbook.doors.http.problems import documented
+from keepbook.doors.http.problems import USUAL, documented
 from keepbook.models.agents.runner import Runner
 
-router = APIRouter(prefix="/api", tags=["agents"])
+router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL)
 
 Reading = Annotated[Call, may("agents.read", own=True)]
 ReadingRuns = Annotated[Call, may("runs.read", own=True)]

@@ -18,14 +18,14 @@ from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.recall.chats import Snippet
 from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.call import Call, answer, may
-from keepbook.doors.http.problems import document, documented
+from keepbook.doors.http.problems import USUAL, document, documented
 from keepbook.doors.http.stream import DESCRIBED, event
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Kept, Notice, Talk
 from keepbook.models.closing.close import Closed
 from keepbook.models.model import Called, TextDelta
 
-router = APIRouter(prefix="/api", tags=["chat"])
+router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL)
 
 Reading = Annotated[Call, may("chats.read")]
 Writing = Annotated[Call, may("chats.write")]

@@ -16,9 +16,10 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.problems import USUAL
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, REST, event
 
-router = APIRouter(prefix="/api", tags=["events"])
+router = APIRouter(prefix="/api", tags=["events"], responses=USUAL)
 
 Following = Annotated[Call, may("ledger.follow")]
 

@@ -17,9 +17,10 @@ from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.transfer import Imported
 from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid
 
-router = APIRouter(prefix="/api", tags=["me"])
+router = APIRouter(prefix="/api", tags=["me"], responses=USUAL)
 
 Knowing = Annotated[Call, may("me.read")]
 Choosing = Annotated[Call, may("choices.change")]

@@ -18,10 +18,10 @@ from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.upkeep.audit import Audit
 from keepbook.doors.http.call import Call, answer, may
-from keepbook.doors.http.problems import documented
+from keepbook.doors.http.problems import USUAL, documented
 from keepbook.errors import Conflict
 
-router = APIRouter(prefix="/api/memory", tags=["memory"])
+router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL)
 
 Reading = Annotated[Call, may("memories.read")]
 ReadingChats = Annotated[Call, may("chats.read")]

@@ -9,10 +9,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.doors.http.call import answer
-from keepbook.doors.http.problems import documented
+from keepbook.doors.http.problems import USUAL, documented
 from keepbook.errors import KeepbookError
 
-router = APIRouter(tags=["operation"])
+router = APIRouter(tags=["operation"], responses=USUAL)
 
 
 @dataclass(frozen=True)

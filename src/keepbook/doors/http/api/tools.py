@@ -6,11 +6,12 @@ from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.problems import USUAL
 from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer
 
-router = APIRouter(prefix="/api/tools", tags=["tools"])
+router = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL)
 
 Listing = Annotated[Call, may("tools.list")]
 

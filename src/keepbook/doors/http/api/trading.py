@@ -21,11 +21,11 @@ from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
 from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
 from keepbook.doors.http.call import Call, answer, may
-from keepbook.doors.http.problems import documented
+from keepbook.doors.http.problems import USUAL, documented
 from keepbook.errors import Conflict
 from keepbook.tools.trading import report
 
-router = APIRouter(prefix="/api/trading", tags=["trading"])
+router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL)
 
 Reading = Annotated[Call, may("trading.read")]
 Writing = Annotated[Call, may("trading.write")]

@@ -73,7 +73,7 @@ def install(app: FastAPI) -> None:
     """Add the pages to an application whose problem documents are installed already."""
     sidebar.stand_around(templates)
     for router in ROUTERS:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)
     app.mount("/static", Assets(), "static")
     app.add_exception_handler(SignInNeeded, _to_sign_in)
     for kind in (KeepbookError, HTTPException, RequestValidationError):

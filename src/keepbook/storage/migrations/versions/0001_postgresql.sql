@@ -66,6 +66,18 @@ CREATE TABLE choices (
 	PRIMARY KEY (owner, name)
 );
 
+CREATE TABLE covers (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	link INTEGER NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	first INTEGER NOT NULL,
+	last INTEGER NOT NULL,
+	digest TEXT COLLATE "C" NOT NULL,
+	previous TEXT COLLATE "C" NOT NULL,
+	hash TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, link)
+);
+
 CREATE TABLE due (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	work TEXT COLLATE "C" NOT NULL,
@@ -100,9 +112,12 @@ CREATE TABLE injections (
 	preset TEXT COLLATE "C" NOT NULL,
 	scope TEXT COLLATE "C",
 	seq INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
 	block TEXT COLLATE "C",
 	PRIMARY KEY (owner, space, session)
 );
+
+CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
 CREATE TABLE leases (
 	name TEXT COLLATE "C" NOT NULL,
@@ -114,6 +129,7 @@ CREATE TABLE leases (
 CREATE TABLE ledger (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	seq INTEGER NOT NULL,
+	link INTEGER NOT NULL,
 	at TEXT COLLATE "C" NOT NULL,
 	actor TEXT COLLATE "C" NOT NULL CHECK (actor IN ('person', 'agent', 'extractor', 'job')),
 	door TEXT COLLATE "C" NOT NULL,
@@ -241,6 +257,19 @@ CREATE TABLE proposals (
 
 CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
 
+CREATE TABLE seals (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	what TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL,
+	nth INTEGER NOT NULL,
+	was INTEGER,
+	salt TEXT COLLATE "C",
+	digest TEXT COLLATE "C",
+	PRIMARY KEY (owner, what, key, nth)
+);
+
+CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
+
 CREATE TABLE skills (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
@@ -311,6 +340,14 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
+CREATE TABLE touched (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	what TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL,
+	fresh INTEGER NOT NULL,
+	PRIMARY KEY (owner, what, key)
+);
+
 CREATE TABLE turn_terms (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	term TEXT COLLATE "C" NOT NULL,
@@ -367,6 +404,7 @@ CREATE TABLE injected (
 	version INTEGER NOT NULL,
 	space TEXT COLLATE "C" NOT NULL,
 	session TEXT COLLATE "C" NOT NULL,
+	injection INTEGER NOT NULL,
 	PRIMARY KEY (owner, memory_id, nth),
 	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
 );
@@ -609,6 +647,19 @@ CREATE TABLE positions (
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 );
 
+CREATE TABLE trade_days (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	day TEXT COLLATE "C" NOT NULL,
+	trades INTEGER,
+	last TEXT COLLATE "C",
+	known_at TEXT COLLATE "C",
+	figures TEXT COLLATE "C",
+	parts TEXT COLLATE "C",
+	PRIMARY KEY (owner, deployment_id, day),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+);
+
 CREATE TABLE trades (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	deployment_id TEXT COLLATE "C" NOT NULL,
@@ -646,6 +697,464 @@ CREATE TABLE transcripts (
 	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
 );
 
+-- Each row that is touched is noted, for the ledger to cover it.
+CREATE FUNCTION keepbook_note_owners() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'owners', '', 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'owners', '', 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'owners', '', 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER owners_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "created_at", "preset", "zone"
+  ON owners FOR EACH ROW EXECUTE FUNCTION keepbook_note_owners();
+CREATE FUNCTION keepbook_note_choices() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'choices', NEW."name", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'choices', OLD."name", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'choices', OLD."name", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER choices_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "name", "value"
+  ON choices FOR EACH ROW EXECUTE FUNCTION keepbook_note_choices();
+CREATE FUNCTION keepbook_note_tokens() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'tokens', NEW."id", 1 WHERE NEW.owner IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'tokens', OLD."id", 0 WHERE OLD.owner IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'tokens', OLD."id", 0 WHERE OLD.owner IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER tokens_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent"
+  ON tokens FOR EACH ROW EXECUTE FUNCTION keepbook_note_tokens();
+CREATE FUNCTION keepbook_note_threads() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'threads', NEW."id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'threads', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'threads', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER threads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed"
+  ON threads FOR EACH ROW EXECUTE FUNCTION keepbook_note_threads();
+CREATE FUNCTION keepbook_note_messages() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'messages', NEW."thread_id" || chr(31) || CAST(NEW.turn AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'messages', OLD."thread_id" || chr(31) || CAST(OLD.turn AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'messages', OLD."thread_id" || chr(31) || CAST(OLD.turn AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens"
+  ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_note_messages();
+CREATE FUNCTION keepbook_note_notes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'notes', NEW."id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'notes', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'notes', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER notes_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "text", "thread_id", "turn", "created_at", "updated_at"
+  ON notes FOR EACH ROW EXECUTE FUNCTION keepbook_note_notes();
+CREATE FUNCTION keepbook_note_proposals() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'proposals', NEW."id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'proposals', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'proposals', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER proposals_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at"
+  ON proposals FOR EACH ROW EXECUTE FUNCTION keepbook_note_proposals();
+CREATE FUNCTION keepbook_note_injections() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'injections', NEW."space" || chr(31) || NEW."session", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injections', OLD."space" || chr(31) || OLD."session", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injections', OLD."space" || chr(31) || OLD."session", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER injections_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block"
+  ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_note_injections();
+CREATE FUNCTION keepbook_note_injected() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'injected', NEW."memory_id" || chr(31) || CAST(NEW.nth AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injected', OLD."memory_id" || chr(31) || CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injected', OLD."memory_id" || chr(31) || CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER injected_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "nth", "at", "known", "version", "space", "session", "injection"
+  ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_note_injected();
+CREATE FUNCTION keepbook_note_erasures() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'erasures', NEW."memory_id", 1 WHERE NEW.memory_id <> '*'
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'erasures', NEW."memory_id", 0 WHERE NEW.memory_id <> '*'
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'erasures', OLD."memory_id", 0 WHERE OLD.memory_id <> '*'
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER erasures_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "at", "event"
+  ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_note_erasures();
+CREATE FUNCTION keepbook_note_agents() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'agents', NEW."id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'agents', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'agents', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER agents_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block", "memory_enabled", "review_decisions", "second_looks", "thread_id", "created_at", "updated_at", "deleted_at", "session", "session_at", "fresh_at", "epoch", "step", "compressed", "compressed_through"
+  ON agents FOR EACH ROW EXECUTE FUNCTION keepbook_note_agents();
+CREATE FUNCTION keepbook_note_runs() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'runs', NEW."id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'runs', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'runs', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER runs_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "agent_id", "nature", "status", "prompt", "adapter", "model", "card_type", "card", "error", "parent_run", "lead_run", "specialist", "thread_id", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "created_at", "started_at", "finished_at", "made_at", "key", "link"
+  ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_note_runs();
+CREATE FUNCTION keepbook_note_transcripts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'transcripts', NEW."run_id" || chr(31) || CAST(NEW.turn AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'transcripts', OLD."run_id" || chr(31) || CAST(OLD.turn AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'transcripts', OLD."run_id" || chr(31) || CAST(OLD.turn AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER transcripts_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "turn", "role", "text", "parts", "at", "tokens"
+  ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_note_transcripts();
+CREATE FUNCTION keepbook_note_decisions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'decisions', NEW."run_id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'decisions', OLD."run_id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'decisions', OLD."run_id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER decisions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note"
+  ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_note_decisions();
+CREATE FUNCTION keepbook_note_skills() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'skills', NEW."id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'skills', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'skills', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER skills_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "name", "description", "created_at", "ended_at"
+  ON skills FOR EACH ROW EXECUTE FUNCTION keepbook_note_skills();
+CREATE FUNCTION keepbook_note_skill_fields() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'skill_fields', NEW."skill_id" || chr(31) || NEW."field" || chr(31) || CAST(NEW.version AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'skill_fields', OLD."skill_id" || chr(31) || OLD."field" || chr(31) || CAST(OLD.version AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'skill_fields', OLD."skill_id" || chr(31) || OLD."field" || chr(31) || CAST(OLD.version AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER skill_fields_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "skill_id", "field", "version", "value", "recorded_at", "actor", "thread_id"
+  ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_note_skill_fields();
+CREATE FUNCTION keepbook_note_deployments() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'deployments', NEW."id", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'deployments', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'deployments', OLD."id", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deployments_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "skill_id", "name", "account", "capital", "currency", "started_at", "ended_at", "created_at"
+  ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_note_deployments();
+CREATE FUNCTION keepbook_note_positions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'positions', NEW."deployment_id" || chr(31) || NEW."symbol" || chr(31) || NEW."side" || chr(31) || NEW."entry_time" || chr(31) || NEW."known_at", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'positions', OLD."deployment_id" || chr(31) || OLD."symbol" || chr(31) || OLD."side" || chr(31) || OLD."entry_time" || chr(31) || OLD."known_at", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'positions', OLD."deployment_id" || chr(31) || OLD."symbol" || chr(31) || OLD."side" || chr(31) || OLD."entry_time" || chr(31) || OLD."known_at", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER positions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "symbol", "side", "entry_time", "known_at", "entry_price", "quantity", "closed_at"
+  ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_note_positions();
+CREATE FUNCTION keepbook_note_trades() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'trades', NEW."deployment_id" || chr(31) || NEW."exit_time" || chr(31) || NEW."key", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER trades_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at"
+  ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_note_trades();
+CREATE FUNCTION keepbook_note_fills() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'fills', NEW."deployment_id" || chr(31) || NEW."key", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'fills', OLD."deployment_id" || chr(31) || OLD."key", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'fills', OLD."deployment_id" || chr(31) || OLD."key", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER fills_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining"
+  ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_note_fills();
+CREATE FUNCTION keepbook_note_mappings() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'mappings', NEW."name", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'mappings', OLD."name", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'mappings', OLD."name", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER mappings_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "name", "columns"
+  ON mappings FOR EACH ROW EXECUTE FUNCTION keepbook_note_mappings();
+CREATE FUNCTION keepbook_note_lessons() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'lessons', NEW."memory_id" || chr(31) || CAST(NEW.version AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'lessons', OLD."memory_id" || chr(31) || CAST(OLD.version AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'lessons', OLD."memory_id" || chr(31) || CAST(OLD.version AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER lessons_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "finding", "skill_id", "deployment_id", "known_at", "window_from", "window_until", "trades", "wins", "mean", "median", "low", "high", "p", "tried", "withdrawn_at"
+  ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_note_lessons();
+CREATE FUNCTION keepbook_note_memories() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'memories', NEW."id", 1 WHERE NEW.purged_at IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'memories', NEW."id", 0 WHERE NEW.purged_at IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'memories', OLD."id", 0 WHERE OLD.purged_at IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER memories_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "category", "subject", "subject_key", "scope", "confidence", "importance", "version", "created_at", "edited_at", "updated_at", "last_confirmed_at", "archived_at", "archived_reason", "trashed_at", "purged_at", "event"
+  ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_note_memories();
+CREATE FUNCTION keepbook_note_versions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'versions', NEW."memory_id" || chr(31) || CAST(NEW.version AS text), 1 WHERE NEW.content IS NULL
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'versions', NEW."memory_id" || chr(31) || CAST(NEW.version AS text), 0 WHERE NEW.content IS NULL
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'versions', OLD."memory_id" || chr(31) || CAST(OLD.version AS text), 0 WHERE OLD.content IS NULL
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event"
+  ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_note_versions();
+
 -- The guards of the book, as triggers, and who may do what. The SQLite file beside this one says the same.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.
 
@@ -658,17 +1167,52 @@ CREATE FUNCTION keepbook_erased(an_owner text, VARIADIC ids text[]) RETURNS bool
 CREATE FUNCTION keepbook_actor(an_owner text, a_seq integer) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq $$;
 
--- Ledger: append-only, numbered without gaps, each entry on its predecessor.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
 CREATE FUNCTION keepbook_ledger_appends() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE last ledger%ROWTYPE;
+DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
-  IF NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.previous <> coalesce(last.hash, '') OR NEW.at <= coalesce(last.at, '') THEN
+  SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
+  IF NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.at <= coalesce(last.at, '')
+    OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
+    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
+  THEN
     PERFORM keepbook_refuse('a ledger entry follows the one before it, in number, hash and time');
   END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_ledger_appends();
+
+CREATE FUNCTION keepbook_covers_append() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
+BEGIN
+  SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
+  SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
+  IF TG_OP = 'UPDATE' OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
+    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
+    OR NEW.first <> 1 + coalesce(cover.last, 0) OR NEW.last < NEW.first
+  THEN
+    PERFORM keepbook_refuse('a cover follows the link before it, in number and hash');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER covers_append BEFORE INSERT OR UPDATE ON covers FOR EACH ROW EXECUTE FUNCTION keepbook_covers_append();
+
+-- Seals: numbered without gaps; only the salt may go, once the row is in another state.
+CREATE FUNCTION keepbook_seals_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' AND NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0) THEN
+    PERFORM keepbook_refuse('seals are numbered without gaps');
+  END IF;
+  IF TG_OP = 'UPDATE' AND NOT (
+    NEW.salt IS NULL
+    AND (NEW.owner, NEW.nth, NEW.what, NEW.key, NEW.was, NEW.digest)
+      IS NOT DISTINCT FROM (OLD.owner, OLD.nth, OLD.what, OLD.key, OLD.was, OLD.digest)
+    AND EXISTS (SELECT 1 FROM seals WHERE owner = OLD.owner AND what = OLD.what AND key = OLD.key AND was = OLD.nth)
+  ) THEN PERFORM keepbook_refuse('a seal is never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER seals_append BEFORE INSERT OR UPDATE ON seals FOR EACH ROW EXECUTE FUNCTION keepbook_seals_append();
 
 CREATE FUNCTION keepbook_ledger_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -676,10 +1220,10 @@ BEGIN
     keepbook_erased(OLD.owner, OLD.memory_id, OLD.other_id)
     AND NEW.before IS NULL AND NEW.after IS NULL AND NEW.salt IS NULL
     AND (NEW.owner, NEW.seq, NEW.at, NEW.actor, NEW.door, NEW.thread_id, NEW.action, NEW.memory_id, NEW.other_id,
-         NEW.link_id, NEW.undoes, NEW.digest, NEW.previous, NEW.hash)
+         NEW.link_id, NEW.link, NEW.undoes, NEW.digest, NEW.previous, NEW.hash)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.seq, OLD.at, OLD.actor, OLD.door, OLD.thread_id, OLD.action, OLD.memory_id, OLD.other_id,
-         OLD.link_id, OLD.undoes, OLD.digest, OLD.previous, OLD.hash)
+         OLD.link_id, OLD.link, OLD.undoes, OLD.digest, OLD.previous, OLD.hash)
   ) THEN PERFORM keepbook_refuse('the ledger is append-only'); END IF;
   RETURN NEW;
 END $$;
@@ -694,6 +1238,8 @@ BEGIN
   RETURN OLD;
 END $$;
 CREATE TRIGGER ledger_never_shrinks BEFORE DELETE ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
@@ -713,6 +1259,8 @@ CREATE TRIGGER links_never_vanish BEFORE DELETE ON links FOR EACH ROW EXECUTE FU
 CREATE FUNCTION keepbook_never_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN PERFORM keepbook_refuse(TG_TABLE_NAME || ' is append-only'); RETURN NULL; END $$;
 CREATE TRIGGER ledger_never_truncated BEFORE TRUNCATE ON ledger EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER covers_never_truncated BEFORE TRUNCATE ON covers EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER seals_never_truncated BEFORE TRUNCATE ON seals EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER memories_never_truncated BEFORE TRUNCATE ON memories EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER versions_never_truncated BEFORE TRUNCATE ON versions EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER links_never_truncated BEFORE TRUNCATE ON links EXECUTE FUNCTION keepbook_never_truncated();
@@ -849,7 +1397,7 @@ BEGIN
       IS NOT DISTINCT FROM (OLD.owner, OLD.space, OLD.session, OLD.preset, OLD.scope)
     AND (
       OLD.block IS NULL
-      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
+      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
         SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
         WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
     )
@@ -921,6 +1469,7 @@ BEGIN
     DELETE FROM armed WHERE owner = NEW.owner;
     DELETE FROM mappings WHERE owner = NEW.owner;
     DELETE FROM fills WHERE owner = NEW.owner;
+    DELETE FROM trade_days WHERE owner = NEW.owner;
     DELETE FROM trades WHERE owner = NEW.owner;
     DELETE FROM positions WHERE owner = NEW.owner;
     DELETE FROM deployments WHERE owner = NEW.owner;
@@ -948,8 +1497,11 @@ BEGIN
     DELETE FROM versions WHERE owner = NEW.owner;
     DELETE FROM memories WHERE owner = NEW.owner;
     DELETE FROM ledger WHERE owner = NEW.owner;
+    DELETE FROM covers WHERE owner = NEW.owner;
+    DELETE FROM seals WHERE owner = NEW.owner;
     DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
     DELETE FROM erasures WHERE owner = NEW.owner;
+    DELETE FROM touched WHERE owner = NEW.owner;
   END IF;
   RETURN NULL;
 END $$;
@@ -1095,10 +1647,10 @@ CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTI
 DO $$
 DECLARE a_table text;
 BEGIN
-  FOREACH a_table IN ARRAY ARRAY['ledger', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
+  FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
     'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
-    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'lessons', 'armed'] LOOP
+    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -1107,15 +1659,17 @@ BEGIN
 END $$;
 
 -- What the application's role may do. The role itself is made by `keepbook db upgrade`.
-GRANT SELECT, INSERT ON ledger, versions, injected, erasures TO keepbook_app;
+GRANT SELECT, INSERT ON ledger, covers, seals, versions, injected, erasures TO keepbook_app;
+GRANT UPDATE (salt) ON seals TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON touched TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON memories, links, owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON terms, likeness TO keepbook_app;
 GRANT SELECT, INSERT ON injections TO keepbook_app;
-GRANT UPDATE (at, seq, block) ON injections TO keepbook_app;
+GRANT UPDATE (at, seq, nth, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed, trade_days TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON agents, bars TO keepbook_app;
 GRANT SELECT, INSERT ON runs, transcripts, decisions TO keepbook_app;

@@ -76,6 +76,20 @@ CREATE TABLE choices (
  WITHOUT ROWID,
  STRICT;
 
+CREATE TABLE covers (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	link INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	first INTEGER NOT NULL,
+	last INTEGER NOT NULL,
+	digest TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	PRIMARY KEY (owner, link)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE due (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	work TEXT NOT NULL,
@@ -116,11 +130,14 @@ CREATE TABLE injections (
 	preset TEXT NOT NULL,
 	scope TEXT,
 	seq INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
 	block TEXT,
 	PRIMARY KEY (owner, space, session)
 )
  WITHOUT ROWID,
  STRICT;
+
+CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
 CREATE TABLE leases (
 	name TEXT NOT NULL,
@@ -134,6 +151,7 @@ CREATE TABLE leases (
 CREATE TABLE ledger (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	seq INTEGER NOT NULL,
+	link INTEGER NOT NULL,
 	at TEXT NOT NULL,
 	actor TEXT NOT NULL CHECK (actor IN ('person', 'agent', 'extractor', 'job')),
 	door TEXT NOT NULL,
@@ -279,6 +297,21 @@ CREATE TABLE proposals (
 
 CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
 
+CREATE TABLE seals (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	what TEXT NOT NULL,
+	"key" TEXT NOT NULL,
+	nth INTEGER NOT NULL,
+	was INTEGER,
+	salt TEXT,
+	digest TEXT,
+	PRIMARY KEY (owner, what, "key", nth)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
+
 CREATE TABLE skills (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	id TEXT NOT NULL CHECK (length(id) = 8),
@@ -357,6 +390,16 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
+CREATE TABLE touched (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	what TEXT NOT NULL,
+	"key" TEXT NOT NULL,
+	fresh INTEGER NOT NULL,
+	PRIMARY KEY (owner, what, "key")
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE turn_terms (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	term TEXT NOT NULL,
@@ -421,6 +464,7 @@ CREATE TABLE injected (
 	version INTEGER NOT NULL,
 	space TEXT NOT NULL,
 	session TEXT NOT NULL,
+	injection INTEGER NOT NULL,
 	PRIMARY KEY (owner, memory_id, nth),
 	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
 )
@@ -685,6 +729,21 @@ CREATE TABLE positions (
  WITHOUT ROWID,
  STRICT;
 
+CREATE TABLE trade_days (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT NOT NULL,
+	day TEXT NOT NULL,
+	trades INTEGER,
+	last TEXT,
+	known_at TEXT,
+	figures TEXT,
+	parts TEXT,
+	PRIMARY KEY (owner, deployment_id, day),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE trades (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	deployment_id TEXT NOT NULL,
@@ -726,17 +785,271 @@ CREATE TABLE transcripts (
  WITHOUT ROWID,
  STRICT;
 
+-- Each row that is touched is noted, for the ledger to cover it.
+CREATE TRIGGER owners_made_is_noted AFTER INSERT ON owners BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'owners', '', 1);
+END;
+CREATE TRIGGER owners_changed_is_noted AFTER UPDATE OF "owner", "created_at", "preset", "zone" ON owners BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'owners', '', 0);
+END;
+CREATE TRIGGER owners_removed_is_noted AFTER DELETE ON owners BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'owners', '', 0);
+END;
+CREATE TRIGGER choices_made_is_noted AFTER INSERT ON choices BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'choices', NEW."name", 1);
+END;
+CREATE TRIGGER choices_changed_is_noted AFTER UPDATE OF "owner", "name", "value" ON choices BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'choices', OLD."name", 0);
+END;
+CREATE TRIGGER choices_removed_is_noted AFTER DELETE ON choices BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'choices', OLD."name", 0);
+END;
+CREATE TRIGGER tokens_made_is_noted AFTER INSERT ON tokens WHEN NEW.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'tokens', NEW."id", 1);
+END;
+CREATE TRIGGER tokens_changed_is_noted AFTER UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent" ON tokens WHEN OLD.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
+END;
+CREATE TRIGGER tokens_removed_is_noted AFTER DELETE ON tokens WHEN OLD.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
+END;
+CREATE TRIGGER threads_made_is_noted AFTER INSERT ON threads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'threads', NEW."id", 1);
+END;
+CREATE TRIGGER threads_changed_is_noted AFTER UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed" ON threads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'threads', OLD."id", 0);
+END;
+CREATE TRIGGER threads_removed_is_noted AFTER DELETE ON threads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'threads', OLD."id", 0);
+END;
+CREATE TRIGGER messages_made_is_noted AFTER INSERT ON messages BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'messages', NEW."thread_id" || char(31) || CAST(NEW.turn AS TEXT), 1);
+END;
+CREATE TRIGGER messages_changed_is_noted AFTER UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens" ON messages BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'messages', OLD."thread_id" || char(31) || CAST(OLD.turn AS TEXT), 0);
+END;
+CREATE TRIGGER messages_removed_is_noted AFTER DELETE ON messages BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'messages', OLD."thread_id" || char(31) || CAST(OLD.turn AS TEXT), 0);
+END;
+CREATE TRIGGER notes_made_is_noted AFTER INSERT ON notes BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'notes', NEW."id", 1);
+END;
+CREATE TRIGGER notes_changed_is_noted AFTER UPDATE OF "owner", "id", "text", "thread_id", "turn", "created_at", "updated_at" ON notes BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'notes', OLD."id", 0);
+END;
+CREATE TRIGGER notes_removed_is_noted AFTER DELETE ON notes BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'notes', OLD."id", 0);
+END;
+CREATE TRIGGER proposals_made_is_noted AFTER INSERT ON proposals BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'proposals', NEW."id", 1);
+END;
+CREATE TRIGGER proposals_changed_is_noted AFTER UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at" ON proposals BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'proposals', OLD."id", 0);
+END;
+CREATE TRIGGER proposals_removed_is_noted AFTER DELETE ON proposals BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'proposals', OLD."id", 0);
+END;
+CREATE TRIGGER injections_made_is_noted AFTER INSERT ON injections BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injections', NEW."space" || char(31) || NEW."session", 1);
+END;
+CREATE TRIGGER injections_changed_is_noted AFTER UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block" ON injections BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
+END;
+CREATE TRIGGER injections_removed_is_noted AFTER DELETE ON injections BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
+END;
+CREATE TRIGGER injected_made_is_noted AFTER INSERT ON injected BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injected', NEW."memory_id" || char(31) || CAST(NEW.nth AS TEXT), 1);
+END;
+CREATE TRIGGER injected_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "nth", "at", "known", "version", "space", "session", "injection" ON injected BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injected', OLD."memory_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER injected_removed_is_noted AFTER DELETE ON injected BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injected', OLD."memory_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER erasures_made_is_noted AFTER INSERT ON erasures WHEN NEW.memory_id <> '*' BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'erasures', NEW."memory_id", 1);
+END;
+CREATE TRIGGER erasures_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "at", "event" ON erasures WHEN NEW.memory_id <> '*' BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'erasures', NEW."memory_id", 0);
+END;
+CREATE TRIGGER erasures_removed_is_noted AFTER DELETE ON erasures WHEN OLD.memory_id <> '*' BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'erasures', OLD."memory_id", 0);
+END;
+CREATE TRIGGER agents_made_is_noted AFTER INSERT ON agents BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'agents', NEW."id", 1);
+END;
+CREATE TRIGGER agents_changed_is_noted AFTER UPDATE OF "owner", "id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block", "memory_enabled", "review_decisions", "second_looks", "thread_id", "created_at", "updated_at", "deleted_at", "session", "session_at", "fresh_at", "epoch", "step", "compressed", "compressed_through" ON agents BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'agents', OLD."id", 0);
+END;
+CREATE TRIGGER agents_removed_is_noted AFTER DELETE ON agents BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'agents', OLD."id", 0);
+END;
+CREATE TRIGGER runs_made_is_noted AFTER INSERT ON runs BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'runs', NEW."id", 1);
+END;
+CREATE TRIGGER runs_changed_is_noted AFTER UPDATE OF "owner", "id", "agent_id", "nature", "status", "prompt", "adapter", "model", "card_type", "card", "error", "parent_run", "lead_run", "specialist", "thread_id", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "created_at", "started_at", "finished_at", "made_at", "key", "link" ON runs BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'runs', OLD."id", 0);
+END;
+CREATE TRIGGER runs_removed_is_noted AFTER DELETE ON runs BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'runs', OLD."id", 0);
+END;
+CREATE TRIGGER transcripts_made_is_noted AFTER INSERT ON transcripts BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'transcripts', NEW."run_id" || char(31) || CAST(NEW.turn AS TEXT), 1);
+END;
+CREATE TRIGGER transcripts_changed_is_noted AFTER UPDATE OF "owner", "run_id", "turn", "role", "text", "parts", "at", "tokens" ON transcripts BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'transcripts', OLD."run_id" || char(31) || CAST(OLD.turn AS TEXT), 0);
+END;
+CREATE TRIGGER transcripts_removed_is_noted AFTER DELETE ON transcripts BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'transcripts', OLD."run_id" || char(31) || CAST(OLD.turn AS TEXT), 0);
+END;
+CREATE TRIGGER decisions_made_is_noted AFTER INSERT ON decisions BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'decisions', NEW."run_id", 1);
+END;
+CREATE TRIGGER decisions_changed_is_noted AFTER UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note" ON decisions BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'decisions', OLD."run_id", 0);
+END;
+CREATE TRIGGER decisions_removed_is_noted AFTER DELETE ON decisions BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'decisions', OLD."run_id", 0);
+END;
+CREATE TRIGGER skills_made_is_noted AFTER INSERT ON skills BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'skills', NEW."id", 1);
+END;
+CREATE TRIGGER skills_changed_is_noted AFTER UPDATE OF "owner", "id", "name", "description", "created_at", "ended_at" ON skills BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'skills', OLD."id", 0);
+END;
+CREATE TRIGGER skills_removed_is_noted AFTER DELETE ON skills BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'skills', OLD."id", 0);
+END;
+CREATE TRIGGER skill_fields_made_is_noted AFTER INSERT ON skill_fields BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'skill_fields', NEW."skill_id" || char(31) || NEW."field" || char(31) || CAST(NEW.version AS TEXT), 1);
+END;
+CREATE TRIGGER skill_fields_changed_is_noted AFTER UPDATE OF "owner", "skill_id", "field", "version", "value", "recorded_at", "actor", "thread_id" ON skill_fields BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'skill_fields', OLD."skill_id" || char(31) || OLD."field" || char(31) || CAST(OLD.version AS TEXT), 0);
+END;
+CREATE TRIGGER skill_fields_removed_is_noted AFTER DELETE ON skill_fields BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'skill_fields', OLD."skill_id" || char(31) || OLD."field" || char(31) || CAST(OLD.version AS TEXT), 0);
+END;
+CREATE TRIGGER deployments_made_is_noted AFTER INSERT ON deployments BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'deployments', NEW."id", 1);
+END;
+CREATE TRIGGER deployments_changed_is_noted AFTER UPDATE OF "owner", "id", "skill_id", "name", "account", "capital", "currency", "started_at", "ended_at", "created_at" ON deployments BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'deployments', OLD."id", 0);
+END;
+CREATE TRIGGER deployments_removed_is_noted AFTER DELETE ON deployments BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'deployments', OLD."id", 0);
+END;
+CREATE TRIGGER positions_made_is_noted AFTER INSERT ON positions BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'positions', NEW."deployment_id" || char(31) || NEW."symbol" || char(31) || NEW."side" || char(31) || NEW."entry_time" || char(31) || NEW."known_at", 1);
+END;
+CREATE TRIGGER positions_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "symbol", "side", "entry_time", "known_at", "entry_price", "quantity", "closed_at" ON positions BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'positions', OLD."deployment_id" || char(31) || OLD."symbol" || char(31) || OLD."side" || char(31) || OLD."entry_time" || char(31) || OLD."known_at", 0);
+END;
+CREATE TRIGGER positions_removed_is_noted AFTER DELETE ON positions BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'positions', OLD."deployment_id" || char(31) || OLD."symbol" || char(31) || OLD."side" || char(31) || OLD."entry_time" || char(31) || OLD."known_at", 0);
+END;
+CREATE TRIGGER trades_made_is_noted AFTER INSERT ON trades BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'trades', NEW."deployment_id" || char(31) || NEW."exit_time" || char(31) || NEW."key", 1);
+END;
+CREATE TRIGGER trades_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at" ON trades BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key", 0);
+END;
+CREATE TRIGGER trades_removed_is_noted AFTER DELETE ON trades BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key", 0);
+END;
+CREATE TRIGGER fills_made_is_noted AFTER INSERT ON fills BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'fills', NEW."deployment_id" || char(31) || NEW."key", 1);
+END;
+CREATE TRIGGER fills_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining" ON fills BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'fills', OLD."deployment_id" || char(31) || OLD."key", 0);
+END;
+CREATE TRIGGER fills_removed_is_noted AFTER DELETE ON fills BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'fills', OLD."deployment_id" || char(31) || OLD."key", 0);
+END;
+CREATE TRIGGER mappings_made_is_noted AFTER INSERT ON mappings BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'mappings', NEW."name", 1);
+END;
+CREATE TRIGGER mappings_changed_is_noted AFTER UPDATE OF "owner", "name", "columns" ON mappings BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'mappings', OLD."name", 0);
+END;
+CREATE TRIGGER mappings_removed_is_noted AFTER DELETE ON mappings BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'mappings', OLD."name", 0);
+END;
+CREATE TRIGGER lessons_made_is_noted AFTER INSERT ON lessons BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'lessons', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 1);
+END;
+CREATE TRIGGER lessons_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "finding", "skill_id", "deployment_id", "known_at", "window_from", "window_until", "trades", "wins", "mean", "median", "low", "high", "p", "tried", "withdrawn_at" ON lessons BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'lessons', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
+END;
+CREATE TRIGGER lessons_removed_is_noted AFTER DELETE ON lessons BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'lessons', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
+END;
+CREATE TRIGGER memories_made_is_noted AFTER INSERT ON memories WHEN NEW.purged_at IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'memories', NEW."id", 1);
+END;
+CREATE TRIGGER memories_changed_is_noted AFTER UPDATE OF "owner", "id", "category", "subject", "subject_key", "scope", "confidence", "importance", "version", "created_at", "edited_at", "updated_at", "last_confirmed_at", "archived_at", "archived_reason", "trashed_at", "purged_at", "event" ON memories WHEN NEW.purged_at IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'memories', NEW."id", 0);
+END;
+CREATE TRIGGER memories_removed_is_noted AFTER DELETE ON memories WHEN OLD.purged_at IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'memories', OLD."id", 0);
+END;
+CREATE TRIGGER versions_made_is_noted AFTER INSERT ON versions WHEN NEW.content IS NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 1);
+END;
+CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event" ON versions WHEN NEW.content IS NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 0);
+END;
+CREATE TRIGGER versions_removed_is_noted AFTER DELETE ON versions WHEN OLD.content IS NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'versions', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
+END;
+
 -- The guards of the book, as triggers. What raw SQL must not do either, the database refuses here.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.
 -- INSERT OR REPLACE deletes without firing delete triggers, so inserts check for a row in the way themselves; and
 -- foreign keys are asleep on a connection that did not wake them, so triggers look at the other end too.
 
--- Ledger: append-only, numbered without gaps, each entry on its predecessor.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
 CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger
 WHEN NEW.seq <> 1 + coalesce((SELECT max(seq) FROM ledger WHERE owner = NEW.owner), 0)
-  OR NEW.previous <> coalesce((SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
   OR NEW.at <= coalesce((SELECT at FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
+  OR NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
+                         coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
+  OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
+                              (SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
 BEGIN SELECT RAISE(ABORT, 'guard: a ledger entry follows the one before it, in number, hash and time'); END;
+
+CREATE TRIGGER covers_append BEFORE INSERT ON covers
+WHEN NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
+                         coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
+  OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
+                              (SELECT hash FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), '')
+  OR NEW.first <> 1 + coalesce((SELECT last FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1), 0)
+  OR NEW.last < NEW.first
+BEGIN SELECT RAISE(ABORT, 'guard: a cover follows the link before it, in number and hash'); END;
+
+CREATE TRIGGER covers_never_change BEFORE UPDATE ON covers
+BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
+
+CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
+
+-- Seals: numbered without gaps; only the salt may go, once the row is in another state.
+CREATE TRIGGER seals_append BEFORE INSERT ON seals
+WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
+BEGIN SELECT RAISE(ABORT, 'guard: seals are numbered without gaps'); END;
+
+CREATE TRIGGER seals_never_change BEFORE UPDATE ON seals
+WHEN NOT (
+  NEW.salt IS NULL AND NEW.owner = OLD.owner AND NEW.nth = OLD.nth AND NEW.what = OLD.what AND NEW.key = OLD.key
+  AND NEW.was IS OLD.was AND NEW.digest IS OLD.digest
+  AND EXISTS (SELECT 1 FROM seals WHERE owner = OLD.owner AND what = OLD.what AND key = OLD.key AND was = OLD.nth)
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a seal is never rewritten'); END;
+
+CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: a seal is never taken off'); END;
 
 CREATE TRIGGER ledger_never_changes BEFORE UPDATE ON ledger
 WHEN NOT (
@@ -745,7 +1058,7 @@ WHEN NOT (
   AND NEW.owner = OLD.owner AND NEW.seq = OLD.seq AND NEW.at = OLD.at AND NEW.actor = OLD.actor
   AND NEW.door = OLD.door AND NEW.thread_id IS OLD.thread_id AND NEW.action = OLD.action
   AND NEW.memory_id IS OLD.memory_id AND NEW.other_id IS OLD.other_id AND NEW.link_id IS OLD.link_id
-  AND NEW.undoes IS OLD.undoes AND NEW.digest = OLD.digest AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
+  AND NEW.link = OLD.link AND NEW.undoes IS OLD.undoes AND NEW.digest = OLD.digest AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
 )
 BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 
@@ -899,7 +1212,7 @@ WHEN NOT (
   AND NEW.preset = OLD.preset AND NEW.scope IS OLD.scope
   AND (
     OLD.block IS NULL
-    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND EXISTS (
+    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
       SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
       WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
   )
@@ -983,6 +1296,7 @@ BEGIN
   DELETE FROM armed WHERE owner = NEW.owner;
   DELETE FROM mappings WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
+  DELETE FROM trade_days WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;
   DELETE FROM positions WHERE owner = NEW.owner;
   DELETE FROM deployments WHERE owner = NEW.owner;
@@ -1010,8 +1324,11 @@ BEGIN
   DELETE FROM versions WHERE owner = NEW.owner;
   DELETE FROM memories WHERE owner = NEW.owner;
   DELETE FROM ledger WHERE owner = NEW.owner;
+  DELETE FROM covers WHERE owner = NEW.owner;
+  DELETE FROM seals WHERE owner = NEW.owner;
   DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
   DELETE FROM erasures WHERE owner = NEW.owner;
+  DELETE FROM touched WHERE owner = NEW.owner;
 END;
 
 -- Chats: what was said is kept as it was said, until the whole chat goes.

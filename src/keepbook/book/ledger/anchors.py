@@ -1,0 +1,73 @@
+"""Anchors: what a chain cannot show by itself, a note kept elsewhere can.
+
+Whoever rewrites everything with new hashes, or cuts off the end together with its links, leaves a chain that holds. An
+anchor is a file with the newest hash of each check so far. It belongs on another disk, or with another person.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from keepbook.book.ledger.verify import Verification
+from keepbook.errors import Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The hash that one link of an owner's chain had when it was noted."""
+
+    owner: str
+    link: int
+    hash: str
+    at: str
+
+
+class Held:
+    """An owner's anchors, held against a chain while that is walked."""
+
+    def __init__(self, anchors: Iterable[Anchor], owner: str) -> None:
+        self._expected = {one.link: one for one in anchors if one.owner == owner}
+        self._missing = dict(self._expected)
+        self._other: Anchor | None = None
+
+    def seen(self, link: int, hash: str) -> None:
+        if (anchor := self._missing.pop(link, None)) is not None and anchor.hash != hash and self._other is None:
+            self._other = anchor
+
+    def judged(self, result: Verification) -> Verification:
+        """A chain that holds by itself, and does not hold against its anchors, is broken."""
+        if not result.ok:
+            return result
+        if self._other is not None:
+            why = f"the ledger was rewritten: on {self._other.at} link {self._other.link} had another hash"
+            return replace(result, ok=False, why=why, link=self._other.link)
+        if self._missing:
+            gone = self._missing[min(self._missing)]
+            why = f"the end of the ledger was cut off: on {gone.at} it went on to link {gone.link}"
+            return replace(result, ok=False, why=why, link=gone.link)
+        return result
+
+
+def read(path: Path) -> list[Anchor]:
+    """What was noted so far; a file that is not there has noted nothing."""
+    return list(_read(path)) if path.exists() else []
+
+
+def _read(path: Path) -> Iterator[Anchor]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            yield Anchor(**json.loads(line))
+        except (ValueError, TypeError):
+            raise Invalid(f"{path}, line {number}: that is no anchor; give another file", field="anchor") from None
+
+
+def extend(path: Path, anchors: Iterable[Anchor], new: Anchor) -> None:
+    """Note where the chain has come to, unless that is known."""
+    if any((one.owner, one.link, one.hash) == (new.owner, new.link, new.hash) for one in anchors):
+        return
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"owner": new.owner, "link": new.link, "hash": new.hash, "at": new.at}) + "\n")
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}", field="anchor") from None

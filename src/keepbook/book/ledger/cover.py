@@ -1,0 +1,189 @@
+"""Covering: what a transaction wrote beside memories is sealed before it is kept, as one more link of the chain.
+
+The database has noted which rows were touched (storage/covered.py). Each gets a seal: a salted digest of all it says.
+One cover stands in the chain for all seals of the transaction, so a thousand messages cost one link, and a break still
+names its row. A row in a new state has a new seal, and the old one loses its salt: of what was changed, removed,
+purged or erased nothing is left that a guess could be held against. Covers are no entries: the ledger that people
+read, undo, time travel and caches do not see them.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from sqlalchemy import Table, bindparam, delete, func, insert, select, tuple_, update
+
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger.ledger import Head, canonical
+from keepbook.storage.covered import COVERED, key_columns, key_of, parts_of, sealed_columns
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import covers, seals, touched
+
+CHUNK = 200
+"""How many rows are asked for at once."""
+CHAINED = ("previous", "link", "at", "first", "last", "digest")
+
+
+class Touched(NamedTuple):
+    what: str
+    key: str
+    fresh: int
+
+
+# Rules
+
+
+def row_digest(salt: str, what: str, key: str, values: Sequence[Any]) -> str:
+    """Binds what a row says to its place in the book."""
+    return hashlib.sha256(canonical([salt, what, key, values]).encode()).hexdigest()
+
+
+def hash_of(row: Mapping[str, Any]) -> str:
+    """A cover's place in the chain."""
+    return hashlib.sha256(canonical(["cover", *(row[name] for name in CHAINED)]).encode()).hexdigest()
+
+
+class Batch:
+    """One digest over many seals, taken one after the other."""
+
+    def __init__(self) -> None:
+        self._sum = hashlib.sha256()
+
+    def add(self, nth: int, what: str, key: str, was: int | None, digest: str | None) -> None:
+        self._sum.update(canonical([nth, what, key, was, digest]).encode() + b"\n")
+
+    def digest(self) -> str:
+        return self._sum.hexdigest()
+
+
+def said(table: Table, row: Mapping[str, Any]) -> list[Any]:
+    """What a seal speaks of, in the table's order."""
+    return [row[name] for name in sealed_columns(table)]
+
+
+# Operations
+
+
+def cover(tx: Tx) -> None:
+    """Seal what this transaction touched. The last thing in every write."""
+    noted = sorted(map(Touched._make, _TAKE.tuples(tx.conn, {"owner": tx.owner})))
+    if not noted:
+        return
+    last = ledger.head(tx)
+    made = list(_sealed(tx, noted, last.sealed))
+    if not made:
+        return
+    _INSERT_SEALS.run_many(tx.conn, made)
+    _UNSALT.run_many(tx.conn, [{"owner": tx.owner, **_old(seal)} for seal in made if seal["was"] is not None])
+    _link(tx, last, made)
+
+
+def forget_touched(tx: Tx) -> None:
+    """What was touched has its seals already: a restored export brings them along."""
+    _TAKE.tuples(tx.conn, {"owner": tx.owner})
+
+
+def _sealed(tx: Tx, noted: Sequence[Touched], count: int) -> Iterator[dict[str, Any]]:
+    for what, group in groupby(noted, key=lambda one: one.what):
+        table, of_table = COVERED[what], list(group)
+        for start in range(0, len(of_table), CHUNK):
+            some = of_table[start : start + CHUNK]
+            rows = rows_of(tx, table, [one.key for one in some])
+            before = _seals_of(tx, what, [one.key for one in some if not one.fresh])
+            for one in some:
+                row, was = rows.get(one.key), before.get(one.key)
+                if row is None and was is None:
+                    continue  # made and removed in one transaction
+                salt = None if row is None else secrets.token_hex(16)
+                count += 1
+                yield {
+                    "owner": tx.owner, "what": what, "key": one.key, "nth": count, "was": was, "salt": salt,
+                    "digest": None if row is None else row_digest(str(salt), what, one.key, said(table, row)),
+                }  # fmt: skip
+
+
+def _old(seal: Mapping[str, Any]) -> dict[str, Any]:
+    return {"what_": seal["what"], "key_": seal["key"], "nth_": seal["was"]}
+
+
+def _link(tx: Tx, last: Head, made: Sequence[Mapping[str, Any]]) -> None:
+    batch = Batch()
+    for seal in made:
+        batch.add(seal["nth"], seal["what"], seal["key"], seal["was"], seal["digest"])
+    row: dict[str, Any] = {
+        "owner": tx.owner, "link": last.link + 1, "at": ledger.present(tx), "first": made[0]["nth"],
+        "last": made[-1]["nth"], "digest": batch.digest(), "previous": last.hash,
+    }  # fmt: skip
+    row["hash"] = hash_of(row)
+    _INSERT_COVER.run(tx.conn, row)
+    tx.head = last._replace(hash=row["hash"], link=row["link"], sealed=row["last"])
+
+
+# Queries
+
+_TAKE = Prepared(
+    delete(touched)
+    .where(touched.c.owner == bindparam("owner"))
+    .returning(touched.c.what, touched.c.key, touched.c.fresh)
+)
+_INSERT_SEALS = Prepared(insert(seals), seals.c.keys())
+_INSERT_COVER = Prepared(insert(covers), covers.c.keys())
+_UNSALT = Prepared(
+    update(seals)
+    .where(
+        seals.c.owner == bindparam("owner"),
+        seals.c.what == bindparam("what_"),
+        seals.c.key == bindparam("key_"),
+        seals.c.nth == bindparam("nth_"),
+    )
+    .values(salt=None)
+)
+_LAST_SEAL = Prepared(
+    select(seals.c.nth, seals.c.digest)
+    .where(seals.c.owner == bindparam("owner"), seals.c.what == bindparam("what_"), seals.c.key == bindparam("key_"))
+    .order_by(seals.c.nth.desc())
+    .limit(1)
+)
+
+
+def _one_row(table: Table) -> Prepared:
+    query = select(table).where(table.c.owner == bindparam("owner"))
+    return Prepared(query.where(*(table.c[name] == bindparam(f"part_{name}") for name in key_columns(table))))
+
+
+_ONE_ROW = {what: _one_row(table) for what, table in COVERED.items()}
+
+
+def rows_of(tx: Tx, table: Table, keys: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """The rows behind some keys, by key; what is not there is left out."""
+    if len(keys) == 1:
+        parts = zip(key_columns(table), parts_of(table, keys[0]), strict=True)
+        values = {f"part_{name}": part for name, part in parts}
+        found: Iterable[Any] = _ONE_ROW[table.name].rows(tx.conn, {"owner": tx.owner, **values})
+    else:
+        columns = [table.c[name] for name in key_columns(table)]
+        wanted = [parts_of(table, key) for key in keys]
+        query = select(table).where(table.c.owner == tx.owner)
+        if columns:
+            query = query.where(tuple_(*columns).in_(wanted))
+        found = tx.conn.execute(query)
+    return {key_of(table, row._mapping): row._mapping for row in found}
+
+
+def _seals_of(tx: Tx, what: str, keys: Sequence[str]) -> dict[str, int]:
+    """The seal in force of each row that has one; a row that was removed has none."""
+    if len(keys) <= 2:
+        found = [(key, _LAST_SEAL.tuples(tx.conn, {"owner": tx.owner, "what_": what, "key_": key})) for key in keys]
+        return {key: rows[0][0] for key, rows in found if rows and rows[0][1] is not None}
+    newest = (
+        select(func.max(seals.c.nth))
+        .where(seals.c.owner == tx.owner, seals.c.what == what, seals.c.key.in_(keys))
+        .group_by(seals.c.key)
+    )
+    query = select(seals.c.key, seals.c.nth).where(
+        seals.c.owner == tx.owner, seals.c.nth.in_(newest), seals.c.digest.isnot(None)
+    )
+    return {row.key: row.nth for row in tx.conn.execute(query)}

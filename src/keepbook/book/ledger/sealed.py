@@ -1,0 +1,132 @@
+"""Holding every covered row against its seal: what was altered, added, removed or put in another's place is named."""
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Table, func, select, text
+
+from keepbook.book.ledger.chain import Break
+from keepbook.book.ledger.cover import CHUNK, row_digest, rows_of, said
+from keepbook.storage.covered import COVERED, NOT_EXPORTED, ONLY, SEPARATOR, key_columns, key_of
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import covers, seals
+
+Progress = Callable[[int], None]
+AT_ONCE = 1000
+"""Rows that a stream takes from the database at a time."""
+
+# Rules
+
+
+def live(group: list[Any]) -> tuple[Any | None, str | None]:
+    """Of the seals of one row, oldest first: the one in force, or why they do not follow each other."""
+    before = None
+    for seal in group:
+        follows = seal.was == before.nth if before is not None and before.digest is not None else seal.was is None
+        if not follows:
+            return None, "its seals do not follow each other"
+        if before is not None and before.salt is not None:
+            return None, "a seal that no longer holds has its salt again"
+        before = seal
+    return before, None
+
+
+def named(table: Table, key: str) -> str:
+    """A row as a person would point at it."""
+    parts = key.split(SEPARATOR) if key else []
+    return " ".join(f"{name} {part}" for name, part in zip(key_columns(table), parts, strict=True)) or "the row"
+
+
+# Operations
+
+
+def rows_break(tx: Tx, progress: Progress = lambda _: None) -> Break | None:
+    """The first row, table by table, that is not as its seal says."""
+    done = 0
+    for what, table in COVERED.items():
+        expected = 0
+        for some in _in_chunks(_in_force(tx, what)):
+            found = rows_of(tx, table, [seal.key for seal, why in some if why is None])
+            for seal, why in some:
+                row = found.get(seal.key)
+                if why is None and row is None and seal.salt is None and what in NOT_EXPORTED:
+                    continue
+                expected += 1
+                if why := why or _misfit(table, seal, row):
+                    return _at(tx, table, seal.key, seal.nth, why)
+            done += len(some)
+            progress(done)
+        if _count(tx, table) != expected:
+            return _unsealed(tx, table)
+    return None
+
+
+def _misfit(table: Table, seal: Any, row: Any) -> str | None:
+    if row is None:
+        return "it was removed"
+    if seal.salt is None or row_digest(seal.salt, seal.what, seal.key, said(table, row)) != seal.digest:
+        return "it was altered"
+    return None
+
+
+def _unsealed(tx: Tx, table: Table) -> Break:
+    """A row that no seal knows: the count says that there is one."""
+    sealed = {}
+    query = select(table).where(table.c.owner == tx.owner, *_only(table)).order_by(*table.primary_key.columns)
+    for rows in _in_chunks(_rows(tx, query)):
+        keys = [key_of(table, dict(row._mapping)) for row in rows]
+        newest = select(seals.c.key, seals.c.nth, seals.c.digest).where(
+            seals.c.owner == tx.owner, seals.c.what == table.name, seals.c.key.in_(keys)
+        )
+        sealed = {row.key: row for row in tx.conn.execute(newest.order_by(seals.c.nth))}
+        for key in keys:
+            if key not in sealed or sealed[key].digest is None:
+                return _at(tx, table, key, 0, "this ledger did not make it")
+    return _at(tx, table, "", 0, "rows were added or removed")
+
+
+def _at(tx: Tx, table: Table, key: str, nth: int, why: str) -> Break:
+    link = select(func.max(covers.c.link)).where(covers.c.owner == tx.owner, *([covers.c.first <= nth] if nth else []))
+    return Break(tx.conn.execute(link).scalar() or 0, why, None, table.name, named(table, key))
+
+
+# Queries
+
+
+def _in_force(tx: Tx, what: str) -> Iterator[tuple[Any, str | None]]:
+    """The seal in force of each row of a table that should be there, or why its seals do not fit."""
+    query = select(seals).where(seals.c.owner == tx.owner, seals.c.what == what).order_by(seals.c.key, seals.c.nth)
+    with tx.conn.execute(query.execution_options(yield_per=AT_ONCE)) as stream:
+        for _, group in groupby(stream, key=lambda seal: seal.key):
+            chain = list(group)
+            seal, why = live(chain)
+            if why is not None:
+                yield chain[-1], why
+            elif seal is not None and seal.digest is not None:
+                yield seal, None
+
+
+def _rows(tx: Tx, query: Any) -> Iterator[Any]:
+    with tx.conn.execute(query.execution_options(yield_per=CHUNK)) as rows:
+        yield from rows
+
+
+def _in_chunks(stream: Iterator[Any]) -> Iterator[list[Any]]:
+    some: list[Any] = []
+    for one in stream:
+        some.append(one)
+        if len(some) == CHUNK:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def _only(table: Table) -> list[Any]:
+    return [text(ONLY[table.name])] if table.name in ONLY else []
+
+
+def _count(tx: Tx, table: Table) -> int:
+    query = select(func.count()).select_from(table).where(table.c.owner == tx.owner, *_only(table))
+    return int(tx.conn.execute(query).scalar() or 0)

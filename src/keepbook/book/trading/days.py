@@ -1,0 +1,342 @@
+"""What the closed trades of a day came to, kept beside them: a page reads a thousand days and not a million trades.
+
+A day is folded from its trades into figures that compose: sums, the best and the worst, and the turns of its path, from
+which equity and drawdown follow exactly, whatever stood before it. A write marks the days that it touches in its own
+transaction and folds them anew before it ends, or, of a long file, in the next; a day that is marked, that was not
+wholly known at the instant asked about, or in which a period begins is read from its trades. So what is kept is never
+more than a shortcut: both ways give the same figures to the last digit. Days are those of the exit, in UTC.
+"""
+
+import heapq
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, update
+
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import trade_days as kept_days
+from keepbook.storage.tables import trades
+
+Closed = tuple[str, float, float]
+"""A closed trade, as far as its day's figures go: exit time, PnL net of fees, fees. Plain: there may be a million."""
+MOST_AT_ONCE = 50_000
+"""So many trades are folded in one transaction of a long load, so that nobody waits for it."""
+MOST_SPANS = 200
+"""A day with more stretches in the market than this keeps none of them."""
+KINDS = ("symbol", "hour", "weekday", "tag")
+
+
+class Turn(NamedTuple):
+    """A high of the path since the day began, and the lowest from there to the next: the first, and deeper drops."""
+
+    high: float
+    low: float
+
+
+class Piece(NamedTuple):
+    """Trades closed one after the other in a day. Their path begins at zero; `high` is the highest it stood."""
+
+    day: str
+    first: str
+    last: str
+    trades: int
+    wins: int
+    gain: float
+    loss: float
+    fees: float
+    best: float
+    worst: float
+    pnl: float
+    high: float
+    turns: tuple[Turn, ...]
+
+
+@dataclass(slots=True)
+class Parts:
+    """Where a day's result came from: of each part its trades, wins and PnL. `spans` are the stretches with something
+    open, `entered` and `left` the first entry and the last exit."""
+
+    sums: dict[str, dict[str, list[float]]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
+    spans: list[tuple[str, str]] | None = field(default_factory=list)
+    entered: str = ""
+    left: str = ""
+
+    def add(self, symbol: str, entry: str, out: str, tag: str, pnl: float) -> None:
+        weekday = str(date.fromisoformat(entry[:10]).weekday())
+        for kind, name in zip(KINDS, (symbol, entry[11:13], weekday, tag), strict=True):
+            sums = self.sums[kind].setdefault(name, [0, 0, 0.0])
+            sums[0] += 1
+            sums[1] += pnl > 0
+            sums[2] += pnl
+        if self.spans is not None:
+            self.spans.append((entry, out))
+        self.entered = min(self.entered, entry) if self.entered else entry
+        self.left = max(self.left, out)
+
+
+# Rules
+
+
+def fold(day: str, rows: Iterable[Closed]) -> Piece:
+    """Trades in the order of their exits, at least one of them."""
+    first = last = ""
+    count = wins = 0
+    gain = loss = paid = path = high = 0.0
+    best, worst = float("-inf"), float("inf")
+    low: float | None = None
+    turns: list[Turn] = []
+    for at, pnl, fees in rows:
+        first, last = first or at, at
+        count += 1
+        paid += fees
+        if pnl > 0:
+            wins += 1
+            gain += pnl
+        else:
+            loss -= pnl
+        best, worst = max(best, pnl), min(worst, pnl)
+        path += pnl
+        if path >= high:
+            _turn(turns, high, low)
+            high = low = path
+        elif low is None or path < low:
+            low = path
+    _turn(turns, high, low)
+    return Piece(day, first, last, count, wins, gain, loss, paid, best, worst, path, high, tuple(turns))
+
+
+def _turn(turns: list[Turn], high: float, low: float | None) -> None:
+    """A later drop from a higher point counts only if it is deeper: else the earlier one was worse in every way."""
+    if low is not None and (not turns or high - low > turns[-1].high - turns[-1].low):
+        turns.append(Turn(high, low))
+
+
+def folded(rows: Iterable[Closed], cuts: Collection[str] = ()) -> Iterator[Piece]:
+    """Trades in the order of their exits as pieces: a day is one, or several where one of the instants cuts it."""
+    inside = sorted(cuts)
+
+    def place(row: Closed) -> tuple[str, int]:
+        return row[0][:10], sum(row[0] >= cut for cut in inside)
+
+    return (fold(day, some) for (day, _), some in groupby(rows, key=place))
+
+
+def merged(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Stretches of time without overlaps, in their order."""
+    found: list[tuple[str, str]] = []
+    for entry, out in sorted(spans):
+        if found and entry <= found[-1][1]:
+            found[-1] = (found[-1][0], max(out, found[-1][1]))
+        else:
+            found.append((entry, out))
+    return found
+
+
+def together(parts: Iterable[Parts]) -> Parts:
+    """Of several days; the stretches only where every day has kept them."""
+    whole = Parts()
+    for one in parts:
+        for kind, named in one.sums.items():
+            for name, sums in named.items():
+                known = whole.sums[kind].setdefault(name, [0, 0, 0.0])
+                known[:] = [mine + more for mine, more in zip(known, sums, strict=True)]
+        whole.spans = None if whole.spans is None or one.spans is None else [*whole.spans, *one.spans]
+        whole.entered = min(filter(None, (whole.entered, one.entered)), default="")
+        whole.left = max(whole.left, one.left)
+    return whole
+
+
+def _whole_day(day: str, rows: Sequence[Any]) -> dict[str, Any]:
+    """The row that is kept of a day, from all its trades."""
+    piece, parts = fold(day, [(row.exit_time, row.pnl, row.fees) for row in rows]), _parts(rows)
+    told = {"sums": parts.sums, "spans": parts.spans, "entered": parts.entered, "left": parts.left}
+    return {
+        "day": day, "trades": piece.trades, "last": piece.last, "known_at": max(row.known_at for row in rows),
+        "figures": json.dumps(piece[1:]), "parts": json.dumps(told),
+    }  # fmt: skip
+
+
+def _parts(rows: Iterable[Any]) -> Parts:
+    parts = Parts()
+    for row in rows:
+        parts.add(row.symbol, row.entry_time, row.exit_time, row.tag, row.pnl)
+    spans = merged(parts.spans or ())
+    parts.spans = spans if len(spans) <= MOST_SPANS else None
+    return parts
+
+
+def _piece(day: str, figures: str) -> Piece:
+    *told, turns = json.loads(figures)
+    return Piece._make((day, *told, tuple(Turn._make(one) for one in turns)))
+
+
+def _kept_parts(told: str) -> Parts:
+    known = json.loads(told)
+    spans = None if known["spans"] is None else [(one, other) for one, other in known["spans"]]
+    return Parts(known["sums"], spans, known["entered"], known["left"])
+
+
+# Operations
+
+
+def mark(tx: Tx, touched: Collection[tuple[str, str]]) -> None:
+    """Of these days (deployment, day) the trades have changed: what is kept of them no longer counts."""
+    for place, some in groupby(sorted(touched), key=itemgetter(0)):
+        days = [day for _, day in some]
+        mine = (kept_days.c.owner == tx.owner, kept_days.c.deployment_id == place)
+        known: set[str] = set()
+        for start in range(0, len(days), 500):
+            here = (*mine, kept_days.c.day.in_(days[start : start + 500]))
+            known |= set(tx.conn.execute(select(kept_days.c.day).where(*here)).scalars())
+            tx.conn.execute(update(kept_days).where(*here, kept_days.c.trades.isnot(None)).values(trades=None))
+        new = [{"owner": tx.owner, "deployment_id": place, "day": day} for day in days if day not in known]
+        if new:
+            tx.conn.execute(insert(kept_days), new)
+
+
+def mark_all(tx: Tx) -> None:
+    """Every day with a trade, for a book whose trades came otherwise."""
+    query = select(trades.c.deployment_id, func.substr(trades.c.exit_time, 1, 10)).where(trades.c.owner == tx.owner)
+    mark(tx, {(row[0], row[1]) for row in tx.conn.execute(query.distinct())})
+
+
+def settle(tx: Tx, most: int | None = None) -> bool:
+    """Fold the days that are marked, until so many trades were read; true when none is left."""
+    mine = (kept_days.c.owner == tx.owner, kept_days.c.trades.is_(None))
+    read = 0
+    for place, day in tx.conn.execute(select(kept_days.c.deployment_id, kept_days.c.day).where(*mine)).all():
+        if most is not None and read >= most:
+            return False
+        rows = tx.conn.execute(_of_day(tx, place, day)).all()
+        here = (kept_days.c.owner == tx.owner, kept_days.c.deployment_id == place, kept_days.c.day == day)
+        if rows:
+            tx.conn.execute(update(kept_days).where(*here).values(_whole_day(day, rows)))
+        else:
+            tx.conn.execute(delete(kept_days).where(*here))
+        read += len(rows)
+    return True
+
+
+# Queries
+
+
+def pieces(
+    tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None, cuts: Collection[str] = ()
+) -> Iterator[Piece]:
+    """What was known to be closed by an instant, in the order of exits, as pieces that the instants cut."""
+    inside = {cut[:10] for cut in (*cuts, since) if cut and not cut.endswith("T00:00:00.000000Z")}
+    for usable, days in _grouped(tx, deployment_ids, known_at, since, inside, together=False):
+        if usable:
+            yield from (_piece(day, row.figures) for day, (row,) in days)
+        else:
+            first = max(days[0][0], since or "")
+            yield from folded(closed_by(tx, deployment_ids, known_at, first, days[-1][0]), cuts)
+
+
+def parts(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> Parts:
+    """Where the results come from that were known at an instant, day by day."""
+
+    def found() -> Iterator[Parts]:
+        for usable, days in _grouped(tx, deployment_ids, known_at, None, (), together=True, wanted="parts"):
+            if usable:
+                yield from (_kept_parts(row.parts) for _, rows in days for row in rows)
+            else:
+                rows = tx.conn.execute(_known(tx, deployment_ids, known_at, days[0][0], days[-1][0]))
+                yield from (_parts(some) for _, some in groupby(rows, key=lambda row: (row.exit_time[:10], row[0])))
+
+    return together(found())
+
+
+def spans(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> list[tuple[str, str]]:
+    """When each trade was open that was known to be closed by an instant."""
+    rows = tx.conn.execute(_known(tx, deployment_ids, known_at, "", "9"))
+    return [(row.entry_time, row.exit_time) for row in rows]
+
+
+def count(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> int:
+    """How many trades were known to be closed by an instant."""
+    total = 0
+    for usable, days in _grouped(tx, deployment_ids, known_at, None, (), together=True):
+        if usable:
+            total += sum(row.trades for _, rows in days for row in rows)
+        else:
+            rows = _known(tx, deployment_ids, known_at, days[0][0], days[-1][0]).order_by(None).subquery()
+            total += tx.conn.execute(select(func.count()).select_from(rows)).scalar() or 0
+    return total
+
+
+Day = tuple[str, list[Any]]
+
+
+def _grouped(
+    tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None, inside: Collection[str], *,
+    together: bool, wanted: str = "figures",
+) -> Iterator[tuple[bool, list[Day]]]:  # fmt: skip
+    """Days with trades, those in a row that can be used as they are kept, and those that must be read.
+
+    A day in which several deployments closed something is one path only when its trades are taken in turns.
+    """
+    columns = (kept_days.c.day, kept_days.c.trades, kept_days.c.last, kept_days.c.known_at, kept_days.c[wanted])
+    query = select(*columns).where(kept_days.c.owner == tx.owner, kept_days.c.deployment_id.in_(list(deployment_ids)))
+    query = query.where(kept_days.c.day <= known_at[:10], kept_days.c.day >= (since or "")[:10])
+    days: list[Day] = []
+    for row in tx.conn.execute(query.order_by(kept_days.c.day, kept_days.c.deployment_id)):
+        if days and days[-1][0] == row.day:
+            days[-1][1].append(row)
+        else:
+            days.append((row.day, [row]))
+
+    def usable(one: Day) -> bool:
+        day, rows = one
+        if day in inside or (len(rows) > 1 and not together):
+            return False
+        return all(row.trades is not None and row.last <= known_at and row.known_at <= known_at for row in rows)
+
+    return ((is_usable, list(some)) for is_usable, some in groupby(days, key=usable))
+
+
+def closed_by(
+    tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str = "", through: str = "9"
+) -> Iterator[Closed]:
+    """The trades themselves, in the order of exits, of each three columns, as they are asked for."""
+    streams = [_closed(tx, id, known_at, since, through) for id in dict.fromkeys(deployment_ids)]
+    merged_streams = streams[0] if len(streams) == 1 else heapq.merge(*streams)
+    return (row[-3:] for row in merged_streams)
+
+
+def _closed(tx: Tx, deployment_id: str, known_at: str, since: str, through: str) -> Iterator[Any]:
+    """Exit time, deployment and key, by which streams are merged, then what is wanted."""
+    place = (trades.c.exit_time, trades.c.deployment_id, trades.c.key)
+    query = select(*place, trades.c.exit_time.label("at"), trades.c.pnl, trades.c.fees)
+    query = query.where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
+    query = query.where(trades.c.exit_time >= since, trades.c.exit_time < f"{through}~")
+    query = query.where(trades.c.exit_time <= known_at, trades.c.known_at <= known_at)
+    rows = tx.conn.execute(query.order_by(trades.c.exit_time, trades.c.key), execution_options={"yield_per": 5000})
+    return map(tuple, rows)
+
+
+_TAG = func.coalesce(trades.c.entry_regime_tag, trades.c.entry_reason, "none").label("tag")
+_COLUMNS = (
+    trades.c.deployment_id, trades.c.exit_time, trades.c.pnl, trades.c.fees, trades.c.symbol, trades.c.entry_time,
+    _TAG, trades.c.known_at,
+)  # fmt: skip
+
+
+def _of_day(tx: Tx, deployment_id: str, day: str) -> Any:
+    query = select(*_COLUMNS).where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
+    query = query.where(trades.c.exit_time >= day, trades.c.exit_time < f"{day}~")
+    return query.order_by(trades.c.exit_time, trades.c.key)
+
+
+def _known(tx: Tx, deployment_ids: Sequence[str], known_at: str, first: str, last: str) -> Any:
+    """By day and deployment, each in the order in which its days are folded."""
+    query = select(*_COLUMNS).where(trades.c.owner == tx.owner, trades.c.deployment_id.in_(list(deployment_ids)))
+    query = query.where(trades.c.exit_time >= first, trades.c.exit_time < f"{last}~")
+    query = query.where(trades.c.exit_time <= known_at, trades.c.known_at <= known_at)
+    day = func.substr(trades.c.exit_time, 1, 10)
+    return query.order_by(day, trades.c.deployment_id, trades.c.exit_time, trades.c.key)

@@ -1,0 +1,251 @@
+"""The lines of an export: which there are, what each must hold, and the line that closes the file.
+
+An export is JSON Lines: a header, one line for each row of the owner, in one fixed order and spelling, and a last line
+that counts the lines of each kind and holds the newest hash of the chain and a sum over all lines, so that none can be
+altered, added, moved or taken away. What other programs write is read here too, as far as it holds texts.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Double, Integer, Table
+
+from keepbook.book.ledger.ledger import canonical
+from keepbook.errors import Invalid
+from keepbook.storage.tables import (
+    agents,
+    choices,
+    covers,
+    decisions,
+    deployments,
+    due,
+    erasures,
+    fills,
+    injected,
+    injections,
+    ledger,
+    lessons,
+    links,
+    mappings,
+    memories,
+    messages,
+    meter,
+    notes,
+    owners,
+    positions,
+    proposals,
+    runs,
+    seals,
+    skill_fields,
+    skills,
+    threads,
+    trades,
+    transcripts,
+    versions,
+)
+
+FORMAT = 2
+BEFORE_COVERS = 1
+"""The format of unreleased versions, whose ledger held memories alone: read, and covered on the way in."""
+HEADER = {"kind": "keepbook", "format": FORMAT}
+
+KINDS: dict[str, Table] = {
+    "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
+    "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
+    "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
+    "line": transcripts, "decision": decisions, "skill": skills, "field": skill_fields, "deployment": deployments,
+    "position": positions, "trade": trades, "fill": fills, "mapping": mappings, "lesson": lessons, "cover": covers,
+    "seal": seals,
+}  # fmt: skip
+"""The lines of an export and the tables they come from, in file order."""
+
+FOREIGN_TEXT = ("content", "memory", "text", "fact", "data")
+"""Where other programs keep the sentence itself."""
+FOREIGN_LISTS = ("results", "memories", "facts", "items", "data")
+"""Where other programs keep their list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    value: Any
+
+
+# Rules
+
+
+def read_lines(texts: Sequence[str]) -> Iterator[Line]:
+    """Every line as JSON (or the items of one list over many lines), as they are asked for; the first that is not is
+    named by its number."""
+    first = next((text for text in texts if text.strip()), None)
+    if first is None:
+        raise Invalid("the file is empty; nothing was imported", field="file")
+    if first.lstrip()[0] in "[{" and not _stands_alone(first) and (items := _one_value(texts)) is not None:
+        yield from (Line(number, item) for number, item in enumerate(items, 1))
+        return
+    yield from (Line(number, _parsed(text, number)) for number, text in enumerate(texts, 1) if text.strip())
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether a first line is a record of its own, and not the beginning of a list that goes on below, or all of it."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and not any(isinstance(value.get(name), list) for name in FOREIGN_LISTS)
+
+
+def _parsed(text: str, number: int) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_no_twins)
+    except (ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, ValueError) else "nested too deep"
+        raise broken(number, f"is not JSON ({why})") from None
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a field stands twice")
+    return found
+
+
+def _one_value(texts: Sequence[str]) -> list[Any] | None:
+    """The items of a file that is one JSON value: a list, or an object that holds one, as other programs write."""
+    try:
+        whole = json.loads("".join(texts))
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(whole, dict):
+        whole = next((whole[name] for name in FOREIGN_LISTS if isinstance(whole.get(name), list)), None)
+    return whole if isinstance(whole, list) else None
+
+
+def broken(number: int, why: str) -> Invalid:
+    return Invalid(f"line {number} {why}; nothing was imported", code="broken_line", field="file", line=number)
+
+
+def altered(why: str) -> Invalid:
+    return Invalid(
+        f"the file does not fit its own ledger, something in it was altered ({why}); nothing was imported",
+        field="file",
+        code="altered",
+    )
+
+
+def is_ours(first: Line) -> bool:
+    return isinstance(first.value, dict) and first.value.get("kind") == "keepbook"
+
+
+def of_ours(first: Line, rest: Iterator[Line]) -> list[Line]:
+    """All lines of one of our own files; up to the first that cannot be one, where the rest need not be read."""
+    lines = [first]
+    for line in rest:
+        lines.append(line)
+        kind = line.value.get("kind") if isinstance(line.value, dict) else None
+        if not isinstance(kind, str) or (kind not in KINDS and kind != "end"):
+            return [*lines, Line(line.number + 1, None)]
+    return lines
+
+
+def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
+    """The rows of one of our own files, each checked to have exactly its table's columns."""
+    head, *rows, last = lines if len(lines) > 1 else [*lines, Line(lines[0].number, None)]
+    format = head.value.get("format")
+    if format not in (FORMAT, BEFORE_COVERS):
+        raise broken(head.number, f"has format {format!r}; this program reads format {FORMAT}")
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in KINDS.items()}
+    numbers: dict[Any, int] = {}
+    for line in rows:
+        value = line.value
+        kind = value.get("kind") if isinstance(value, dict) else None
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise broken(line.number, f"has no kind that this program knows ({kind!r})")
+        if format == BEFORE_COVERS:
+            value |= _younger(kind, value, numbers)
+        if value.keys() - {"kind"} != columns[kind]:
+            wrong = sorted((value.keys() - {"kind"}) ^ columns[kind])
+            raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
+        if wrong := [name for name, item in value.items() if name != "kind" and not fits(item, KINDS[kind], name)]:
+            raise broken(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
+        found[kind].append({name: item for name, item in value.items() if name != "kind"})
+    _check_end(format, lines, last)
+    return found
+
+
+def _younger(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
+    """What a line of the older format did not say yet. Injections are numbered as they stand in the file."""
+    session = (value.get("space"), value.get("session"))
+    if kind == "entry":
+        return {"link": value.get("seq")}
+    if kind == "injection":
+        numbers[session] = len(numbers) + 1
+        return {"nth": numbers[session]}
+    return {"injection": numbers.get(session, 0)} if kind == "injected" else {}
+
+
+def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:
+    """The closing line must speak of exactly the lines before it."""
+    if format == BEFORE_COVERS:
+        holds = last.value == {"kind": "end", "lines": len(lines) - 2}
+    else:
+        closing = Closing()
+        for line in lines[:-1]:
+            closing.add(canonical(line.value), line.value["kind"])
+        named = last.value if isinstance(last.value, dict) else {}
+        if named.get("kind") == "end" and named.get("lines") == closing.count and named.get("sum") != closing.sum:
+            raise altered("the sum of its lines is another than the last line says")
+        holds = canonical(last.value) == closing.line(named.get("hash"))
+    if not holds:
+        raise broken(last.number, "should close the file; it seems to be cut off")
+
+
+class Closing:
+    """The last line of an export, as it grows with the lines before it."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self._sum = hashlib.sha256()
+
+    def add(self, line: str, kind: str) -> None:
+        self._sum.update(line.encode() + b"\n")
+        if kind != HEADER["kind"]:
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def sum(self) -> str:
+        return self._sum.hexdigest()
+
+    def line(self, newest: object) -> str:
+        told = {"kind": "end", "lines": self.count, "counts": self.counts, "hash": newest, "sum": self.sum}
+        return canonical(told)
+
+
+def fits(value: Any, table: Table, column: str) -> bool:
+    """Whether a value is of the column's type; what else it must be, the guards say."""
+    kinds: tuple[type, ...] = (int,) if isinstance(table.c[column].type, Integer) else (str,)
+    if isinstance(table.c[column].type, Double):
+        kinds = (int, float)
+    return value is None or (isinstance(value, kinds) and not isinstance(value, bool))
+
+
+def foreign_memory(line: Line) -> dict[str, Any]:
+    """The arguments of `remember` in another program's record."""
+    value = line.value
+    if isinstance(value, str):
+        return {"content": value}
+    if not isinstance(value, dict):
+        raise broken(line.number, "is neither a text nor an object with a text")
+    name = next((name for name in FOREIGN_TEXT if isinstance(value.get(name), str)), None)
+    if name is None:
+        raise broken(line.number, f"has none of the fields {', '.join(FOREIGN_TEXT)}")
+    kept = ("category", "subject", "summary", "body", "importance", "valid_from", "valid_until", "scope")
+    return {"content": value[name]} | {key: value[key] for key in kept if value.get(key) is not None}
