@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, event, given, note, settings
 from hypothesis import strategies as st
-from sqlalchemy import create_engine, make_url, select
+from sqlalchemy import create_engine, func, make_url, select
 from tests.furnished import furnished
 
 from keepbook import Keepbook
@@ -35,6 +35,8 @@ NOW = "2026-12-31T09:00:00Z"
 STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system")
 SHARED = ("leases",)
 """Whose turn it is to sweep is nobody's row."""
+MANY = ("bars",)
+"""Counted, not compared."""
 
 LONG = "a very long text"
 HOSTILE: tuple[Any, ...] = (
@@ -212,7 +214,7 @@ class Rows:
             for name, table in metadata.tables.items():
                 if name in SHARED:
                     continue
-                query = select(table)
+                query = select(func.count()).select_from(table) if name in MANY else select(table)
                 if but is not None and "owner" in table.c:
                     query = query.where(table.c.owner.is_distinct_from(but))
                 found[name] = sorted(map(repr, conn.execute(query)))
