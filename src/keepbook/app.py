@@ -21,9 +21,7 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.tokens import Tokens
-from keepbook.book.trading.bars import Market
 from keepbook.errors import Invalid
-from keepbook.jobs import Queued, Swept, perform_runs, queue_runs, sweep
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.database import Clock, Database
@@ -32,6 +30,8 @@ from keepbook.storage.database import upgrade as upgrade_database
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
     from keepbook.book.recall.vectors import Meaning
+    from keepbook.book.trading.bars import Market
+    from keepbook.jobs import Queued, Swept
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
@@ -235,21 +235,27 @@ class Keepbook:
         return Tokens(self._database)
 
     @cached_property
-    def market(self) -> Market:
+    def market(self) -> "Market":
         """Prices that everybody shares: `kb.market.load(lines)`."""
+        from keepbook.book.trading.bars import Market  # not every book is a trader's
+
         return Market(self._database)
 
-    def sweep_in_turn(self, holder: str, seconds: float) -> Swept | None:
+    def sweep_in_turn(self, holder: str, seconds: float) -> "Swept | None":
         """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
         return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
-    def queue_runs_in_turn(self, holder: str, seconds: float) -> Sequence[Queued]:
+    def queue_runs_in_turn(self, holder: str, seconds: float) -> "Sequence[Queued]":
         """Begin the scheduled runs that are due, unless another worker has that in hand; the caller performs them."""
+        from keepbook.jobs import Swept, queue_runs  # see _sweep()
+
         taken = leases.take(self._database, "agents", holder, seconds)
         return queue_runs(self._database, partial(self._book, by="job", door="jobs"), Swept()) if taken else ()
 
-    def sweep(self) -> Swept:
+    def sweep(self) -> "Swept":
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+        from keepbook.jobs import perform_runs, queue_runs  # see _sweep()
+
         swept = self._sweep()
         if queued := queue_runs(self._database, partial(self._book, by="job", door="jobs"), swept):
             asyncio.run(perform_runs(queued, self.perform, swept))
@@ -259,7 +265,9 @@ class Keepbook:
         """Carry a queued run of a book through, to its card or to its failure."""
         return await self.runner(book).perform(run_id)
 
-    def _sweep(self) -> Swept:
+    def _sweep(self) -> "Swept":
+        from keepbook.jobs import sweep  # loaded by whoever sweeps, here and above
+
         return sweep(self._database, partial(self._book, by="job", door="jobs"))
 
     def owners(self) -> list[str]:

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.floor import floor
 
@@ -49,6 +50,34 @@ def test_what_each_trade_earned_is_freqtrades_own_figure(trading: Trading, file:
     for one in found.values():
         sign = 1 if one.side == "long" else -1
         assert one.pnl == pytest.approx(sign * (one.exit_price - one.entry_price) * one.quantity - one.fees)
+
+
+def test_round_trips_equal_a_computation_in_pandas(trading: Trading, file: Path) -> None:
+    """From its orders: what went in and out of each closed trade, at which prices; the total is freqtrade's own."""
+    with closing(sqlite3.connect(file)) as raw:
+        own = pd.read_sql("SELECT * FROM trades WHERE NOT is_open", raw).set_index("id")
+        orders = pd.read_sql("SELECT * FROM orders WHERE filled > 0", raw)
+    orders["price"] = orders["average"].fillna(orders["price"])
+    orders["filled"] -= orders["ft_fee_base"].fillna(0)
+    orders["worth"] = orders["filled"] * orders["price"]
+    orders["enters"] = orders["ft_order_side"] == orders["ft_trade_id"].map(own["is_short"]).map({0: "buy", 1: "sell"})
+    sums = orders.groupby(["ft_trade_id", "enters"])[["filled", "worth"]].sum().unstack().reindex(own.index)
+    into, out = sums["worth"][True] / sums["filled"][True], sums["worth"][False] / sums["filled"][False]
+    way = own["is_short"].map({0: 1, 1: -1})
+    expected = pd.DataFrame({
+        "quantity": sums["filled"][False].fillna(own["amount"]), "entry_price": into.fillna(own["open_rate"]),
+        "exit_price": out.fillna(own["close_rate"]), "pnl": own["close_profit_abs"],
+    })  # fmt: skip
+    expected = expected.astype(float)
+    moved = way * (expected["exit_price"] - expected["entry_price"]) * expected["quantity"]
+    expected["fees"] = moved - own["close_profit_abs"]
+    trading.load("freqtrade", file)
+    mine = pd.DataFrame([one._asdict() | {"id": id} for id, one in by_id(trading).items()]).set_index("id")
+    pd.testing.assert_frame_equal(
+        mine.sort_index()[list(expected.columns)], expected.sort_index(), check_names=False, rtol=1e-9, atol=1e-9
+    )
+    total = sum(trading.performance(deployment=one.id).pnl for one in trading.deployments())
+    assert total == pytest.approx(own["close_profit_abs"].sum(), abs=1e-9)
 
 
 def test_trades_have_their_sides_times_reasons_and_reach(trading: Trading, file: Path) -> None:

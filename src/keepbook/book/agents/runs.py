@@ -7,7 +7,7 @@ session moved on) is kept in one transaction, or nothing of it is.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ from keepbook.book.ground.limits import clean_count, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
+from keepbook.storage.tables import agents as agent_rows
 from keepbook.storage.tables import runs, transcripts
 
 RECORDED = "recorded"
@@ -49,7 +50,8 @@ class Run:
     """A run as it stands. `specialist` names which of the team it was, `lead_run` the run of its lead.
 
     `card_type` is the type that its answer must have, if any; `card` is there once it has succeeded. A recorded one was
-    `made_at` an instant elsewhere, and may have a `key` of its own and a `link`.
+    `made_at` an instant elsewhere, and may have a `key` of its own and a `link`. One that is queued while another has
+    the agent's session in hand `waits_until` then at the latest, should the other's program be gone.
     """
 
     id: str
@@ -76,6 +78,7 @@ class Run:
     made_at: datetime | None
     key: str | None
     link: str | None
+    waits_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,7 +287,15 @@ def get(tx: Tx, run_id: str) -> Run:
     row = _find(tx, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id!r} in this book", field="run")
-    return _to_run(row)
+    return _waiting(tx, _to_run(row))
+
+
+def _waiting(tx: Tx, run: Run) -> Run:
+    if run.status != "queued" or run.kind == RE_EXAMINATION or run.lead_run is not None:
+        return run
+    query = select(agent_rows.c.turn_until).where(agent_rows.c.owner == tx.owner, agent_rows.c.id == run.agent_id)
+    until = tx.conn.execute(query).scalar()
+    return replace(run, waits_until=parse_stamp(until)) if until and until > stamp(tx.clock()) else run
 
 
 def listed(
@@ -306,7 +317,7 @@ def listed(
         last = get(tx, before)
         query = query.where(order < tuple_(stamp(last.created_at), last.id))
     query = query.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(clean_count(limit, "limit", 1000))
-    return [_to_run(row) for row in tx.conn.execute(query)]
+    return [_waiting(tx, _to_run(row)) for row in tx.conn.execute(query).all()]
 
 
 def re_examinations(tx: Tx, run_id: str) -> Sequence[Run]:
@@ -394,7 +405,7 @@ def _find(tx: Tx, run_id: str) -> Any:
 
 
 def _to_run(row: Any) -> Run:
-    known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name != "kind"}
+    known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name not in ("kind", "waits_until")}
     for name in ("created_at", "started_at", "finished_at", "made_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
     card = None if row.card is None else Card(row.card_type, json.loads(row.card))

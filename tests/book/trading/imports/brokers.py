@@ -34,6 +34,10 @@ PLAN = [
 GROSS = [0.0, 0.0, 0.0, 1.5 * 10, 0.5 * 8 + 2 * 4, 1.5 * 3]
 """Of each what it closed for, without fees, worked out by hand."""
 FEES = [0.2, 0.104, 0.104, 0.3, 0.432, 0.1575]
+TRIPS = [(1.5, 0, 3, "long"), (0.5, 0, 4, "long"), (1.0, 1, 4, "long"), (1.0, 2, 4, "long"), (1.5, 4, 5, "short")]
+"""The same by hand as round trips: how much, which fill in and which out."""
+TRIP_FEES = [0.45, 0.104, 0.212, 0.212, 0.3195]
+TRIP_GROSS = [15.0, 4.0, 4.0, 4.0, 4.5]
 
 
 def fills(symbol: str, fees: list[float], size: float = 1.0) -> list[tuple[str, str, str, float, float, float]]:
@@ -123,16 +127,14 @@ def ibkr() -> Case:
     """Commissions in another currency than the share; a time in New York's winter; a sum among the executions."""
     text = '"ClientAccountID","DateTime","Symbol","Multiplier","Buy/Sell","Quantity","TradePrice","CurrencyPrimary",'
     text += '"IBCommission","IBCommissionCurrency","FifoPnlRealized","TradeID","LevelOfDetail"\n'
-    paid = 0.0
     for nth, at, side, size, price in rows():
         signed = size if side == "buy" else -size
         text += (
             f'"U1","{later(at, -5, "%Y-%m-%d %H:%M:%S")} EST","ESH6","50","{side.upper()}","{signed}","{price}","USD",'
         )
-        text += f'"-{FEES[nth]}","USD","0","{700 + nth}","EXECUTION"\n'
-        paid += FEES[nth]
+        text += f'"-{FEES[nth]}","{"EUR" if nth == 3 else "USD"}","0","{700 + nth}","EXECUTION"\n'
     text += '"U1","2026-01-08 18:45:00 EST","ESH6","50","BUY","1.5","105","USD","-1","USD","9","","ORDER"\n'
-    return Case("ibkr-flex", text, fills("ESH6", FEES, 50), other=1)
+    return Case("ibkr-flex", text, fills("ESH6", [*FEES[:3], FEES[3] * EUR, *FEES[4:]], 50), other=1)
 
 
 def ccxt() -> Case:
@@ -150,17 +152,58 @@ def ccxt() -> Case:
 
 
 def table() -> Case:
-    """A plain table of a country with a decimal comma, semicolons, and seconds since 1970."""
-    text = "Time;Symbol;Side;Qty;Price;Fee;PnL\n"
+    """A plain table of a country with a decimal comma, semicolons, seconds since 1970, and a fee with its coin."""
+    text = "Time;Symbol;Side;Qty;Price;Currency;Fee;PnL\n"
     for nth, at, side, size, price in rows():
         since = int(datetime.fromisoformat(at).timestamp())
         size_text, price_text = (
             f"{size:.1f}".replace(".", ","),
             f"{price * 100:,.2f}".translate(str.maketrans(",.", ".,")),
         )
-        text += f"{since};DAX;{side};{size_text};{price_text};{str(FEES[nth]).replace('.', ',')};\n"
-    plain = [(at, symbol, side, size, price * 100, fee) for at, symbol, side, size, price, fee in fills("DAX", FEES)]
+        fee = (f"{COIN} BNB" if nth == 3 else str(FEES[nth])).replace(".", ",")
+        text += f"{since};DAX;{side};{size_text};{price_text};USDT;{fee};\n"
+    fees = [*FEES[:3], COIN * BNB, *FEES[4:]]
+    plain = [(at, symbol, side, size, price * 100, fee) for at, symbol, side, size, price, fee in fills("DAX", fees)]
     return Case("plain", text, plain)
 
 
-CASES = [binance_spot(), binance_futures(), bybit(), coinbase(), kraken(), metatrader(), ibkr(), ccxt(), table()]
+def whole_trades() -> Case:
+    """The same as whole trades, worked out by hand, with the fee of one in another coin."""
+    text = "Ticker,Direction,Size,Open Time,Open Price,Close Time,Close Price,Commission,Commission Currency,PnL\n"
+    for (size, into, out, side), fee, gross in zip(TRIPS, TRIP_FEES, TRIP_GROSS, strict=True):
+        paid = f"{fee / BNB:.12f},BNB" if into == 0 and out == 3 else f"{fee},USDT"
+        text += f"SOL/USDT,{side},{size},{PLAN[into][0]},{PLAN[into][3]},{PLAN[out][0]},{PLAN[out][3]},{paid},"
+        text += f"{gross - fee}\n"
+    return Case("plain", text, fills("SOL/USDT", FEES), sum(TRIP_GROSS) - sum(TRIP_FEES))
+
+
+def coinbase_account() -> Case:
+    """Fees are in the currency of the price: the statement has no other."""
+    text = (
+        "You can use this transaction report to inform your likely tax obligations.\n\nTransactions\n"
+        "ID,Timestamp,Transaction Type,Asset,Quantity Transacted,Price Currency,Price at Transaction,Subtotal,"
+        "Total (inclusive of fees and/or spread),Fees and/or Spread,Notes\n"
+        "z,2026-01-05 08:00:00 UTC,Staking Income,ETH,0.1,EUR,€100.00,€10.00,€10.00,€0.00,\n"
+    )
+    for nth, at, side, size, price in rows():
+        kind, signed = ("Advanced Trade ", -size if side == "sell" else size) if nth % 2 else ("", size)
+        text += f"c{nth},{day(at)} UTC,{kind}{side.title()},ETH,{signed},EUR,€{price},€{size * price},€0,"
+        text += f"€{FEES[nth]},\n"
+    return Case("coinbase-account", text, fills("ETH/EUR", FEES), other=1)
+
+
+def tradingview() -> Case:
+    """Round trips in two rows each, the newest first, at the time of the chart (here New York). Fees are what is
+    missing in its profit: the list has no column for them, and names no coin."""
+    text = "Trade #,Type,Signal,Date/Time,Price USDT,Contracts,Profit USDT,Profit %\n"
+    told = list(enumerate(zip(TRIPS, TRIP_FEES, TRIP_GROSS, strict=True), 1))
+    for number, ((size, into, out, side), fee, gross) in reversed(told):
+        for kind, nth, profit in (("Exit", out, f"{gross - fee:.4f}"), ("Entry", into, "")):
+            at = later(PLAN[nth][0], -5, "%Y-%m-%d %H:%M")
+            text += f"{number},{kind} {side},{kind},{at},{PLAN[nth][3]},{size},{profit},\n"
+    asked = {"symbol": "SOLUSDT", "zone": "America/New_York"}
+    return Case("tradingview", text, fills("SOL/USDT", FEES), sum(TRIP_GROSS) - sum(TRIP_FEES), told=asked)
+
+
+CASES = [binance_spot(), binance_futures(), bybit(), coinbase(), kraken(), metatrader(), ibkr(), ccxt(), table(),
+         whole_trades(), coinbase_account(), tradingview()]  # fmt: skip

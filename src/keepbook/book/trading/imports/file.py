@@ -38,6 +38,8 @@ class Work:
     paired: set[int] = field(default_factory=set)
     added: set[int] = field(default_factory=set)
     unconverted: dict[str, float] = field(default_factory=dict)
+    quotes: dict[str, str] = field(default_factory=dict)
+    """For symbols that do not name their currency: that of their first fee."""
     lots: list[Fill] = field(default_factory=list)
 
     def refuse(self, rows: Iterable[int], reason: str) -> None:
@@ -175,6 +177,8 @@ def take_in(work: Work) -> None:
         key = trip.key if nth == 1 else f"{trip.key}#{nth}"
         if trip.key in work.reader.profits:
             work.reader.profits[key] = work.reader.profits[trip.key]
+        if trip.key in work.reader.paid:
+            work.reader.paid[key] = work.reader.paid[trip.key]
         work.trips.append(trip._replace(key=key))
         work.rows_of[key] = rows
 

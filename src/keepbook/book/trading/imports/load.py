@@ -6,6 +6,7 @@ overlaps counts once: by its id, else as the n-th identical row. Files are loade
 than what is paired already would have changed that, and is refused.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -49,7 +50,8 @@ class Imported:
 
     `trades` counts round trips, `open` what is left open in the symbols of the file. `profit` is net of fees;
     `unconverted` are fees in coins for which no price is known: they are in no figure. `ignored` are columns with
-    figures that this format does not read.
+    figures that this format does not read. `stated` is the file's own profit of each trade in `preview`, where it has
+    one for that trade alone.
     """
 
     format: str
@@ -71,6 +73,7 @@ class Imported:
     notes: tuple[str, ...]
     columns: tuple[str, ...]
     preview: tuple[Trip, ...]
+    stated: tuple[float | None, ...]
     dry_run: bool
 
 
@@ -101,6 +104,7 @@ def bring_in(
     place = _deployment(tx, work, deployment, dry_run, create)
     _leave_out_known(tx, work, place)
     work.fills = [_converted(tx, work, one) for one in work.fills]
+    work.trips = [_paid_for(tx, work, one) for one in work.trips]
     _refuse_older(tx, work, place)
     before = _open_lots(tx, place, {one.symbol for one in work.fills})
     results = _pair_all(work, before)
@@ -139,26 +143,42 @@ def _leave_out_known(tx: Tx, work: Work, place: str | None) -> None:
 
 def _converted(tx: Tx, work: Work, one: Fill) -> Fill:
     """With its fees in the quote; what cannot be converted is counted by its coin."""
-    base, quote = values.pair(one.symbol)
-    fee = one.fee
-    for paid, coin in one.fees:
-        if coin in ("", quote) or not quote:
-            fee += float(paid)
-        elif coin == base:
-            fee += float(paid) * one.price
-        elif (rate := _rate(tx, work, coin, quote, one.time)) is not None:
-            fee += float(paid) * rate
-        else:
-            work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
-    return replace(one, fee=fee)
+    paid = (_in_quote(tx, work, one.symbol, one.quote, one.price, one.time, *fee) for fee in one.fees)
+    return replace(one, fee=one.fee + sum(paid))
+
+
+def _paid_for(tx: Tx, work: Work, trip: Trip) -> Trip:
+    """The same for a whole trade, at the price of its exit."""
+    if trip.key not in work.reader.paid:
+        return trip
+    paid, coin, quote = work.reader.paid[trip.key]
+    fee = _in_quote(tx, work, trip.symbol, quote, trip.exit_price, trip.exit_time, paid, coin)
+    return trip._replace(fees=trip.fees + fee)
+
+
+def _in_quote(
+    tx: Tx, work: Work, symbol: str, told: str, price: float, at: str, paid: Decimal, coin: str
+) -> float:  # fmt: skip
+    """A fee in the currency of the price: that of the symbol, else as the file says, else that of its first fee."""
+    base, named = values.pair(symbol)
+    quote = named or told or work.quotes.setdefault(symbol, coin)
+    if coin in ("", quote):
+        return float(paid)
+    if coin == base:
+        return float(paid) * price
+    if (rate := _rate(tx, work, coin, quote, at)) is not None:
+        return float(paid) * rate
+    work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
+    return 0.0
 
 
 def _rate(tx: Tx, work: Work, coin: str, quote: str, at: str) -> float | None:
-    """What a coin cost then: by the bars, else by the last fill of that pair in this file."""
+    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
     symbol = f"{coin}/{quote}"
-    for timeframe in bars.timeframes(tx.conn, symbol):
-        if (found := bars.close_at(tx.conn, symbol, timeframe, at)) is not None:
-            return found[1]
+    for name, way in ((symbol, 1), (f"{quote}/{coin}", -1)):
+        for timeframe in bars.timeframes(tx.conn, name):
+            if (found := bars.close_at(tx.conn, name, timeframe, at)) is not None and found[1] > 0:
+                return float(found[1] ** way)
     if {coin, quote} <= {"USDT", "USDC", "USD", "BUSD", "FDUSD", "TUSD", "DAI"}:
         return 1.0
     seen = [one.price for one in work.fills if one.symbol == symbol and one.time <= at]
@@ -252,20 +272,36 @@ def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool) -> Import
         differences=tuple(one for one in compared if abs(one.file - one.ours) > 0.005 + 1e-6 * abs(one.file)),
         unconverted=work.unconverted, ignored=ignored(work), notes=tuple(notes), columns=work.table.columns,
         preview=tuple(trips[:SHOWN]) if dry_run else (), dry_run=dry_run,
+        stated=tuple(_alone(work, trips)[:SHOWN]) if dry_run else (),
     )  # fmt: skip
+
+
+def _alone(work: Work, trips: Sequence[Trip]) -> list[float | None]:
+    """The file's own profit of each trade, where what closed it closed nothing else."""
+    stated, closes = _stated(work), Counter(trip.exit_key for trip in trips)
+    return [stated.get(_closed_by(work, one)) if closes[one.exit_key] == 1 else None for one in trips]
+
+
+def _stated(work: Work) -> dict[str, float | None]:
+    """The file's own profits, by what closed the trade."""
+    return {one.key: one.profit for one in work.fills if one.profit is not None} | {
+        f"{key}-out": profit for key, profit in work.reader.profits.items()
+    }
+
+
+def _closed_by(work: Work, trip: Trip) -> str:
+    return f"{trip.key}-out" if trip.key in work.reader.profits else trip.exit_key
 
 
 def _compared(work: Work, trips: Sequence[Trip]) -> list[Difference]:
     """Of each symbol the file's own profit and ours, over the closings for which the file has one."""
     net = work.format.name in NET
-    stated = {one.key: one.profit for one in work.fills if one.profit is not None} | {
-        f"{key}-out": profit for key, profit in work.reader.profits.items()
-    }
+    stated = _stated(work)
     file: dict[str, float] = {}
     ours: dict[str, float] = {}
     told: set[str] = set()
     for trip in trips:
-        out = f"{trip.key}-out" if trip.key in work.reader.profits else trip.exit_key
+        out = _closed_by(work, trip)
         if stated.get(out) is None:
             continue
         ours[trip.symbol] = ours.get(trip.symbol, 0.0) + trip.pnl + (0.0 if net else trip.fees)

@@ -18,7 +18,8 @@ FUNDING = "funding"
 class Fill:
     """One execution. `fee` is in the quote; `profit` is the file's own figure for it; `rows` where it stands.
 
-    `remaining` is what of it is open after pairing; None before.
+    `quote` is the currency of its price, where the file says so and the symbol does not. `remaining` is what of it is
+    open after pairing; None before.
     """
 
     time: str
@@ -34,6 +35,7 @@ class Fill:
     rows: tuple[int, ...] = ()
     reason: str | None = None
     remaining: Decimal | None = None
+    quote: str = ""
 
     @property
     def left(self) -> Decimal:

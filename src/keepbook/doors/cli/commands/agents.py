@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keepbook.book.ground.when import zone_named
 from keepbook.doors.cli.sheets import agents as sheets
 from keepbook.doors.cli.terminal.command import AGENTS, Invocation, command, group
 from keepbook.doors.cli.terminal.streams import reading, working
@@ -177,6 +178,10 @@ def delete(call: Invocation, agent: Agent) -> None:
 def run(call: Invocation, agent: Agent, prompt: Prompt = None) -> None:
     """Run an agent now, and show what it concludes."""
     text = None if prompt is None else call.text(prompt, "prompt")
+    asked = call.book.agents.get(agent)
+    if asked.memory_enabled and (until := asked.memory.busy_until) is not None:
+        left = f"{until.astimezone(zone_named(call.zone)):%H:%M:%S}"
+        call.note(f"{asked.name} is at work; this run waits, until {left} at the latest should the one before be gone.")
     _carried_out(call, lambda runner: runner.run(agent, text))
 
 

@@ -43,3 +43,43 @@ def test_a_date_that_cannot_be_is_said_in_place(client: TestClient, alice: Any) 
     assert wrong.status_code == 422
     assert "known between" in wrong.text
     assert alice.decisions.get(run).state == "open"
+
+
+def test_a_person_records_a_forecast_and_what_is_wrong_is_said_in_place(client: TestClient, alice: Any) -> None:
+    assert "Record a forecast" in client.get("/results/forecasts").text
+    form = client.get("/results/forecasts?record=1").text
+    assert 'action="/results/forecasts/record"' in form
+    told = {"question": "Is it <b>dry</b>?", "likely": "70,5 %", "due": "2031-01-01", "reason": "The sky is clear."}
+    done = client.post("/results/forecasts/record", data=told)
+    assert "Is it &lt;b&gt;dry&lt;/b&gt;?" in done.text
+    [made] = alice.decisions.list(forecasts=True)
+    assert (made.probability, made.state, str(made.expires.date())) == (0.705, "open", "2031-01-01")
+    [agent] = alice.agents.list()
+    assert (agent.name, agent.adapter, agent.card_type) == ("Me", "external", "forecast")
+    client.post("/results/forecasts/record", data=told | {"by": "me"})
+    assert len(alice.agents.list()) == 1
+    for changed, words in (
+        ({"likely": "often"}, "in percent"), ({"likely": "170"}, "probability"), ({"due": ""}, "by when"),
+        ({"question": " "}, "question"), ({"due": "2001-01-01"}, "resolves_by"), ({"made": "1990-01-01"}, "2000"),
+    ):  # fmt: skip
+        wrong = client.post("/results/forecasts/record", data=told | {"by": "Anna"} | changed)
+        assert (wrong.status_code, words in wrong.text, "The sky is clear." in wrong.text) == (422, True, True), changed
+    assert [one.name for one in alice.agents.list()] == ["Me"]  # nobody is made for what was refused
+    alice.agents.create("Desk", card_type="trade-decision")
+    assert "no forecasts of this kind" in client.post("/results/forecasts/record", data=told | {"by": "Desk"}).text
+
+
+def test_the_history_of_a_forecast_is_drawn_with_its_second_looks(client: TestClient, alice: Any, clock: Any) -> None:
+    alice.agents.create("Oracle", adapter="external", card_type="forecast")
+    run, other = recorded(alice), recorded(alice, question="And this?")
+    assert 'id="history"' not in client.get("/results/forecasts").text
+    for nth, (probability, score) in enumerate(((0.45, 40), (0.52, 55), (0.61, 70))):
+        clock.forward(days=9)
+        look = {"conviction_score": score, "notes": f"Note {nth}.", "suggested_action": "KEEP"}
+        alice.decisions.record_second_look(run, look | {"probability": probability})
+    shown = client.get("/results/forecasts").text
+    assert "Probability 70, 45, 52, 61 percent; conviction 40, 55, 70" in shown
+    assert shown.index("Note 2.") < shown.index("Note 0.")
+    look = {"conviction_score": 9, "notes": "Quite another.", "suggested_action": "LOWER", "probability": 0.1}
+    alice.decisions.record_second_look(other, look)
+    assert "Quite another." in client.get(f"/results/forecasts?history={other}").text

@@ -25,7 +25,7 @@ def row(line: Line, reader: Reader) -> Fill:
         line, time=_time(line, reader), symbol=symbol, side=values.side(way.partition(" ")[0]), quantity=quantity,
         price=reader.number(line, "tradeprice"),
         id=next((line.cells[name] for name in IDS if line.cells.get(name)), None),
-        fees=tuple((-one, "" if coin in ("", quote) else coin) for one in paid if one),
+        fees=tuple((-one, coin or quote) for one in paid if one), quote=quote,
         multiplier=float(size) if size else reader.multiplier(symbol), profit=float(profit) if profit else None,
     )  # fmt: skip
 

@@ -22,6 +22,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "price": ("price", "fill price", "rate"),
     "fee": ("fee", "fees", "commission"),
     "fee_currency": ("fee currency", "fee coin", "commission currency"),
+    "currency": ("currency", "quote currency", "price currency", "quote"),
     "id": ("id", "trade id", "execution id", "fill id"),
     "profit": ("profit", "pnl", "p&l", "realized pnl", "net profit"),
     "multiplier": ("multiplier", "contract size", "point value"),
@@ -85,7 +86,12 @@ def _fill(line: Line, reader: Reader) -> Fill:
         line, time=reader.moment(line, "time"), symbol=symbol, side=values.side(line.cells[told(line, "side")]),
         quantity=quantity, price=reader.amount(line, "price")[0], id=line.cells.get("id"), fees=((abs(fee), coin),),
         profit=None if profit is None else float(profit), multiplier=float(size or reader.multiplier(symbol)),
+        quote=_currency(line),
     )  # fmt: skip
+
+
+def _currency(line: Line) -> str:
+    return str(line.cells.get("currency") or "").strip().upper()
 
 
 def _whole(line: Line, reader: Reader) -> Trip:
@@ -99,13 +105,16 @@ def _whole(line: Line, reader: Reader) -> Trip:
         raise Invalid(f"{'quantity' if quantity <= 0 else 'entry_price'} is a number above 0", field="quantity")
     if ended < begun:
         raise Invalid("exit_time is before entry_time", field="exit_time")
-    paid = float(abs(reader.amount(line, "fee")[0])) if line.cells.get("fee") else 0.0
-    paid -= float(reader.optional(line, "funding") or 0)
-    figures = repr((symbol, side, quantity, begun, entered, ended, left)).encode()
+    fee, coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
+    coin = coin or str(line.cells.get("fee_currency") or "").upper()
+    paid = (0.0 if coin else float(abs(fee))) - float(reader.optional(line, "funding") or 0)
+    figures = repr((symbol, side, quantity, begun, entered, ended, left, fee, coin)).encode()
     key = f"id-{line.cells['id']}" if line.cells.get("id") else blake2b(figures, digest_size=12).hexdigest()
     profit = reader.optional(line, "profit")
     if profit is not None:
         reader.profits[key] = float(profit)
+    if coin:
+        reader.paid[key] = (abs(fee), coin, _currency(line))
     tag = str(line.cells.get("tag") or "")[:500] or None
     return Trip(key, symbol, side, quantity, begun, entered, ended, left, paid, f"{key}-in", f"{key}-out", tag)
 

@@ -30,6 +30,8 @@ class Reader:
     multipliers: Mapping[str, float] = field(default_factory=dict)
     profits: dict[str, float] = field(default_factory=dict)
     """The file's own profit of round trips, by their key, where it has one."""
+    paid: dict[str, tuple[Decimal, str, str]] = field(default_factory=dict)
+    """What round trips paid in a coin of its own, by their key: how much, the coin, and the currency of the price."""
 
     def number(self, line: Line, *columns: str) -> Decimal:
         """The first of these columns that says something."""

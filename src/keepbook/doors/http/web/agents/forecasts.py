@@ -1,11 +1,13 @@
 """`/results/forecasts`: what was said to be likely, what came true, and whether the percentages mean anything.
 
 What is due and unanswered stands first, with the three answers there are. A forecast of an agent here and one that was
-recorded from outside are told apart by their mark, and scored alike.
+recorded from outside are told apart by their mark, and scored alike. The person can record one here too, of their own
+or of somebody else's: whoever said it becomes an agent that is only recorded.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -15,14 +17,19 @@ from keepbook.book.agents.decisions import CLOSED, Decision
 from keepbook.book.agents.runs import Run
 from keepbook.doors.http.web.agents.agents import names
 from keepbook.doors.http.web.agents.results import PAGE, number_of, plot, share
-from keepbook.doors.http.web.frame.charts import Curve, curve
+from keepbook.doors.http.web.frame.charts import Curve, History, curve, history
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
-from keepbook.errors import Invalid
+from keepbook.errors import Invalid, KeepbookError
 
 router = APIRouter(include_in_schema=False)
 
 HOME = "/results/forecasts"
 CAME = {"true": "True", "false": "Not true", "void": "Cannot be told"}
+FORECAST = "forecast"
+"""The card type of those that are recorded on the page."""
+MYSELF = "Me"
+DRAWN = 8
+"""So many of the last figures are drawn."""
 ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
 
 
@@ -56,6 +63,32 @@ class Row:
         return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
 
     @property
+    def told(self) -> list[tuple[datetime, float, float | None, str]]:
+        """When what was said: the probability in percent, the conviction of a second look, and its words."""
+        found = [(self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")]
+        for look in self.looks:
+            slots = {} if look.card is None else look.card.slots
+            if slots.get("probability") is not None:
+                at = look.made_at or look.finished_at or look.created_at
+                score = None if slots.get("conviction_score") is None else float(slots["conviction_score"])
+                found.append((at, 100 * slots["probability"], score, str(slots.get("notes") or "")))
+        return found
+
+    def drawn(self, visit: Visit) -> History:
+        """The last of it as a picture."""
+        days = [(at.astimezone(visit.zone).date(), *rest) for at, *rest in self.told[-DRAWN:]]
+        today = visit.now.astimezone(visit.zone).date()
+        return history(
+            [("today" if day == today else f"{day.day} {day:%b}", said, score) for day, said, score, _ in days]
+        )
+
+    @property
+    def in_words(self) -> str:
+        """What the picture shows."""
+        said, scores = (", ".join(f"{one:.0f}" for one in some) for some in (self.said, self.convictions))
+        return f"Probability {said} percent" + (f"; conviction {scores}" if scores else "")
+
+    @property
     def came(self) -> str:
         return CAME.get(self.decision.outcome or "", "")
 
@@ -67,8 +100,23 @@ class Row:
         return f"{(one.probability - (one.outcome == 'true')) ** 2:.3f}"
 
 
-def page(visit: Visit, *, answering: str | None = None, wrong: Invalid | None = None) -> Response:
-    """The page; `answering` names the forecast whose form is open."""
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What stands in the form of a new forecast, and what is wrong with it."""
+
+    by: str = ""
+    question: str = ""
+    likely: str = ""
+    due: str = ""
+    made: str = ""
+    reason: str = ""
+    error: KeepbookError | None = None
+
+
+def page(
+    visit: Visit, *, answering: str | None = None, wrong: Invalid | None = None, draft: Draft | None = None
+) -> Response:
+    """The page; `answering` names the forecast whose form is open, `draft` what is about to be recorded."""
     asked, book = visit.request.query_params, visit.book
     number = number_of(asked.get("page", "1"))
     desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).forecast]
@@ -86,14 +134,22 @@ def page(visit: Visit, *, answering: str | None = None, wrong: Invalid | None = 
     answering = answering or asked.get("resolve")
     is_due = [one for one in rows[: len(opened)] if _is_due(one.decision, visit) or one.decision.run_id == answering]
     shown = {one.decision.run_id for one in is_due}
+    one = next((row for row in rows if row.decision.run_id == asked.get("history")), None)
+    one = one or next((row for row in rows[: len(opened)] if len(row.told) > 1), None)
+    if draft is None and "record" in asked:
+        draft = Draft(by=chosen.name if chosen else MYSELF)
     told = {
         "desks": desks, "chosen": chosen, "counts": counts, "due": is_due, "found": found, "pages": pages,
         "open": [one for one in rows[: len(opened)] if one.decision.run_id not in shown],
         "closed": rows[len(opened) :], "closed_in_all": closed_in_all, "page": number, "wrong": wrong, "share": share,
         "plot": plot(found.bands) if found.enough else None,
-        "answered": book.decisions.find(asked.get("answered", "")), "came": CAME,
+        "answered": book.decisions.find(asked.get("answered", "")), "came": CAME, "draft": draft,
+        "recorded": book.decisions.find(asked.get("recorded", "")),
+        "history": one if one and len(one.told) > 1 else None,
+        "next_due": min((one.expires for one in opened if one.expires and one.expires > visit.now), default=None),
+        "since": min((one.closed_at for one in closed if one.closed_at), default=None) if pages == 1 else None,
     }  # fmt: skip
-    return visit.page("forecasts.html", 422 if wrong else 200, **told)
+    return visit.page("forecasts.html", 422 if wrong or (draft and draft.error) else 200, **told)
 
 
 def _is_due(one: Decision, visit: Visit) -> bool:
@@ -137,3 +193,51 @@ def answer(
     except Invalid as error:
         return page(visit, answering=id, wrong=error)
     return visit.back(HOME, answered=id)
+
+
+@router.post(f"{HOME}/record")
+def record(
+    visit: Changing,
+    by: Annotated[str, Form()] = "",
+    question: Annotated[str, Form()] = "",
+    likely: Annotated[str, Form()] = "",
+    due: Annotated[str, Form()] = "",
+    made: Annotated[str, Form()] = "",
+    reason: Annotated[str, Form()] = "",
+) -> Response:
+    """The person writes down a forecast that was made elsewhere, or in their own head."""
+    book = visit.writing()
+    try:
+        card: dict[str, Any] = {"question": question.strip(), "probability": _share(likely), "resolves_by": _due(due)}
+        card |= {"reason": reason.strip()} if reason.strip() else {}
+        with book.transaction():
+            done = book.decisions.record(_source(visit, by.strip() or MYSELF), card, made_at=made.strip() or None)
+    except KeepbookError as error:
+        return page(visit, draft=Draft(by, question, likely, due, made, reason, error))
+    return visit.back(HOME, recorded=done.run_id)
+
+
+def _share(typed: str) -> float:
+    """In percent, as people say it."""
+    try:
+        return round(float(typed.replace("%", "").replace(",", ".").strip()) / 100, 6)
+    except ValueError:
+        raise Invalid("say how likely in percent, a number such as 70", field="probability") from None
+
+
+def _due(typed: str) -> str:
+    """A date means the end of that day."""
+    if not typed.strip():
+        raise Invalid("say by when it is decided", field="resolves_by")
+    return f"{typed.strip()}T23:59:59" if len(typed.strip()) == len("2026-01-01") else typed.strip()
+
+
+def _source(visit: Visit, name: str) -> str:
+    """Who said it: an agent with forecasts of that name, else a new one that is only recorded."""
+    book = visit.writing()
+    known = next((one for one in book.agents.list() if one.name.casefold() == name.casefold()), None)
+    if known is None:
+        return book.agents.create(name, adapter="external", card_type=FORECAST).id
+    if known.card_type != FORECAST:
+        raise Invalid(f"{known.name} makes no forecasts of this kind; take another name", field="by")
+    return known.id

@@ -5,7 +5,6 @@ the page of the first one is where its conviction is followed.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -71,7 +70,7 @@ def show(visit: Visiting, id: str) -> Response:
         reviewed=any(call.text.startswith(REVIEW) for one in said for call in one.calls), reads=_reads(visit, id),
         saw=_saw(visit, id), parent=parent, parent_title=cards.title(parent, types) if parent else "",
         at_work=[one for one in (run, *again) if one.status in ("queued", "running")], kinds=cards.KINDS,
-        busy_until=_busy_until(visit, run), states=cards.STATES, figure=cards.figure,
+        busy_until=run.waits_until, states=cards.STATES, figure=cards.figure,
         signed=cards.signed, exited="exited" in visit.request.query_params,
     )  # fmt: skip
 
@@ -91,16 +90,6 @@ def _call(call: dict[str, Any]) -> str:
 
 def _argument(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _busy_until(visit: Visit, run: Run) -> datetime | None:
-    """Until when a queued run waits at most, where somebody else has the session in hand."""
-    if run.status != "queued":
-        return None
-    try:
-        return visit.book.agents.get(run.agent_id).memory.busy_until
-    except NotFound:
-        return None
 
 
 def _is_there(visit: Visit, agent_id: str) -> bool:

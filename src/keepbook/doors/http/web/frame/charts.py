@@ -77,6 +77,27 @@ class Curve(NamedTuple):
     high: float
 
 
+class Said(NamedTuple):
+    """A place in a history: across in percent, down in pixels, its figure, where that is written, and the day below."""
+
+    x: float
+    y: float
+    figure: str
+    figure_y: float
+    day: str
+    wide: bool
+
+
+class History(NamedTuple):
+    """What was said over time, one figure after the other, and a second line beside it, which may begin later."""
+
+    levels: Sequence[int]
+    line: str
+    second: str
+    points: Sequence[Said]
+    others: Sequence[tuple[float, float]]
+
+
 class Equity(NamedTuple):
     """What there was on each day over a start level, and below it on the same time how far under the peak it stood.
 
@@ -268,6 +289,40 @@ def curve(values: Sequence[float], *, low: float | None = None, high: float | No
     dots = [(round(100 * n / steps, 2), round(100 * (top - value) / height, 2)) for n, value in enumerate(values)]
     path = "M" + "L".join(f"{x:g} {y:g}" for x, y in dots)
     return Curve(path, dots, floor, top)
+
+
+TOLD = 150
+"""How high a history is."""
+_SIDES = 4.0
+_FEW = 4
+
+
+def history(said: Sequence[tuple[str, float, float | None]]) -> History:
+    """Of days with a figure from 0 to 100 and a second one, where there is one; at equal distances, in their order."""
+    figures = [one for _, first, second in said for one in (first, second) if one is not None]
+    low, high = max(0, 10 * floor(min(figures) / 10) - 10), min(100, 10 * ceil(max(figures) / 10) + 10)
+    step = 10 if high - low <= 60 else 20
+    high = min(100, low + step * ceil((high - low) / step))
+    steps = max(len(said) - 1, 1)
+    across = [round(_SIDES + (100 - 2 * _SIDES) * nth / steps, 2) for nth in range(len(said))]
+    points, others = [], []
+    for nth, (day, first, second) in enumerate(said):
+        y = _down(first, low, high)
+        under = second is not None and second > first
+        wide = len(said) > _FEW and nth not in (0, len(said) - 1)
+        points.append(Said(across[nth], y, f"{first:.0f}", y + 19 if under else y - 10, day, wide))
+        if second is not None:
+            others.append((across[nth], _down(second, low, high)))
+    path = _joined([(one.x, one.y) for one in points])
+    return History(range(high, low - 1, -step), path, _joined(others), points, others)
+
+
+def _down(value: float, low: float, high: float) -> float:
+    return round(TOLD * (high - value) / (high - low), 1)
+
+
+def _joined(places: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in places) if len(places) > 1 else ""
 
 
 # Equity

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.trading.imports.file import Seen, seen
 from keepbook.book.trading.imports.formats.plain import OURS
-from keepbook.book.trading.imports.load import Imported
+from keepbook.book.trading.imports.load import NET, Imported
 from keepbook.doors.http.web.agents.cards import figure
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.doors.http.web.trading.pages import HOME
@@ -29,8 +29,8 @@ LARGEST = 2_000_000
 """So many bytes travel with the page."""
 MEANS = {
     "time": "Time", "symbol": "Symbol", "side": "Side", "quantity": "Quantity", "price": "Price", "fee": "Fee",
-    "fee_currency": "Coin of the fee", "id": "Its id", "profit": "Profit, the file’s own",
-    "multiplier": "Contract size",
+    "fee_currency": "Coin of the fee", "currency": "Currency of the price", "id": "Its id",
+    "profit": "Profit, the file’s own", "multiplier": "Contract size",
     "entry_time": "Opened at", "exit_time": "Closed at", "entry_price": "Price in", "exit_price": "Price out",
     "funding": "Funding", "tag": "Tag",
 }  # fmt: skip
@@ -114,7 +114,7 @@ def _page(
     wrong: KeepbookError | None = None,
 ) -> Response:
     told: dict[str, Any] = {
-        "chosen": chosen, "found": found, "made": made, "wrong": wrong, "means": MEANS, "ours": list(OURS),
+        "chosen": chosen, "found": found, "made": made, "wrong": wrong, "means": MEANS, "ours": list(OURS), "nets": NET,
         "deployments": list(visit.book.trading.deployments()), "figure": figure,
     }  # fmt: skip
     return visit.page("trading_import.html", 422 if wrong else 200, **told)
