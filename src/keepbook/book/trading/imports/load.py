@@ -260,6 +260,7 @@ def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool) -> Import
     lines = {line.row for line in work.table.lines}
     refused = sorted(work.refused.items())
     notes = [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
+    notes += [] if lines else ["the file has a header and no rows"]
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
     return Imported(
