@@ -1,7 +1,8 @@
 # Two commands matter: `make run` and `make test`. Both prepare .venv first and need only python3.
 
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than cores: a test that waits for a page, a process or a signal leaves one idle.
+WORKERS ?= 3
 ARGS ?=
 BIN := .venv/bin
 
