@@ -283,7 +283,7 @@ def _alone(work: Work, trips: Sequence[Trip]) -> list[float | None]:
     return [stated.get(_closed_by(work, one)) if closes[one.exit_key] == 1 else None for one in trips]
 
 
-def _stated(work: Work) -> dict[str, float | None]:
+def _stated(work: Work) -> Mapping[str, float | None]:
     """The file's own profits, by what closed the trade."""
     return {one.key: one.profit for one in work.fills if one.profit is not None} | {
         f"{key}-out": profit for key, profit in work.reader.profits.items()

@@ -33,6 +33,9 @@ DRAWN = 8
 ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
 
 
+Told = tuple[datetime, float, float | None, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A forecast with its second looks, oldest first."""
@@ -63,9 +66,9 @@ class Row:
         return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
 
     @property
-    def told(self) -> list[tuple[datetime, float, float | None, str]]:
+    def told(self) -> list[Told]:
         """When what was said: the probability in percent, the conviction of a second look, and its words."""
-        found = [(self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")]
+        found: list[Told] = [(self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")]
         for look in self.looks:
             slots = {} if look.card is None else look.card.slots
             if slots.get("probability") is not None:
@@ -76,11 +79,13 @@ class Row:
 
     def drawn(self, visit: Visit) -> History:
         """The last of it as a picture."""
-        days = [(at.astimezone(visit.zone).date(), *rest) for at, *rest in self.told[-DRAWN:]]
         today = visit.now.astimezone(visit.zone).date()
-        return history(
-            [("today" if day == today else f"{day.day} {day:%b}", said, score) for day, said, score, _ in days]
-        )
+
+        def day(at: datetime) -> str:
+            then = at.astimezone(visit.zone).date()
+            return "today" if then == today else f"{then.day} {then:%b}"
+
+        return history([(day(at), said, score) for at, said, score, _ in self.told[-DRAWN:]])
 
     @property
     def in_words(self) -> str:
