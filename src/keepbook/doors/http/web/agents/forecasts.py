@@ -137,10 +137,9 @@ def page(
     opened = list(book.decisions.list(state="open", offset=(open_number - 1) * PAGE, by_due=True, **told))
     closed = book.decisions.list(state=CLOSED, offset=(number - 1) * PAGE, **told)
     answering = answering or asked.get("resolve")
-    known = {one.run_id for one in opened}
-    for id in (answering, asked.get("history")):  # named in the address: shown, whatever the page
-        if id and id not in known and (found := book.decisions.find(id)) and found.state == "open":
-            opened.append(found)
+    # What the address names is shown whatever the page.
+    beside = {id for id in (answering, asked.get("history")) if id} - {one.run_id for one in opened}
+    opened += [one for id in sorted(beside) if (one := book.decisions.find(id)) is not None and one.state == "open"]
     rows = _rows(visit, [*opened, *closed])
     is_due = [one for one in rows[: len(opened)] if _is_due(one.decision, visit) or one.decision.run_id == answering]
     shown = {one.decision.run_id for one in is_due}
