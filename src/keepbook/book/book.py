@@ -110,6 +110,8 @@ class Book(Opened):
             importance=importance, valid_from=valid_from, valid_until=valid_until, scope=scope, thread_id=thread_id,
             turn_ids=turn_ids, force=force,
         )  # fmt: skip
+        if self.hand.agent is not None and scope not in (None, self.hand.agent):
+            raise NotAllowed("this token speaks for one agent: it writes for nobody else's scope", code="bound")
         with self.writing() as (tx, preset):
             return changes.remember(tx, self.origin, preset, said)
 
@@ -186,11 +188,11 @@ class Book(Opened):
 
     def link(self, from_id: str, to_id: str, relation: str) -> Link:
         """Join two memories: relates_to, contradicts, supersedes, because_of, or another short word."""
-        with self._database.write(self.owner) as tx:
+        with self.writing() as (tx, _):
             return links.link(tx, self.origin, from_id, to_id, relation)
 
     def unlink(self, link_id: str) -> Link:
-        with self._database.write(self.owner) as tx:
+        with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 
     def undo(self, event: int) -> Written | Link:
@@ -440,7 +442,7 @@ class Book(Opened):
 
     def find(self, ref: str) -> str:
         """The id behind a reference: an exact id, else a piece of what one active memory says."""
-        with self._database.read(self.owner) as tx:
+        with self.reading() as (tx, _, _):
             return resolve(tx, ref)
 
     def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:
