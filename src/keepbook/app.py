@@ -6,6 +6,7 @@ alice = kb.book("alice")            # everything below is alice's alone
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,6 +25,8 @@ from keepbook.book.owners.tokens import Tokens
 from keepbook.errors import Invalid
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
+from keepbook.storage.copies import copy as copy_database
+from keepbook.storage.copies import is_server, opened
 from keepbook.storage.database import Clock, Database
 from keepbook.storage.database import upgrade as upgrade_database
 
@@ -48,7 +51,7 @@ def upgrade(db: str) -> list[str]:
 def differences(db: str) -> list[str]:
     """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
     # Loaded when asked for: opening a book needs none of it.
-    from keepbook.storage.catalogue import differences as found
+    from keepbook.storage.installed import differences as found
 
     return found(db)
 
@@ -56,9 +59,34 @@ def differences(db: str) -> list[str]:
 def put_back_guards(db: str) -> list[str]:
     """Put back the guards that are missing or altered; answers what was done."""
     # As above.
-    from keepbook.storage.catalogue import repair_guards
+    from keepbook.storage.installed import repair_guards
 
     return repair_guards(db)
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Whether one owner's ledger holds in a copy."""
+
+    owner: str
+    ok: bool
+    entries: int
+    links: int
+    why: str | None = None
+
+
+def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
+    """Copy a whole database with all its owners; PostgreSQL as its administrator."""
+    copy_database(db, target, busy_seconds)
+
+
+def prove(db: str, file: Path) -> list[Proved]:
+    """Open a copy aside and check the ledger of everybody in it."""
+    with opened(db, file) as (place, owners):
+        settings = load_settings(db=place).model_copy(update={"allow_bypass_login": True})
+        with Keepbook(place, settings=settings, embedder="none") as kb:
+            found = [(owner, kb.book(owner).verify()) for owner in owners]
+    return [Proved(owner, one.ok, one.entries, one.links, one.why) for owner, one in found]
 
 
 def utc_now() -> datetime:
@@ -266,9 +294,13 @@ class Keepbook:
         return await self.runner(book).perform(run_id)
 
     def _sweep(self) -> "Swept":
-        from keepbook.jobs import sweep  # loaded by whoever sweeps, here and above
+        from keepbook.jobs import keep_copies, sweep  # loaded by whoever sweeps, here and above
 
-        return sweep(self._database, partial(self._book, by="job", door="jobs"))
+        swept = sweep(self._database, partial(self._book, by="job", door="jobs"))
+        if (folder := self.settings.backup_folder) is not None and self._place != ":memory:" and not self.demo:
+            address = self.settings.admin_db or self._place if is_server(self._place) else self._place
+            keep_copies(address, folder.expanduser(), self.settings, self._database.clock(), swept)
+        return swept
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""

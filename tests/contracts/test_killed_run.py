@@ -63,4 +63,5 @@ def test_after_kill_9_the_next_run_says_until_when_it_waits_and_begins(
         assert second.returncode == 0, out + err
         done = book.runs.get(queued[0].id)
         assert (done.status, done.waits_until) == ("succeeded", None)
+        assert done.started_at is not None
         assert done.started_at - killed < MOST

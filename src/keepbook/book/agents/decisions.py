@@ -298,8 +298,10 @@ def listed(
     offset: int = 0,
     forecasts: bool | None = None,
     card_types: Sequence[str] | None = None,
+    by_due: bool = False,
 ) -> Sequence[Decision]:
-    """Newest first; closed ones by when they were closed. `forecasts`: only those, or none of them."""
+    """Newest first; closed ones by when they were closed. `forecasts`: only those, or none of them. `by_due`: those
+    first whose date comes first."""
     if state is not None and state not in (*STATES, CLOSED):
         raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
     query = select(decisions).where(decisions.c.owner == tx.owner)
@@ -310,7 +312,8 @@ def listed(
     newest = decisions.c.decided_at if state in (None, "open") else decisions.c.closed_at
     if state == CLOSED:
         query = query.where(decisions.c.state != "open")
-    query = query.order_by(newest.desc(), decisions.c.run_id).limit(clean_count(limit, "limit", 10_000)).offset(offset)
+    order = decisions.c.expires if by_due else newest.desc()
+    query = query.order_by(order, decisions.c.run_id).limit(clean_count(limit, "limit", 10_000)).offset(offset)
     return [_to_decision(row) for row in tx.conn.execute(query)]
 
 

@@ -233,7 +233,7 @@ class Decisions:
     def list(
         self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
     ) -> Sequence[Decision]:
-        """Newest first; `forecasts` (only those, or none of them), `offset`."""
+        """Newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due first)."""
         with self._book.reading() as (tx, _, _):
             whose = None if agent is None else agents.find(tx, agent).id
             return decisions.listed(tx, state=state, agent_id=whose, limit=limit, **filters)

@@ -306,3 +306,47 @@ def test_a_fee_is_converted_by_the_pair_the_other_way_round_or_named(alice: Any,
     line = "SOL/USDT,long,1,2026-01-05 10:00:00,100,2026-01-06 10:00:00,110,0.001 BNB\n"
     both = alice.trading.bring_in((whole + line + line.replace("BNB", "QQQ")).encode())
     assert (both.trades, both.profit, both.unconverted) == (2, pytest.approx(20 - 0.001 * BNB), {"QQQ": 0.001})
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"PK\x03\x04rest", "workbook of Excel"), (b"\xd0\xcf\x11\xe0\xa1", "old Excel"), (b"\x1f\x8b\x08", "gzip"),
+        (b"%PDF-1.4", "PDF"), (b"PAR1", "Parquet"), (b"SQLite format 3\x00", "freqtrade"), (b"", "empty"),
+        (b" \n\r\n ", "empty"), (b"one\ntwo\n", "no line with two columns"), (b'[{"a":', "JSON cannot be read"),
+        (b"2026-01-05 10:00:00,SOL/USDT,buy,1,100\n", "no header"), (b"Zeit;Was;Menge\n1;2;3\n", "--map time=COLUMN"),
+        (b"time,symbol,side,quantity,price\n1,\"" + b"x" * 200_000, "quote"), (b"<html><p>Hello</p></html>", "CSV"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_table_is_refused_by_what_it_is(raw: bytes, words: str) -> None:
+    with closing(Keepbook(":memory:", embedder="none")) as kb, pytest.raises(Invalid, match=words):
+        kb.book("alice").trading.bring_in(raw, dry_run=True)
+
+
+def test_a_header_alone_and_columns_of_one_name(alice: Any) -> None:
+    empty = alice.trading.bring_in(b"time,symbol,side,quantity,price\n", dry_run=True)
+    assert (empty.rows, empty.notes) == (0, ("the file has a header and no rows",))
+    text = (
+        "time,symbol,side,quantity,price,Price\n2026-01-05 10:00:00,A,buy,1,100,7\n2026-01-06 10:00:00,A,sell,1,110,9\n"
+    )
+    first = alice.trading.bring_in(text.encode(), dry_run=True)
+    assert (first.profit, first.ignored) == (pytest.approx(10), ("Price (2)",))
+    told = {"price": "Price (2)"}
+    assert alice.trading.bring_in(text.encode(), columns=told, dry_run=True).profit == pytest.approx(2)
+
+
+def test_a_report_of_metatrader_in_html(alice: Any) -> None:
+    """Saved from the terminal: UTF-16, several tables, the sums below the deals."""
+    case = next(one for one in CASES if one.format == "metatrader5")
+    head, *rows = [line.split("\t") for line in case.text.splitlines()]
+    cells = "".join(f"<tr bgcolor='#fff'>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    page = (
+        "<!DOCTYPE html><html><head><title>Report</title></head><body><table><tr><th colspan=14>Positions</th></tr>"
+        "<tr><td><b>Time</b></td><td><b>Position</b></td></tr><tr><td>2026.01.05</td><td>1</td></tr>"
+        f"<tr><th colspan=14>Deals</th></tr><tr>{''.join(f'<td><b>{name}</b></td>' for name in head)}</tr>{cells}"
+        "<tr><td colspan=8></td><td><b>-1.30</b></td><td>0</td></tr></table></body></html>"
+    )
+    made = alice.trading.bring_in(page.encode("utf-16"), **case.told)
+    assert (made.format, made.rows, made.wrong) == ("metatrader5", len(rows), case.other)
+    theirs = paired_by_pandas(case)
+    pd.testing.assert_frame_equal(kept(alice)[list(theirs.columns)], theirs, rtol=1e-9, atol=1e-9)

@@ -260,6 +260,7 @@ def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool) -> Import
     lines = {line.row for line in work.table.lines}
     refused = sorted(work.refused.items())
     notes = [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
+    notes += [] if lines else ["the file has a header and no rows"]
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
     return Imported(
@@ -282,7 +283,7 @@ def _alone(work: Work, trips: Sequence[Trip]) -> list[float | None]:
     return [stated.get(_closed_by(work, one)) if closes[one.exit_key] == 1 else None for one in trips]
 
 
-def _stated(work: Work) -> dict[str, float | None]:
+def _stated(work: Work) -> Mapping[str, float | None]:
     """The file's own profits, by what closed the trade."""
     return {one.key: one.profit for one in work.fills if one.profit is not None} | {
         f"{key}-out": profit for key, profit in work.reader.profits.items()

@@ -1,14 +1,16 @@
-"""Any table as rows by column name: commas, semicolons or tabs, a preamble before the header, JSON, XML attributes.
+"""Any table as rows by column name: commas, semicolons or tabs, a preamble before the header, JSON, XML, HTML reports.
 
 Nothing is thrown away: a line that is no row of the table comes as what is wrong with it. The header is the first line
-that a known format recognises, else the first with the most cells.
+that a known format recognises, else the first with the most cells. Of columns with the same name the second is called
+`Price (2)`. What is no text at all is refused by its kind.
 """
 
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree  # nosec B405 a file with entities of its own is refused before it is parsed
@@ -18,6 +20,15 @@ from keepbook.errors import Invalid
 PREAMBLE = 30
 """So many lines may stand before the header."""
 LARGEST = 512 * 2**20
+KINDS = (
+    (b"PK\x03\x04", "a workbook of Excel or an archive: save the sheet as CSV, or unpack it, and take that"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel: save the sheet as CSV, and take that"),
+    (b"\x1f\x8b", "packed (gzip): unpack it first"),
+    (b"%PDF", "a PDF: take the broker's export as CSV"),
+    (b"PAR1", "a Parquet file: those are read with the columns of Keepbook's own trades, by their path"),
+    (b"SQLite format 3", "a database: freqtrade's is loaded with keepbook trading import freqtrade"),
+)
+"""Files that are no text, by how they begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,9 @@ def text_of(source: Any) -> str:
 
 
 def _decoded(raw: bytes) -> str:
+    for start, words in KINDS:
+        if raw.startswith(start):
+            raise Invalid(f"this file is {words}", field="file")
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return raw.decode("utf-16", "replace")
     try:
@@ -65,6 +79,10 @@ def _decoded(raw: bytes) -> str:
 def read(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
     """`known` says whether these column names are a header that some format recognises."""
     start = text.lstrip("\ufeff \r\n\t")
+    if not start:
+        raise Invalid("this file is empty", field="file")
+    if re.match(r"<(?:!doctype\s+html|html)\b", start, re.IGNORECASE):
+        return _html(start, known)
     if start.startswith("<"):
         return _xml(start)
     if start.startswith(("{", "[")):
@@ -73,6 +91,13 @@ def read(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
 
 
 def _separated(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
+    try:
+        return _cut(text, known)
+    except csv.Error as error:  # a quote that is never closed swallows all that follows
+        raise Invalid(f"this table cannot be read: {error}; is a quote left open?", field="file") from None
+
+
+def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
     head = text.splitlines()[:PREAMBLE]
     best: tuple[bool, int, int, str] | None = None
     for mark in (",", ";", "\t", "|"):
@@ -91,7 +116,7 @@ def _separated(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
         if place < -best[2]:
             continue
         if not columns:
-            columns = [cell.strip().lstrip("\ufeff") for cell in cells]
+            columns = _named(cell.strip().lstrip("\ufeff") for cell in cells)
             continue
         if not any(cell.strip() for cell in cells):
             continue
@@ -103,11 +128,62 @@ def _separated(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
     return Table(tuple(columns), tuple(lines), best[3] == ";")
 
 
+def _named(cells: Iterable[str]) -> list[str]:
+    """Column names, each once."""
+    names: list[str] = []
+    for cell in cells:
+        nth = sum(name.lower() == cell.lower() or name.lower().startswith(f"{cell.lower()} (") for name in names)
+        names.append(f"{cell} ({nth + 1})" if nth and cell else cell)
+    return names
+
+
+class _Rows(HTMLParser):
+    """The rows of all tables of a page, as a person sees them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._cell: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th") and "hidden" not in (dict(attrs).get("class") or ""):
+            self._cell = []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th") and self._cell is not None:
+            if self.rows:
+                self.rows[-1].append(" ".join("".join(self._cell).split()))
+            self._cell = None
+
+    def handle_data(self, data: str) -> None:
+        if self._cell is not None:
+            self._cell.append(data)
+
+
+def _html(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
+    """The first table that a format recognises: MetaTrader's report has several. It ends where rows grow short."""
+    page = _Rows()
+    page.feed(text)
+    place = next((nth for nth, row in enumerate(page.rows) if known([cell.lower() for cell in row])), None)
+    if place is None:
+        raise Invalid("this page has no table of trades that is known; take the export as CSV", field="file")
+    columns, lines = _named(page.rows[place]), []
+    for nth, row in enumerate(page.rows[place + 1 :], place + 2):
+        if len(row) != len(columns):
+            break
+        lines.append(Line(nth, {name.lower(): cell for name, cell in zip(columns, row, strict=True)}))
+    return Table(tuple(columns), tuple(lines))
+
+
 def _json(text: str) -> Table:
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         value = [_parsed(line) for line in text.splitlines() if line.strip()]
+        if not any(isinstance(one, dict) for one in value):
+            raise Invalid(f"this JSON cannot be read: {error}", field="file") from None
     if isinstance(value, dict):
         value = next((part for part in value.values() if isinstance(part, list)), [value])
     columns: dict[str, None] = {}

@@ -24,7 +24,10 @@ _FIRST = 100
 
 
 def made(paper: Paper, agent: "Agent") -> None:
-    paper.put("Made ", ink(agent.name, HEAD), " ", ink(agent.id, ID), ". Run it: ", paper.hint("agent run", agent.id))
+    elsewhere = agent.adapter == "external"
+    hint = paper.hint("agent record", agent.id, "FILE") if elsewhere else paper.hint("agent run", agent.id)
+    words = ". Record what it decides: " if elsewhere else ". Run it: "
+    paper.put("Made ", ink(agent.name, HEAD), " ", ink(agent.id, ID), words, hint)
 
 
 def armed(paper: Paper, agent: "Agent") -> None:

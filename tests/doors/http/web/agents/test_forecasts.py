@@ -83,3 +83,19 @@ def test_the_history_of_a_forecast_is_drawn_with_its_second_looks(client: TestCl
     look = {"conviction_score": 9, "notes": "Quite another.", "suggested_action": "LOWER", "probability": 0.1}
     alice.decisions.record_second_look(other, look)
     assert "Quite another." in client.get(f"/results/forecasts?history={other}").text
+
+
+def test_open_forecasts_come_in_pages_what_is_due_first(client: TestClient, alice: Any, clock: Any) -> None:
+    alice.agents.create("Oracle", adapter="external", card_type="forecast")
+    last = recorded(alice, question="Number last?", resolves_by="2032-01-01T00:00:00Z")
+    for nth in range(60):
+        recorded(alice, question=f"Number {nth}?", resolves_by=f"2031-01-01T00:{nth:02}:00Z")
+    due = recorded(alice, question="Due?", resolves_by="2026-11-12T12:00:00Z")
+    clock.forward(days=1)
+    first, third = client.get("/results/forecasts").text, client.get("/results/forecasts?open=9").text
+    assert f'id="d-{due}"' in first
+    assert "Page 1 of 3" in first
+    assert "Number last?" not in first
+    assert "Number last?" in third
+    assert "Number 0?" not in third
+    assert f'action="/results/forecasts/{last}/answer"' in client.get(f"/results/forecasts?resolve={last}").text

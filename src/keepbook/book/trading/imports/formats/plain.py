@@ -61,10 +61,11 @@ def mapped(mapping: Mapping[str, str]) -> Format:
         whole = all(name in found for name in WHOLE)
         needed = WHOLE if whole or {"entry_price", "entry_time"} & found.keys() else FILLS
         if missing := [name for name in needed if name not in found and not (name == "symbol" and reader.symbol)]:
-            raise Invalid(
-                f"say which column is the {missing[0]}: --map {missing[0]}=COLUMN; the file has "
-                f"{', '.join(table.columns)}", field="map",
+            bare = sum(any(char.isdigit() for char in name) for name in table.columns) > len(table.columns) / 2
+            asks = "its first line is no header: put the names of the columns above it" if bare else (
+                f"say which column is the {missing[0]}: --map {missing[0]}=COLUMN"
             )  # fmt: skip
+            raise Invalid(f"{asks}; the file has {', '.join(table.columns)}", field="map")
         ours_first = replace(table, lines=tuple(_renamed(line, found) for line in table.lines))
         yield from each(_whole if whole else _fill)(ours_first, reader)
 

@@ -33,6 +33,9 @@ DRAWN = 8
 ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
 
 
+Told = tuple[datetime, float, float | None, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A forecast with its second looks, oldest first."""
@@ -63,9 +66,9 @@ class Row:
         return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
 
     @property
-    def told(self) -> list[tuple[datetime, float, float | None, str]]:
+    def told(self) -> list[Told]:
         """When what was said: the probability in percent, the conviction of a second look, and its words."""
-        found = [(self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")]
+        found: list[Told] = [(self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")]
         for look in self.looks:
             slots = {} if look.card is None else look.card.slots
             if slots.get("probability") is not None:
@@ -76,11 +79,13 @@ class Row:
 
     def drawn(self, visit: Visit) -> History:
         """The last of it as a picture."""
-        days = [(at.astimezone(visit.zone).date(), *rest) for at, *rest in self.told[-DRAWN:]]
         today = visit.now.astimezone(visit.zone).date()
-        return history(
-            [("today" if day == today else f"{day.day} {day:%b}", said, score) for day, said, score, _ in days]
-        )
+
+        def day(at: datetime) -> str:
+            then = at.astimezone(visit.zone).date()
+            return "today" if then == today else f"{then.day} {then:%b}"
+
+        return history([(day(at), said, score) for at, said, score, _ in self.told[-DRAWN:]])
 
     @property
     def in_words(self) -> str:
@@ -118,38 +123,46 @@ def page(
 ) -> Response:
     """The page; `answering` names the forecast whose form is open, `draft` what is about to be recorded."""
     asked, book = visit.request.query_params, visit.book
-    number = number_of(asked.get("page", "1"))
     desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).forecast]
     chosen = next((one for one in desks if one.id == asked.get("agent", "")), None)
     whose = None if chosen is None else chosen.id
     counts = book.decisions.count(agent=whose, forecasts=True)
     closed_in_all = counts["resolved"] + counts["expired"]
-    pages = max(1, -(-closed_in_all // PAGE))
-    number = min(number, pages)
-    start = (number - 1) * PAGE
-    opened = book.decisions.list(state="open", agent=whose, forecasts=True, limit=200)
-    closed = book.decisions.list(state=CLOSED, agent=whose, forecasts=True, limit=PAGE, offset=start)
-    found = book.decisions.calibration(whose, forecasts=True)
-    rows = _rows(visit, [*opened, *closed])
+    pages, open_pages = (max(1, -(-many // PAGE)) for many in (closed_in_all, counts["open"]))
+    number, open_number = (
+        min(number_of(asked.get("page", "1")), pages),
+        min(number_of(asked.get("open", "1")), open_pages),
+    )
+    told: dict[str, Any] = {"agent": whose, "forecasts": True, "limit": PAGE}
+    opened = list(book.decisions.list(state="open", offset=(open_number - 1) * PAGE, by_due=True, **told))
+    closed = book.decisions.list(state=CLOSED, offset=(number - 1) * PAGE, **told)
     answering = answering or asked.get("resolve")
+    # What the address names is shown whatever the page.
+    beside = {id for id in (answering, asked.get("history")) if id} - {one.run_id for one in opened}
+    opened += [one for id in sorted(beside) if (one := book.decisions.find(id)) is not None and one.state == "open"]
+    rows = _rows(visit, [*opened, *closed])
     is_due = [one for one in rows[: len(opened)] if _is_due(one.decision, visit) or one.decision.run_id == answering]
     shown = {one.decision.run_id for one in is_due}
-    one = next((row for row in rows if row.decision.run_id == asked.get("history")), None)
-    one = one or next((row for row in rows[: len(opened)] if len(row.told) > 1), None)
     if draft is None and "record" in asked:
         draft = Draft(by=chosen.name if chosen else MYSELF)
-    told = {
-        "desks": desks, "chosen": chosen, "counts": counts, "due": is_due, "found": found, "pages": pages,
-        "open": [one for one in rows[: len(opened)] if one.decision.run_id not in shown],
-        "closed": rows[len(opened) :], "closed_in_all": closed_in_all, "page": number, "wrong": wrong, "share": share,
-        "plot": plot(found.bands) if found.enough else None,
-        "answered": book.decisions.find(asked.get("answered", "")), "came": CAME, "draft": draft,
-        "recorded": book.decisions.find(asked.get("recorded", "")),
-        "history": one if one and len(one.told) > 1 else None,
-        "next_due": min((one.expires for one in opened if one.expires and one.expires > visit.now), default=None),
-        "since": min((one.closed_at for one in closed if one.closed_at), default=None) if pages == 1 else None,
-    }  # fmt: skip
-    return visit.page("forecasts.html", 422 if wrong or (draft and draft.error) else 200, **told)
+    scores = book.decisions.calibration(whose, forecasts=True)
+    return visit.page(
+        "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=desks, chosen=chosen, counts=counts,
+        due=is_due, open=[one for one in rows[: len(opened)] if one.decision.run_id not in shown], found=scores,
+        closed=rows[len(opened) :], closed_in_all=closed_in_all, page=number, pages=pages, open_page=open_number,
+        open_pages=open_pages, wrong=wrong, share=share, plot=plot(scores.bands) if scores.enough else None, came=CAME,
+        answered=book.decisions.find(asked.get("answered", "")), draft=draft,
+        recorded=book.decisions.find(asked.get("recorded", "")),
+        history=_drawn(rows, rows[: len(opened)], asked.get("history", "")),
+        next_due=min((one.expires for one in opened if one.expires and one.expires > visit.now), default=None),
+        since=min((one.closed_at for one in closed if one.closed_at), default=None) if pages == 1 else None,
+    )  # fmt: skip
+
+
+def _drawn(rows: Sequence[Row], opened: Sequence[Row], asked: str) -> Row | None:
+    """The forecast whose history is drawn: the one asked for, else the first open one that has any."""
+    named = [row for row in rows if row.decision.run_id == asked]
+    return next((row for row in (*named, *opened) if len(row.told) > 1), None)
 
 
 def _is_due(one: Decision, visit: Visit) -> bool:
