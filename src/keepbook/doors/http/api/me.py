@@ -23,6 +23,7 @@ from keepbook.errors import Invalid
 router = APIRouter(prefix="/api", tags=["me"], responses=USUAL)
 
 Knowing = Annotated[Call, may("me.read")]
+ReadingChoices = Annotated[Call, may("choices.read")]
 Choosing = Annotated[Call, may("choices.change")]
 ListingTokens = Annotated[Call, may("tokens.read")]
 MakingTokens = Annotated[Call, may("tokens.make")]
@@ -103,6 +104,21 @@ def choose(call: Choosing, chosen: Chosen) -> Response:
         return _me(call)
 
     return call.write(do)
+
+
+class Tried(Sent):
+    text: str = Field(max_length=2000)
+
+
+@dataclass(frozen=True)
+class Topics:
+    topics: list[str]
+
+
+@router.post("/me/never/try", response_model=Topics)
+def try_never(call: ReadingChoices, tried: Tried) -> Response:
+    """Which of your topics a sentence touches; nothing of it is kept."""
+    return answer(Topics(list(call.book.never_of(tried.text))))
 
 
 def _me(call: Call) -> Me:
