@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-fast test-deep check smoke reader screenshots pins clean setup
+.PHONY: help run test test-fast test-deep check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,10 @@ check: setup ## Only the fast checks: ruff and mypy
 	@$(BIN)/ruff check src tests scripts
 	@$(BIN)/ruff format --check src tests scripts
 	@$(BIN)/mypy
+
+faults: setup ## Kill a thousand workers on each engine, and replay 500 blocks of each preset: an hour
+	@KILLS=1000 $(BIN)/python -m pytest tests/contracts/test_faults.py -s -n 0 $(ARGS)
+	@REPLAYS=500 $(BIN)/python -m pytest tests/book/memory/test_replay.py -n 0
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
 	@$(BIN)/python scripts/smoke.py

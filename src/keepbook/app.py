@@ -6,6 +6,7 @@ alice = kb.book("alice")            # everything below is alice's alone
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,17 +22,19 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.tokens import Tokens
-from keepbook.book.trading.bars import Market
 from keepbook.errors import Invalid
-from keepbook.jobs import Queued, Swept, perform_runs, queue_runs, sweep
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
+from keepbook.storage.copies import copy as copy_database
+from keepbook.storage.copies import is_server, opened
 from keepbook.storage.database import Clock, Database
 from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
     from keepbook.book.recall.vectors import Meaning
+    from keepbook.book.trading.bars import Market
+    from keepbook.jobs import Queued, Swept
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
@@ -48,7 +51,7 @@ def upgrade(db: str) -> list[str]:
 def differences(db: str) -> list[str]:
     """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
     # Loaded when asked for: opening a book needs none of it.
-    from keepbook.storage.catalogue import differences as found
+    from keepbook.storage.installed import differences as found
 
     return found(db)
 
@@ -56,9 +59,34 @@ def differences(db: str) -> list[str]:
 def put_back_guards(db: str) -> list[str]:
     """Put back the guards that are missing or altered; answers what was done."""
     # As above.
-    from keepbook.storage.catalogue import repair_guards
+    from keepbook.storage.installed import repair_guards
 
     return repair_guards(db)
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Whether one owner's ledger holds in a copy."""
+
+    owner: str
+    ok: bool
+    entries: int
+    links: int
+    why: str | None = None
+
+
+def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
+    """Copy a whole database with all its owners; PostgreSQL as its administrator."""
+    copy_database(db, target, busy_seconds)
+
+
+def prove(db: str, file: Path) -> list[Proved]:
+    """Open a copy aside and check the ledger of everybody in it."""
+    with opened(db, file) as (place, owners):
+        settings = load_settings(db=place).model_copy(update={"allow_bypass_login": True})
+        with Keepbook(place, settings=settings, embedder="none") as kb:
+            found = [(owner, kb.book(owner).verify()) for owner in owners]
+    return [Proved(owner, one.ok, one.entries, one.links, one.why) for owner, one in found]
 
 
 def utc_now() -> datetime:
@@ -235,21 +263,27 @@ class Keepbook:
         return Tokens(self._database)
 
     @cached_property
-    def market(self) -> Market:
+    def market(self) -> "Market":
         """Prices that everybody shares: `kb.market.load(lines)`."""
+        from keepbook.book.trading.bars import Market  # not every book is a trader's
+
         return Market(self._database)
 
-    def sweep_in_turn(self, holder: str, seconds: float) -> Swept | None:
+    def sweep_in_turn(self, holder: str, seconds: float) -> "Swept | None":
         """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
         return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
-    def queue_runs_in_turn(self, holder: str, seconds: float) -> Sequence[Queued]:
+    def queue_runs_in_turn(self, holder: str, seconds: float) -> "Sequence[Queued]":
         """Begin the scheduled runs that are due, unless another worker has that in hand; the caller performs them."""
+        from keepbook.jobs import Swept, queue_runs  # see _sweep()
+
         taken = leases.take(self._database, "agents", holder, seconds)
         return queue_runs(self._database, partial(self._book, by="job", door="jobs"), Swept()) if taken else ()
 
-    def sweep(self) -> Swept:
+    def sweep(self) -> "Swept":
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+        from keepbook.jobs import perform_runs, queue_runs  # see _sweep()
+
         swept = self._sweep()
         if queued := queue_runs(self._database, partial(self._book, by="job", door="jobs"), swept):
             asyncio.run(perform_runs(queued, self.perform, swept))
@@ -259,8 +293,14 @@ class Keepbook:
         """Carry a queued run of a book through, to its card or to its failure."""
         return await self.runner(book).perform(run_id)
 
-    def _sweep(self) -> Swept:
-        return sweep(self._database, partial(self._book, by="job", door="jobs"))
+    def _sweep(self) -> "Swept":
+        from keepbook.jobs import keep_copies, sweep  # loaded by whoever sweeps, here and above
+
+        swept = sweep(self._database, partial(self._book, by="job", door="jobs"))
+        if (folder := self.settings.backup_folder) is not None and self._place != ":memory:" and not self.demo:
+            address = self.settings.admin_db or self._place if is_server(self._place) else self._place
+            keep_copies(address, folder.expanduser(), self.settings, self._database.clock(), swept)
+        return swept
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""

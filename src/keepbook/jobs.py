@@ -9,9 +9,13 @@ take its time: all that are due, a few at once.
 
 import asyncio
 import logging
+import os
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import NamedTuple
 
 from keepbook.book.agents import agents, arming, decisions, forecasts, runs
@@ -27,6 +31,8 @@ from keepbook.book.memory import proposals
 from keepbook.book.owners import owners
 from keepbook.book.upkeep import erase
 from keepbook.errors import KeepbookError, ModelFailed
+from keepbook.settings import Settings
+from keepbook.storage.copies import copy, ending
 from keepbook.storage.database import Database
 
 log = logging.getLogger(__name__)
@@ -90,6 +96,37 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
         database.compact()
     _embed(database, open_book, swept)
     return swept
+
+
+def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, swept: Swept) -> None:
+    """Copy the whole database where the last copy is old enough, and remove the copies beyond those to keep. A copy
+    takes its name when it is whole; two sweeps at once make one each, which is harmless."""
+    pattern = f"keepbook-*{ending(address)}"
+    made = sorted(folder.glob(pattern))
+    before = now - timedelta(hours=settings.backup_every_hours)
+    if made and made[-1].name > f"keepbook-{before:{_COPIED}}{ending(address)}":
+        return
+    draft = folder / f".draft-{os.getpid()}{ending(address)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft.unlink(missing_ok=True)
+        copy(address, draft, settings.busy_seconds)
+        draft.chmod(0o600)
+        draft.replace(folder / f"keepbook-{now:{_COPIED}}{ending(address)}")
+    except (OSError, KeepbookError) as error:
+        why = error.code if isinstance(error, KeepbookError) else error.strerror
+        log.warning("no copy was made in %s: %s", folder, why)
+        swept.failed.append(f"backup: {why}")
+        return
+    finally:
+        with suppress(OSError):  # where there is no folder, there is no draft
+            draft.unlink(missing_ok=True)
+    for old in sorted(folder.glob(pattern))[: -settings.backup_keep]:
+        old.unlink(missing_ok=True)
+    swept.did("backup")
+
+
+_COPIED = "%Y%m%dT%H%M%SZ"
 
 
 def queue_runs(database: Database, open_book: Callable[[str], Book], swept: Swept) -> list[Queued]:

@@ -118,8 +118,14 @@ class Settings(BaseSettings):
         "auto", description="auto (the best installed, else words alone), none, onnx:DIR or openai:MODEL."
     )
     admin_db: str | None = Field(
-        None, description="Where `db` commands go as administrator, if that is another login than the one in db."
+        None,
+        description="Where `db`, `backup` and `restore --check` go, if the administrator has another login.",
     )
+    backup_folder: Path | None = Field(
+        None, description="Where the sweep puts copies of the whole database; none: no copies."
+    )
+    backup_every_hours: float = Field(24.0, gt=0, description="How long after the last copy it makes the next.")
+    backup_keep: int = Field(7, ge=1, description="How many copies stay; older ones are removed.")
     allow_bypass_login: bool = Field(
         False, description="Whether a PostgreSQL login may be used that could see all owners."
     )

@@ -114,8 +114,8 @@ def test_a_bound_token_reaches_its_own_runs_and_nothing_else(kb: Keepbook, alice
     mine, other = alice.agents.create("Mine"), alice.agents.create("Other")
     run, theirs = (alice.runs.queue(agent.id, "manual", prompt="Look") for agent in (mine, other))
     alice.remember("Is allergic to nuts")
-    before = exported(alice)
     bound = key(kb, "agent", "read", "write", "admin", agent=mine.id)
+    before = exported(alice)
     for path in ("/api/export", "/api/chat/threads", "/api/memory/", "/api/memory/ledger", "/api/journal"):
         assert (bound.get(path).status_code, bound.get(path).json()["code"]) == (403, "bound"), path
     assert bound.post("/api/memory/", json={"content": "Votes green"}).status_code == 403

@@ -1,20 +1,21 @@
 """A book: everything of one owner, and every operation on it.
 
 Thin on purpose: each method opens the owner's transaction, names who acts, and calls the one operation that
-does the work. Methods called inside `with book.transaction():` are kept together or not at all.
+does the work. Methods called inside `with book.transaction():` are kept together or not at all. Rooms that few calls
+enter (agents, trading, moving house) are loaded by the first that does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from keepbook.book.agents.face import Agents, Decisions, Runs
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat, Chats, Journal
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.room import Room
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.ledger import anchors, ledger
@@ -36,12 +37,15 @@ from keepbook.book.owners.spending import Spending
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
-from keepbook.book.trading.face import Trading
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
 from keepbook.book.upkeep.lines import altered
-from keepbook.book.upkeep.transfer import Imported, export_lines, import_lines
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
+
+if TYPE_CHECKING:
+    from keepbook.book.agents.face import Agents, Decisions, Runs
+    from keepbook.book.trading.face import Trading
+    from keepbook.book.upkeep.transfer import Imported
 
 __all__ = ["Book", "Detailed"]
 
@@ -51,7 +55,7 @@ OVER_PERSON = "an agent wanted this; it is your own word, so you decide"
 class _OnlyLooked(Exception):
     """Takes back what a dry run brought in."""
 
-    def __init__(self, taken: Imported) -> None:
+    def __init__(self, taken: "Imported") -> None:
         self.taken = taken
 
 
@@ -105,6 +109,8 @@ class Book(Opened):
             importance=importance, valid_from=valid_from, valid_until=valid_until, scope=scope, thread_id=thread_id,
             turn_ids=turn_ids, force=force,
         )  # fmt: skip
+        if self.hand.agent is not None and scope not in (None, self.hand.agent):
+            raise NotAllowed("this token speaks for one agent: it writes for nobody else's scope", code="bound")
         with self.writing() as (tx, preset):
             return changes.remember(tx, self.origin, preset, said)
 
@@ -181,11 +187,11 @@ class Book(Opened):
 
     def link(self, from_id: str, to_id: str, relation: str) -> Link:
         """Join two memories: relates_to, contradicts, supersedes, because_of, or another short word."""
-        with self._database.write(self.owner) as tx:
+        with self.writing() as (tx, _):
             return links.link(tx, self.origin, from_id, to_id, relation)
 
     def unlink(self, link_id: str) -> Link:
-        with self._database.write(self.owner) as tx:
+        with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 
     def undo(self, event: int) -> Written | Link:
@@ -340,6 +346,8 @@ class Book(Opened):
 
     def export(self, stream: TextIO) -> int:
         """Write the whole book as JSON Lines; answers the number of lines."""
+        from keepbook.book.upkeep.transfer import export_lines  # it knows every room, and few move house
+
         with self._database.read(self.owner) as tx:
             count = 0
             for line in export_lines(tx):
@@ -347,9 +355,11 @@ class Book(Opened):
                 count += 1
             return count
 
-    def import_(self, stream: Iterable[str], merge: bool = False, dry_run: bool = False) -> Imported:
+    def import_(self, stream: Iterable[str], merge: bool = False, dry_run: bool = False) -> "Imported":
         """Restore an export into an empty book, or merge memories from it or from another program's file. With
         `dry_run` it only says what would come in, and what would need arming."""
+        from keepbook.book.upkeep.transfer import import_lines  # as in `export`
+
         self.ask("book.import")
         try:
             texts = list(stream)
@@ -397,21 +407,10 @@ class Book(Opened):
     def spending(self) -> Spending:
         return Spending(self)
 
-    @property
-    def agents(self) -> Agents:
-        return Agents(self)
-
-    @property
-    def runs(self) -> Runs:
-        return Runs(self)
-
-    @property
-    def decisions(self) -> Decisions:
-        return Decisions(self)
-
-    @property
-    def trading(self) -> Trading:
-        return Trading(self)
+    agents: Room["Agents"] = Room("keepbook.book.agents.face", "Agents")
+    runs: Room["Runs"] = Room("keepbook.book.agents.face", "Runs")
+    decisions: Room["Decisions"] = Room("keepbook.book.agents.face", "Decisions")
+    trading: Room["Trading"] = Room("keepbook.book.trading.face", "Trading")
 
     @property
     def index(self) -> Index:
@@ -438,7 +437,7 @@ class Book(Opened):
 
     def find(self, ref: str) -> str:
         """The id behind a reference: an exact id, else a piece of what one active memory says."""
-        with self._database.read(self.owner) as tx:
+        with self.reading() as (tx, _, _):
             return resolve(tx, ref)
 
     def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:

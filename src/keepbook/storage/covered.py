@@ -85,11 +85,17 @@ def key_of(table: Table, row: Mapping[str, object]) -> str:
 
 def parts_of(table: Table, key: str) -> tuple[object, ...]:
     """A row's key taken apart, each part of its column's type."""
-    names = key_columns(table)
-    texts = key.split(SEPARATOR) if names else []
-    return tuple(
-        int(text) if isinstance(table.c[name].type, Integer) else text for name, text in zip(names, texts, strict=True)
-    )
+    types = _KEY_TYPES[table.name]
+    texts = key.split(SEPARATOR) if types else []
+    if int not in types and len(texts) == len(types):
+        return tuple(texts)
+    return tuple(kind(text) for kind, text in zip(types, texts, strict=True))
+
+
+_KEY_TYPES: dict[str, list[type]] = {
+    name: [int if isinstance(table.c[part].type, Integer) else str for part in key_columns(table)]
+    for name, table in COVERED.items()
+}
 
 
 def noticing(engine: str) -> str:

@@ -34,6 +34,8 @@ class Tx:
     compact: bool = False
     """Something was removed for good: the files are rewritten once this is kept."""
     allowance: Allowance = UNLIMITED
+    reach: str | None = None
+    """The one scope that is served beside what has none; None: all of them."""
 
 
 class Backend(Protocol):

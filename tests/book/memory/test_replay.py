@@ -35,19 +35,19 @@ def lived(book: Any, draw: random.Random, sessions: int) -> dict[str, str]:
     while len(given) < sessions:
         act, one, year = draw.random(), draw.choice(active), draw.randint(1900, 2026)
         try:
-            if act < 0.1 and len(active) < 40:
+            if act < 0.15 and len(active) < 40:
                 said = f"{draw.choice(('Likes', 'Knows', 'Has', 'Avoids'))} {draw.choice(WORDS)} since {year}"
                 told = {"category": draw.choice(categories), "importance": draw.random(), "force": True}
                 active.append(book.remember(said, **told).id)
-            elif act < 0.18:
+            elif act < 0.35:
                 book.update(one, f"Changed to {draw.choice(WORDS)} in {year}")
-            elif act < 0.21:
+            elif act < 0.4:
                 book.forget(one)
-            elif act < 0.24:
+            elif act < 0.45:
                 book.restore(one)
-            elif act < 0.27:
+            elif act < 0.5:
                 book.confirm(one)
-            elif act < 0.3:
+            elif act < 0.55:
                 book.undo(book.ledger(limit=1)[0].event)
             else:
                 session = f"session-{len(given)}"

@@ -69,6 +69,14 @@ def test_a_session_that_is_an_option_does_not_come_in() -> None:
         admission.check({"agent": [row]}, Actor("person"))
 
 
+@pytest.mark.parametrize("at", ["", "yesterday", "2026-02-30T00:00:00.000000Z", "\u202e", "2026-03-01"])
+def test_what_is_no_instant_does_not_come_in(at: str) -> None:
+    """No ledger covers when a note was written: every page that shows one would meet it."""
+    for kind, column in (("note", "created_at"), ("injected", "known"), ("due", "at"), ("trade", "exit_time")):
+        with pytest.raises(Invalid, match=f"is no {column} of a {kind}"):
+            admission.check({kind: [{"id": "abcdefgh", column: at}]}, Actor("person"))
+
+
 def test_nobody_brings_in_entries_on_another_word(kb: Keepbook) -> None:
     rows = {"entry": [{"actor": "person"}]}
     admission.check(rows, Actor("person"))

@@ -339,7 +339,10 @@ def test_erase_needs_the_owners_name(ask: Ask, run: Run) -> None:
 
 def test_verify_answers_ok_and_the_number_of_entries(ask: Ask) -> None:
     ask("remember", "Likes tea")
-    assert ask("verify") == {"ok": True, "entries": 1, "broken": None, "why": None}
+    told = ask("verify")
+    assert (told.pop("links"), len(told.pop("hash"))) == (2, 64), "the entry, and the cover of the owner's row"
+    nothing = dict.fromkeys(("broken", "why", "table", "row", "link"))
+    assert told == {"ok": True, "entries": 1, **nothing}
 
 
 def test_audit_answers_all_findings(ask: Ask) -> None:

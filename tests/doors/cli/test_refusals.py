@@ -214,8 +214,12 @@ def test_files_that_cannot_be_read_or_written(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
-def test_backup_of_a_server_says_what_to_use(run: Run, tmp_path: Path) -> None:
-    refused(run("backup", tmp_path / "copy.db"), "pg_dump", "keepbook export")
+def test_backup_of_a_server_without_its_programs_says_what_to_install(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused(run("backup", tmp_path / "copy.dump"), "pg_dump", "client programs")
+    assert not (tmp_path / "copy.dump").exists()
 
 
 # --- the place of the book -------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ class Chats:
         if forever:
             self._book.ask("chats.purge")
         with self._book.writing() as (tx, preset):
-            thread = threads.trash(tx, thread_id, stamp(tx.clock()))
+            thread = threads.trash(tx, thread_id, stamp(tx.clock()), by_person=self._book.hand.is_person)
             for id in threads.learned_from(tx, thread_id) if memories else ():
                 changes.delete(tx, self._book.origin, preset, id)
             if not forever:
@@ -130,7 +130,8 @@ class Chats:
 
     def restore(self, thread_id: str) -> Thread:
         with self._book.writing() as (tx, _):
-            return threads.restore(tx, thread_id, close_after_hours=self._book.close_after_hours)
+            by_person = self._book.hand.is_person
+            return threads.restore(tx, thread_id, close_after_hours=self._book.close_after_hours, by_person=by_person)
 
     def learned(self, thread_id: str) -> Sequence[str]:
         """Ids of the memories that came out of a chat."""
@@ -171,14 +172,18 @@ class Journal:
             return notes.listed(tx, query)
 
     def edit(self, id: str, text: str) -> Note:
+        self._book.ask("notes.change")
         with self._book.writing() as (tx, _):
             return notes.edit(tx, stamp(tx.clock()), id, text)
 
     def delete(self, id: str) -> Note:
+        """For good: notes have no trash."""
+        self._book.ask("notes.change")
         with self._book.writing() as (tx, _):
             return notes.remove(tx, id)
 
     def put_back(self, note: Note) -> Note:
         """Undo a deletion: the note as `delete` answered it, under a new id."""
+        self._book.ask("notes.change")
         with self._book.writing() as (tx, _):
             return notes.put_back(tx, note)

@@ -21,7 +21,7 @@ from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import chosen
 from keepbook.book.text.turn_index import put_turn, take_turns
-from keepbook.errors import Conflict, Invalid, NotFound
+from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import injections, memories, messages, notes, threads, versions
 
@@ -196,15 +196,19 @@ def archive(tx: Tx, thread_id: str) -> Thread:
     return _set(tx, thread_id, state="archived")
 
 
-def trash(tx: Tx, thread_id: str, now: str) -> Thread:
-    """Gone from every list for 30 days, then really removed. Memories learned from it stay."""
+def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread:
+    """Gone from every list for 30 days, then really removed; on anybody else's word than the person's it stays in the
+    trash. Memories learned from it stay."""
     get(tx, thread_id)
-    due.remind(tx, due.PURGE_CHAT, thread_id, later(now, days=TRASH_DAYS))
+    if by_person:
+        due.remind(tx, due.PURGE_CHAT, thread_id, later(now, days=TRASH_DAYS))
     return _set(tx, thread_id, deleted_at=now)
 
 
-def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0) -> Thread:
+def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
     thread = get(tx, thread_id)
+    if not by_person and due.reminded_at(tx, due.PURGE_CHAT, thread_id) is not None:
+        raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
     due.cancel(tx, due.PURGE_CHAT, thread_id)
     if thread.state == "active" and thread.turns and not thread.parked:
         # A sweep that met it in the trash has dropped the reminder.

@@ -102,7 +102,7 @@ class Opened:
     @contextmanager
     def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
         try:
-            with self._database.write(self.owner) as tx:
+            with self._database.write(self.owner) as tx, self._reaching(tx):
                 yield tx, self._presets.of(tx, preset)
         except NotAllowed as refused:
             if not self._database.is_writing:
@@ -116,5 +116,14 @@ class Opened:
 
     @contextmanager
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
-        with self._database.read(self.owner) as tx:
+        with self._database.read(self.owner) as tx, self._reaching(tx):
             yield tx, self._presets.of(tx, preset), ledger.present(tx)
+
+    @contextmanager
+    def _reaching(self, tx: Tx) -> Iterator[None]:
+        """Who speaks for one agent names no memory of another's."""
+        before, tx.reach = tx.reach, self.hand.agent
+        try:
+            yield
+        finally:
+            tx.reach = before

@@ -9,20 +9,20 @@ read, undo, time travel and caches do not see them.
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, tuple_, update
 
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Head, canonical
-from keepbook.storage.covered import COVERED, key_columns, key_of, parts_of, sealed_columns
+from keepbook.storage.covered import COVERED, SEPARATOR, key_columns, parts_of, sealed_columns
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import covers, seals, touched
 
-CHUNK = 200
+CHUNK = 256
 """How many rows are asked for at once."""
 CHAINED = ("previous", "link", "at", "first", "last", "digest")
 
@@ -53,7 +53,8 @@ class Batch:
         self._sum = hashlib.sha256()
 
     def add(self, nth: int, what: str, key: str, was: int | None, digest: str | None) -> None:
-        self._sum.update(canonical([nth, what, key, was, digest]).encode() + b"\n")
+        # No part of it holds a separator of records: control characters are not let in, but for the one inside a key.
+        self._sum.update(f"{nth}\x1e{what}\x1e{key}\x1e{was}\x1e{digest}\n".encode())
 
     def digest(self) -> str:
         return self._sum.hexdigest()
@@ -88,10 +89,10 @@ def forget_touched(tx: Tx) -> None:
 
 def _sealed(tx: Tx, noted: Sequence[Touched], count: int) -> Iterator[dict[str, Any]]:
     for what, group in groupby(noted, key=lambda one: one.what):
-        table, of_table = COVERED[what], list(group)
+        of_table = list(group)
         for start in range(0, len(of_table), CHUNK):
             some = of_table[start : start + CHUNK]
-            rows = rows_of(tx, table, [one.key for one in some])
+            rows = ROWS[what].said(tx.conn, tx.owner, [one.key for one in some])
             before = _seals_of(tx, what, [one.key for one in some if not one.fresh])
             for one in some:
                 row, was = rows.get(one.key), before.get(one.key)
@@ -101,7 +102,7 @@ def _sealed(tx: Tx, noted: Sequence[Touched], count: int) -> Iterator[dict[str, 
                 count += 1
                 yield {
                     "owner": tx.owner, "what": what, "key": one.key, "nth": count, "was": was, "salt": salt,
-                    "digest": None if row is None else row_digest(str(salt), what, one.key, said(table, row)),
+                    "digest": None if row is None else row_digest(str(salt), what, one.key, row),
                 }  # fmt: skip
 
 
@@ -149,28 +150,49 @@ _LAST_SEAL = Prepared(
 )
 
 
-def _one_row(table: Table) -> Prepared:
-    query = select(table).where(table.c.owner == bindparam("owner"))
-    return Prepared(query.where(*(table.c[name] == bindparam(f"part_{name}") for name in key_columns(table))))
+class Rows:
+    """The rows of a table by their keys: one by one, or many that stand together as one stretch of the table."""
 
+    FEW = 4
 
-_ONE_ROW = {what: _one_row(table) for what, table in COVERED.items()}
-
-
-def rows_of(tx: Tx, table: Table, keys: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The rows behind some keys, by key; what is not there is left out."""
-    if len(keys) == 1:
-        parts = zip(key_columns(table), parts_of(table, keys[0]), strict=True)
-        values = {f"part_{name}": part for name, part in parts}
-        found: Iterable[Any] = _ONE_ROW[table.name].rows(tx.conn, {"owner": tx.owner, **values})
-    else:
-        columns = [table.c[name] for name in key_columns(table)]
-        wanted = [parts_of(table, key) for key in keys]
-        query = select(table).where(table.c.owner == tx.owner)
+    def __init__(self, table: Table) -> None:
+        self._table, self._parts = table, key_columns(table)
+        names = sealed_columns(table)
+        columns = [table.c[name] for name in self._parts]
+        first, last = ([bindparam(f"{end}_{one.name}", type_=one.type) for one in columns] for end in ("first", "last"))
+        query = select(*(table.c[name] for name in names)).where(table.c.owner == bindparam("owner"))
+        self._one = Prepared(query.where(*(one == part for one, part in zip(columns, first, strict=True))))
         if columns:
-            query = query.where(tuple_(*columns).in_(wanted))
-        found = tx.conn.execute(query)
-    return {key_of(table, row._mapping): row._mapping for row in found}
+            stretch = query.where(tuple_(*columns) >= tuple_(*first), tuple_(*columns) <= tuple_(*last))
+            self._stretch = Prepared(stretch.order_by(*columns).limit(2 * CHUNK))
+        self._at = [names.index(name) for name in self._parts]
+
+    def said(self, conn: Connection, owner: str, keys: Sequence[str]) -> dict[str, Sequence[Any]]:
+        """What a seal speaks of, by key; what is not there is left out."""
+        asked = sorted(parts_of(self._table, key) for key in keys)
+        found: list[Sequence[Any]] = []
+        for start in range(0, len(asked), CHUNK):
+            some = asked[start : start + CHUNK]
+            rows = self._together(conn, owner, some) if len(some) > self.FEW else None
+            found += [row for parts in some for row in self._ask(conn, owner, parts)] if rows is None else rows
+        wanted = set(keys)
+        named = ((SEPARATOR.join([str(row[place]) for place in self._at]), row) for row in found)
+        return {key: row for key, row in named if key in wanted}
+
+    def _ask(self, conn: Connection, owner: str, parts: Sequence[Any]) -> list[Any]:
+        return self._one.tuples(conn, {"owner": owner, **self._end("first", parts)})
+
+    def _together(self, conn: Connection, owner: str, some: Sequence[Sequence[Any]]) -> list[Any] | None:
+        """All between the first and the last, unless too much else stands there."""
+        ends = self._end("first", some[0]) | self._end("last", some[-1])
+        rows = self._stretch.tuples(conn, {"owner": owner, **ends})
+        return rows if len(rows) < 2 * CHUNK else None
+
+    def _end(self, end: str, parts: Sequence[Any]) -> dict[str, Any]:
+        return {f"{end}_{name}": part for name, part in zip(self._parts, parts, strict=True)}
+
+
+ROWS = {what: Rows(table) for what, table in COVERED.items()}
 
 
 def _seals_of(tx: Tx, what: str, keys: Sequence[str]) -> dict[str, int]:

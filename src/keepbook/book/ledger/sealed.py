@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Table, func, select, text
 
 from keepbook.book.ledger.chain import Break
-from keepbook.book.ledger.cover import CHUNK, row_digest, rows_of, said
+from keepbook.book.ledger.cover import CHUNK, ROWS, row_digest
 from keepbook.storage.covered import COVERED, NOT_EXPORTED, ONLY, SEPARATOR, key_columns, key_of
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import covers, seals
@@ -47,13 +47,13 @@ def rows_break(tx: Tx, progress: Progress = lambda _: None) -> Break | None:
     for what, table in COVERED.items():
         expected = 0
         for some in _in_chunks(_in_force(tx, what)):
-            found = rows_of(tx, table, [seal.key for seal, why in some if why is None])
+            found = ROWS[what].said(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
             for seal, why in some:
                 row = found.get(seal.key)
                 if why is None and row is None and seal.salt is None and what in NOT_EXPORTED:
                     continue
                 expected += 1
-                if why := why or _misfit(table, seal, row):
+                if why := why or _misfit(seal, row):
                     return _at(tx, table, seal.key, seal.nth, why)
             done += len(some)
             progress(done)
@@ -62,10 +62,10 @@ def rows_break(tx: Tx, progress: Progress = lambda _: None) -> Break | None:
     return None
 
 
-def _misfit(table: Table, seal: Any, row: Any) -> str | None:
+def _misfit(seal: Any, row: Any) -> str | None:
     if row is None:
         return "it was removed"
-    if seal.salt is None or row_digest(seal.salt, seal.what, seal.key, said(table, row)) != seal.digest:
+    if seal.salt is None or row_digest(seal.salt, seal.what, seal.key, row) != seal.digest:
         return "it was altered"
     return None
 

@@ -80,6 +80,8 @@ def unlink(tx: Tx, origin: Origin, id: str) -> Link:
     row = _find(tx, id)
     if row.removed_at is not None:
         raise NotFound(f"link {id!r} was removed already", field="link_id")
+    for end in (row.from_id, row.to_id) if tx.reach is not None else ():
+        find_row(tx, end)
     return set_removed(tx, origin, "unlink", id, removed=True)
 
 

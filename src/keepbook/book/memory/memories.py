@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
 
 from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.book.ground.limits import sought
@@ -323,7 +323,7 @@ def fits_scope(own: str | None, scope: str | None) -> bool:
 def find_row(tx: Tx, id: str) -> Any:
     """A memory's row by its exact id; forgotten ones too, purged ones not."""
     row = tx.conn.execute(_ONE, {"owner": tx.owner, "id": sought(id)}).first()
-    if row is None:
+    if row is None or (tx.reach is not None and row.scope not in (None, tx.reach)):
         raise NotFound(f"there is no memory {id!r} in this book", field="id")
     return row
 
@@ -347,7 +347,7 @@ def resolve(tx: Tx, ref: object) -> str:
     piece = ref.strip()
     if len(piece) == ID_LENGTH and piece.isalnum():
         exact = select(memories.c.id).where(
-            memories.c.owner == tx.owner, memories.c.id == piece, memories.c.purged_at.is_(None)
+            memories.c.owner == tx.owner, memories.c.id == piece, memories.c.purged_at.is_(None), within_reach(tx)
         )
         if tx.conn.execute(exact).first() is not None:
             return piece
@@ -362,7 +362,7 @@ def resolve(tx: Tx, ref: object) -> str:
                 versions.c.version == memories.c.version,
             ),
         )
-        .where(memories.c.owner == tx.owner, IS_ACTIVE)
+        .where(memories.c.owner == tx.owner, IS_ACTIVE, within_reach(tx))
         .order_by(memories.c.created_at, memories.c.id)
     )
     matches = [(id_, content) for id_, content in tx.conn.execute(query) if wanted in fold(content)]
@@ -376,6 +376,11 @@ def resolve(tx: Tx, ref: object) -> str:
         more = f"; and {len(matches) - 8} more" if len(matches) > 8 else ""
         raise Ambiguous(f"{piece!r} fits {len(matches)} memories; name one by its id: {shown}{more}", matches)
     return str(matches[0][0])
+
+
+def within_reach(tx: Tx) -> ColumnElement[bool]:
+    """What can be named: everything, or for who speaks for one agent what is everybody's and that agent's own."""
+    return true() if tx.reach is None else or_(memories.c.scope.is_(None), memories.c.scope == tx.reach)
 
 
 def version_rows(tx: Tx, id: str) -> Sequence[Any]:

@@ -94,7 +94,7 @@ OPERATIONS = {
     "agents.run": "work", "decisions.resolve": "work", "decisions.record": "work",
     "trading.write": "trade", "trading.load": "trade",
     "memories.promote": "word", "memories.purge": "word", "chats.purge": "word", "proposals.answer": "word",
-    "choices.change": "word", "lessons.change": "word", "undo.person": "word",
+    "notes.change": "word", "choices.change": "word", "lessons.change": "word", "undo.person": "word",
     "book.import": "house", "book.erase": "house",
     "agents.change": "agents",
     "tokens.read": "tokens", "tokens.make": "tokens", "tokens.revoke": "tokens",

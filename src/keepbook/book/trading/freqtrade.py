@@ -8,7 +8,7 @@ between it and the prices, so funding is in them. Reading the file again changes
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import count, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +29,10 @@ NEEDED = {"id", "pair", "is_open", "open_rate", "open_date", "amount", "close_ra
 UNNAMED = "freqtrade"
 """The skill of trades that name no strategy: those of very old versions."""
 WAL = 2
+LONGEST = 1_000_000
+"""Of a text in the file, in bytes."""
+A_STEP, MOST_STEPS = 100_000, 20_000
+"""So many times so many instructions of the database's own: a minute, where an honest million trades take seconds."""
 
 
 class Filled(NamedTuple):
@@ -186,6 +190,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         how = "mode=ro&immutable=1" if is_idle else "mode=ro"
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)) as file:
             file.row_factory = sqlite3.Row
+            _hold(file)
             file.execute("BEGIN")
             yield file
     except OSError as error:
@@ -194,8 +199,22 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise Invalid(f"cannot read {path.name} as a trade database of freqtrade: {error}", field="file") from None
 
 
+def _hold(file: sqlite3.Connection) -> None:
+    """Whoever sends a database has written its schema too: what that may compute is little."""
+    file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    file.execute("PRAGMA trusted_schema = OFF")
+    spent = count()
+    file.set_progress_handler(lambda: next(spent) > MOST_STEPS, A_STEP)
+
+
 def _columns(file: sqlite3.Connection, table: str) -> set[str]:
-    return {row["name"] for row in file.execute(f"PRAGMA table_info({table})")}
+    """None, unless it is a table whose rows stand in the file: those of a view, or of a column that is computed, can be
+    without end however small the file is."""
+    known = file.execute("SELECT type, sql FROM sqlite_master WHERE lower(name) = ?", (table,)).fetchall()
+    if [row["type"] for row in known] != ["table"] or "VIRTUAL" in known[0]["sql"].upper().split("(")[0].split():
+        return set()
+    columns = file.execute(f"PRAGMA table_xinfo({table})").fetchall()
+    return set() if any(row["hidden"] for row in columns) else {row["name"] for row in columns}
 
 
 NO_ORDERS: Mapping[bool, Filled] = {}

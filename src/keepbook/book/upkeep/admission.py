@@ -11,6 +11,7 @@ from typing import Any
 
 from keepbook.book.agents import arming
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
+from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import AUTOMATIC_ACTORS
 from keepbook.book.owners.authority import Actor
 from keepbook.errors import Invalid, NotAllowed
@@ -24,6 +25,8 @@ IDS = {
 }  # fmt: skip
 """Which columns of which lines hold an id of ours; what else a column may hold, the guards say."""
 SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+INSTANT = re.compile(r"(^|_)(at|time|until|known|valid_from|window_from)$")
+"""Columns that hold an instant."""
 
 
 # Rules
@@ -42,6 +45,7 @@ def check(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None
                 value = row.get(column)
                 if value is not None and not (isinstance(value, str) and ID.fullmatch(value)):
                     raise _refused(f"{value!r} is no {column} of a {kind}")
+    _check_instants(found)
     for row in found.get("agent", ()):
         session = row.get("session")
         if session is not None and not SESSION.fullmatch(session):
@@ -53,6 +57,19 @@ def check(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None
                 f"the file holds entries of {row['actor']!r}, on whose word you may not write; nothing was imported",
                 code="actor",
             )
+
+
+def _check_instants(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """What is not one would come in, and be met by every page that shows it."""
+    for kind, rows in found.items():
+        columns = [name for name in (rows[0] if rows else ()) if INSTANT.search(name)]
+        for row in rows:
+            for column in columns:
+                if isinstance(row[column], str):
+                    try:
+                        parse_stamp(row[column])
+                    except Invalid:
+                        raise _refused(f"{row[column]!r} is no {column} of a {kind}") from None
 
 
 def _refused(why: str) -> Invalid:

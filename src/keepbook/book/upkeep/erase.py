@@ -43,7 +43,7 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
 
 
 def purge_due(tx: Tx, origin: Origin) -> int:
-    """What has been in the trash for 30 days; answers how many."""
+    """What has been in the trash for 30 days on the person's word; answers how many."""
     due = due_for_purge(tx, stamp(tx.clock() - timedelta(days=TRASH_DAYS)))
     for id in due:
         purge(tx, origin, id)
@@ -51,10 +51,12 @@ def purge_due(tx: Tx, origin: Origin) -> int:
 
 
 def due_for_purge(tx: Tx, trashed_before: str) -> list[str]:
+    """What a person put into the trash before that; what an agent put there waits for the person."""
     query = select(memories.c.id).where(
         memories.c.owner == tx.owner, memories.c.trashed_at <= trashed_before, memories.c.purged_at.is_(None)
     )
-    return list(tx.conn.execute(query.order_by(memories.c.id)).scalars())
+    found = tx.conn.execute(query.order_by(memories.c.id)).scalars().all()
+    return [id for id in found if ledger.last_actor(tx, id, ("delete", "undo")) == "person"]
 
 
 def erase(tx: Tx, now: str, confirm: str) -> Receipt:

@@ -170,7 +170,7 @@ def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
         if value.keys() - {"kind"} != columns[kind]:
             wrong = sorted((value.keys() - {"kind"}) ^ columns[kind])
             raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
-        if wrong := [name for name, item in value.items() if name != "kind" and not _fits(item, KINDS[kind], name)]:
+        if wrong := [name for name, item in value.items() if name != "kind" and not fits(item, KINDS[kind], name)]:
             raise broken(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
         found[kind].append({name: item for name, item in value.items() if name != "kind"})
     _check_end(format, lines, last)
@@ -229,7 +229,7 @@ class Closing:
         return canonical(told)
 
 
-def _fits(value: Any, table: Table, column: str) -> bool:
+def fits(value: Any, table: Table, column: str) -> bool:
     """Whether a value is of the column's type; what else it must be, the guards say."""
     kinds: tuple[type, ...] = (int,) if isinstance(table.c[column].type, Integer) else (str,)
     if isinstance(table.c[column].type, Double):

@@ -19,9 +19,9 @@ from keepbook.book.ledger import ledger as chain
 from keepbook.book.ledger.chain import walk
 from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.ledger.ledger import Origin, canonical
-from keepbook.book.ledger.verify import verify
+from keepbook.book.ledger.verify import LINK_FIELDS, verify
 from keepbook.book.memory.changes import Statement, remember
-from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, fits_scope, said_by
+from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
 from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.turn_index import put_turn
 from keepbook.book.text.word_index import put_words
@@ -35,6 +35,7 @@ from keepbook.book.upkeep.lines import (
     Closing,
     altered,
     broken,
+    fits,
     foreign_memory,
     is_ours,
     of_ours,
@@ -290,7 +291,10 @@ def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:
     after = json.loads(entry["after"])
-    table = links if entry["link_id"] else memories
+    table, known = (links, LINK_FIELDS) if entry["link_id"] else (memories, STATE_FIELDS)
+    # What else stands there would be written as it says: an owner, for one.
+    if after.keys() != set(known) or not all(fits(value, table, name) for name, value in after.items()):
+        raise ValueError(f"entry {entry['seq']} records what it may not")
     columns = after | {"event": entry["seq"]}
     if table is memories:
         columns |= {

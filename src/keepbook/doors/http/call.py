@@ -88,7 +88,11 @@ class Call:
         if self._key is None:
             return self._answered(do(book), status, headers)
         url = self.request.url
-        sent = b"\n".join((self.request.method.encode(), url.path.encode(), url.query.encode(), self._body))
+        hand = self.caller.hand  # what one agent was answered, another does not get to see by its key
+        who = f"{hand.kind} {hand.agent or ''}".rstrip()
+        sent = b"\n".join(
+            (who.encode(), self.request.method.encode(), url.path.encode(), url.query.encode(), self._body)
+        )
         with book.writing() as (tx, _):
             found = idempotency.find(tx, self._key, sent)
             if found is not None:
@@ -100,7 +104,7 @@ class Call:
     def stream(self, pieces: AsyncIterator[bytes]) -> Response:
         """Server-sent events for as long as the caller's key opens, one of so many at a time."""
         streams: Streams = self.request.app.state.streams
-        who = self.caller.token_id or self.caller.owner
+        who: str = self.request.state.who
         streams.enter(who)
         held = streams.held(who, pieces, self.stands)
         return StreamingResponse(held, media_type=MEDIA_TYPE)

@@ -144,7 +144,8 @@ class Gate:
             return
         try:
             caller = await asyncio.to_thread(self._caller, kb, scope, headers)
-            self._meter.knock(caller.token_id or caller.owner)
+            state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # each visitor of a demo is alone in theirs
+            self._meter.knock(state["who"])
             state["caller"] = caller
         except KeepbookError as error:
             if error.code == "unauthenticated" and "authorization" in headers:

@@ -47,10 +47,11 @@ def mount(
     """
 
     def open_sessions() -> "StreamableHTTPSessionManager":
+        # With the first request: see above.
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         from mcp.server.transport_security import TransportSecuritySettings
 
-        from keepbook.doors.mcp.server import build
+        from keepbook.doors.mcp.server import build  # it speaks the protocol
 
         checks = TransportSecuritySettings(
             enable_dns_rebinding_protection=allowed_hosts is not None,

@@ -70,7 +70,7 @@ def upgrade(call: Invocation) -> None:
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import upgrade as bring_up
 
-    steps = [] if call.file is not None else bring_up(call.settings.admin_db or call.place)
+    steps = [] if call.file is not None else bring_up(call.admin_place)
     facts = call.keepbook.facts()  # opening a SQLite book brings it up
     call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
 
@@ -84,7 +84,7 @@ def check(call: Invocation) -> None:
         raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
     facts = call.keepbook.facts()
     damage = [] if call.file is None else _damage(call.file, call.settings.busy_seconds)
-    differs = [] if damage else differences(call.place)
+    differs = [] if damage else differences(call.admin_place)
     call.answer({"ok": not damage and not differs, **facts, "damage": damage, "differs": differs}, _checked)
     if damage or differs:
         raise typer.Exit(1)
@@ -96,11 +96,11 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
     from keepbook.app import differences, put_back_guards
 
     call.keepbook.facts()  # a book of another schema is refused
-    found = differences(call.place)
+    found = differences(call.admin_place)
     if found and not yes:
         typer.confirm(f"{len(found)} differ ({found[0]}, …). Put the guards back?", abort=True)
-    done = put_back_guards(call.place) if found else []
-    left = differences(call.place) if found else []
+    done = put_back_guards(call.admin_place) if found else []
+    left = differences(call.admin_place) if found else []
     call.answer({"ok": not left, "done": done, "left": left}, _repaired)
     if left:
         raise typer.Exit(1)

@@ -1,12 +1,13 @@
 """Commands that write: remember, update, forget, delete, restore, confirm, promote, demote, link, unlink, undo."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.terminal.command import WRITE, Invocation, command
-from keepbook.doors.cli.terminal.paper import ID, Paper, ink
+from keepbook.doors.cli.terminal.paper import AMBER, ID, Paper, count, ink
 from keepbook.errors import Invalid, NotFound
 
 Ref = Annotated[str, typer.Argument(metavar="MEMORY", help="Its id, or a piece of what it says.", show_default=False)]
@@ -125,9 +126,24 @@ def delete(
     call.answer({"id": id, "forever": True}, _gone)
 
 
-def restore(call: Invocation, memory: Ref) -> None:
-    """Bring a memory back from the archive or the trash, by its id."""
-    call.answer(call.book.restore(memory), memory_sheets.written, "restore")
+def restore(
+    call: Invocation,
+    memory: Ref,
+    check: Annotated[
+        bool, typer.Option("--check", help="MEMORY is a backup: open it aside and prove every owner's ledger.")
+    ] = False,
+) -> None:
+    """Bring a memory back from the archive or the trash, by its id; or prove a backup with --check."""
+    if not check:
+        call.answer(call.book.restore(memory), memory_sheets.written, "restore")
+        return
+    # SQLAlchemy is slow to load, and --help does not need it.
+    from keepbook.app import prove
+
+    proved = prove(call.admin_place, Path(memory).expanduser())
+    call.answer({"ok": all(one.ok for one in proved), "file": memory, "owners": proved}, _proved)
+    if not all(one.ok for one in proved):
+        raise typer.Exit(1)
 
 
 def confirm(call: Invocation, memory: Ref) -> None:
@@ -196,3 +212,13 @@ def _detail(call: Invocation, detail: str | None) -> str | None:
 
 def _gone(paper: Paper, answer: dict[str, object]) -> None:
     paper.put("Deleted for good: ", ink(str(answer["id"]), ID), ". Backups made earlier still hold it.")
+
+
+def _proved(paper: Paper, answer: dict[str, Any]) -> None:
+    for one in answer["owners"]:
+        if not one.ok:
+            paper.put(ink(f"{one.owner}: the ledger is broken: {one.why}.", AMBER))
+    if answer["ok"]:
+        links = sum(one.links for one in answer["owners"])
+        owners = count(len(answer["owners"]), "owner")
+        paper.put(f"The copy opens, and the ledger holds for {owners}: {count(links, 'link')} in all.")

@@ -5,11 +5,10 @@ only its person may read it. Long work shows how far it is, on stderr, when that
 """
 
 import os
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
@@ -18,7 +17,7 @@ import typer
 from keepbook.doors.cli.terminal.command import CARRY, Invocation, command
 from keepbook.doors.cli.terminal.paper import Paper, count, ink, visible
 from keepbook.doors.cli.terminal.streams import Telling, reading, utf8, working
-from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
+from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 
 if TYPE_CHECKING:
     from keepbook.book.upkeep.erase import Receipt
@@ -67,18 +66,19 @@ def backup(
     file: Annotated[str, typer.Argument(help="Where to.", show_default=False)],
     force: Force = False,
 ) -> None:
-    """Copy a SQLite book with all its owners, safely while others write to it."""
+    """Copy a book with all its owners, safely while others write to it; PostgreSQL as its administrator."""
+    # SQLAlchemy is slow to load, and --help does not need it.
+    from keepbook.app import back_up
+
     source = call.file
-    if source is None:
-        raise KeepbookError(
-            "backup copies a SQLite file; for PostgreSQL use pg_dump, or `keepbook export` for one owner",
-            code="not_supported",
-        )
-    if not source.exists():
+    if call.place == ":memory:":
+        raise Invalid("a book in memory has no copy; export it, or name its file with --db", field="db")
+    if source is not None and not source.exists():
         raise NotFound(f"there is no book at {source} to copy", field="db")
-    call.keepbook.facts()  # refuses what is not a book, with its own words
+    if source is not None:
+        call.keepbook.facts()  # refuses what is not a book, with its own words
     with new_file(file, force=force) as path, working("Copying"):
-        _copy(source, path, call.settings.busy_seconds)
+        back_up(call.admin_place, path, busy_seconds=call.settings.busy_seconds)
         size = path.stat().st_size
     call.answer({"file": file, "bytes": size}, _backed_up)
 
@@ -183,18 +183,6 @@ def new_file(name: str, *, force: bool) -> Iterator[Path]:
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _copy(source: Path, target: Path, busy_seconds: float) -> None:
-    """VACUUM INTO reads one snapshot, which writers do not disturb. The backup API would start over with each
-    write to the source, and for ever with a connection that has one open."""
-    with closing(sqlite3.connect(source, timeout=busy_seconds, isolation_level=None)) as connection:
-        try:
-            connection.execute("VACUUM INTO ?", (str(target),))
-        except sqlite3.OperationalError as error:
-            raise KeepbookError(f"the copy failed: {error}; nothing was written", code="disk_error") from None
-    with target.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _to_disk(out: TextIO) -> None:

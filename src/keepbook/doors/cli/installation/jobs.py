@@ -140,6 +140,7 @@ _DONE = {
     "run": ("ran", "agent", "agents"),
     "run_lost": ("gave up", "run that was left", "runs that were left"),
     "resolve": ("closed", "decision", "decisions"),
+    "backup": ("made", "copy of the database", "copies of the database"),
 }
 
 

@@ -210,6 +210,11 @@ class Invocation:
         return None if "://" in path or path.startswith(("postgres:", "postgresql:")) else Path(path)
 
     @cached_property
+    def admin_place(self) -> str:
+        """Where an administrator's work goes: the file itself, or the server by the address that is theirs."""
+        return str(self.file) if self.file is not None else self.settings.admin_db or self.place
+
+    @cached_property
     def keepbook(self) -> "Keepbook":
         """The open installation. What only reads leaves no empty file behind where there is no book yet."""
         file = self.file

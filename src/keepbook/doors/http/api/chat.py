@@ -31,6 +31,7 @@ Reading = Annotated[Call, may("chats.read")]
 Writing = Annotated[Call, may("chats.write")]
 ReadingNotes = Annotated[Call, may("notes.read")]
 WritingNotes = Annotated[Call, may("notes.write")]
+ChangingNotes = Annotated[Call, may("notes.change")]
 
 Id = Annotated[str, Path(description="A chat's id.", max_length=200)]
 NoteId = Annotated[str, Path(description="A note's id.", max_length=200)]
@@ -266,10 +267,10 @@ def show_note(call: ReadingNotes, id: NoteId) -> Response:
 
 
 @router.put("/journal/{id}", response_model=Note)
-def edit_note(call: WritingNotes, id: NoteId, changed: ChangedNote) -> Response:
+def edit_note(call: ChangingNotes, id: NoteId, changed: ChangedNote) -> Response:
     return call.write(lambda book: book.notes.edit(id, changed.text))
 
 
 @router.delete("/journal/{id}", response_model=Note)
-def delete_note(call: WritingNotes, id: NoteId) -> Response:
+def delete_note(call: ChangingNotes, id: NoteId) -> Response:
     return call.write(lambda book: book.notes.delete(id))

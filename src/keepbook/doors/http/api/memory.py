@@ -19,7 +19,7 @@ from keepbook.book.recall.memories import Hit
 from keepbook.book.upkeep.audit import Audit
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL, documented
-from keepbook.errors import Conflict, NotFound
+from keepbook.errors import Conflict
 
 router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL)
 
@@ -223,8 +223,6 @@ def proposals(call: ReadingProposals, status: str = "waiting") -> Response:
 @router.get("/{id}", response_model=Detailed)
 def get(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
     memory = call.book.get(id)
-    if call.caller.agent is not None and memory.scope not in (None, call.caller.agent):
-        raise NotFound(f"there is no memory {id!r} in this book", field="id")
     if if_none_match is not None and _tag(memory) in if_none_match:
         return Response(status_code=304, headers=_tagged(memory))
     return answer(memory, headers=_tagged(memory))

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from keepbook import Keepbook
-from keepbook.storage.catalogue import differences, repair_guards
+from keepbook.storage.installed import differences, repair_guards
 
 SQLITE = {
     "DROP TRIGGER ledger_appends": "trigger ledger_appends is missing",

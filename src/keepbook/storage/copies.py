@@ -1,0 +1,151 @@
+"""Copies of a whole database with all its owners, and opening one aside to look into it.
+
+SQLite copies itself from one snapshot. PostgreSQL is copied by its own `pg_dump` and opened by `pg_restore`, as the
+administrator: whom row-level security binds would dump an empty book.
+"""
+
+import os
+import secrets
+import shutil
+import sqlite3
+import subprocess  # nosec B404 the database's own programs, with a fixed list of words
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+
+from keepbook.errors import Invalid, KeepbookError, NotAllowed, NotFound
+
+OWNERS = "SELECT owner FROM ledger UNION SELECT owner FROM covers ORDER BY owner"
+"""Everybody who has a chain."""
+ENDINGS = {"sqlite": ".db", "postgresql": ".dump"}
+
+
+def is_server(address: str) -> bool:
+    return address.startswith(("postgresql:", "postgres:", "postgresql+psycopg:"))
+
+
+def ending(address: str) -> str:
+    """What the name of a copy ends in."""
+    return ENDINGS["postgresql" if is_server(address) else "sqlite"]
+
+
+def copy(address: str, target: Path, busy_seconds: float = 30.0) -> None:
+    """One snapshot of everything, which writers do not disturb, on disk when this returns."""
+    if is_server(address):
+        _program("pg_dump", ["--format=custom", f"--file={target}"], _url(address))
+    else:
+        _copy_file(Path(address), target, busy_seconds)
+    with target.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def opened(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
+    """A copy as a database of its own for as long as somebody looks, and whose books are in it. The copy itself is
+    not touched; `address` names the server that a copy of a server is opened on."""
+    if not made.is_file():
+        raise NotFound(f"there is no copy at {made}; check its name", field="file")
+    with made.open("rb") as file:
+        is_file = file.read(16).startswith(b"SQLite format 3")
+    if is_file == is_server(address):
+        kind, other = ("SQLite", "PostgreSQL") if is_file else ("PostgreSQL", "SQLite")
+        raise Invalid(f"{made} is no copy of a {other} book; name the {kind} book with --db", field="file")
+    with _file_aside(made) if is_file else _server_aside(address, made) as found:
+        yield found
+
+
+# SQLite
+
+
+def _copy_file(source: Path, target: Path, busy_seconds: float) -> None:
+    """VACUUM INTO reads one snapshot. The backup API would start over with each write to the source, and for ever with
+    a connection that has one open."""
+    with closing(sqlite3.connect(source, timeout=busy_seconds, isolation_level=None)) as connection:
+        try:
+            connection.execute("VACUUM INTO ?", (str(target),))
+        except sqlite3.OperationalError as error:
+            raise KeepbookError(f"the copy failed: {error}; nothing was written", code="disk_error") from None
+
+
+@contextmanager
+def _file_aside(made: Path) -> Iterator[tuple[str, list[str]]]:
+    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
+        place = Path(folder) / "aside.db"
+        shutil.copyfile(made, place)
+        try:
+            with closing(sqlite3.connect(place)) as connection:
+                owners = [str(row[0]) for row in connection.execute(OWNERS)]
+        except sqlite3.DatabaseError as error:
+            raise Invalid(f"{made} is damaged: {error}; take an older copy", field="file", code="not_a_book") from None
+        yield str(place), owners
+
+
+# PostgreSQL
+
+
+@contextmanager
+def _server_aside(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
+    url, name = _url(address), f"keepbook_check_{secrets.token_hex(6)}"
+    _as_admin(url, f'CREATE DATABASE "{name}" TEMPLATE template0')
+    try:
+        aside = url.set(database=name)
+        _program("pg_restore", ["--exit-on-error", "--no-owner", f"--dbname={name}", str(made)], url)
+        engine = create_engine(aside)
+        try:
+            with engine.connect() as conn:
+                owners = [str(owner) for owner in conn.execute(text(OWNERS)).scalars()]
+        finally:
+            engine.dispose()
+        yield aside.set(drivername="postgresql").render_as_string(hide_password=False), owners
+    finally:
+        _as_admin(url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+def _url(address: str) -> URL:
+    return make_url(address).set(drivername="postgresql+psycopg")
+
+
+def _as_admin(url: URL, statement: str) -> None:
+    engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 10})
+    try:
+        with engine.connect() as conn:
+            conn.execute(text(statement))
+    except DBAPIError as error:
+        why = str(error.orig).strip().splitlines()[0]
+        raise NotAllowed(
+            f"a copy is opened in a database of its own, and this login may not make one ({why}); "
+            "name the administrator in KEEPBOOK_ADMIN_DB",
+            code="not_admin",
+        ) from None
+    finally:
+        engine.dispose()
+
+
+def _program(name: str, words: Sequence[str], url: URL) -> None:
+    """One of PostgreSQL's own programs; the password goes by the environment, where no list of processes shows it."""
+    found = shutil.which(name)
+    if found is None:
+        raise NotFound(f"{name} is not installed here; it comes with PostgreSQL's client programs", code="no_program")
+    plain = url.set(drivername="postgresql", password=None)
+    told = {**os.environ, **({} if url.password is None else {"PGPASSWORD": str(url.password)})}
+    told["PGOPTIONS"] = ""
+    if name == "pg_restore":  # its database is named among the words, the server by what else the address says
+        told |= _server(url)
+    else:
+        words = [*words, f"--dbname={plain.render_as_string()}"]
+    done = subprocess.run([found, *words], env=told, capture_output=True, text=True, check=False)  # nosec B603
+    if done.returncode != 0:
+        why = next((line for line in done.stderr.splitlines() if line.strip()), f"it ended with {done.returncode}")
+        raise KeepbookError(f"{why}; KEEPBOOK_ADMIN_DB names the administrator", code="copy_failed")
+
+
+def _server(url: URL) -> dict[str, str]:
+    host = url.host or url.query.get("host")
+    port = url.port or url.query.get("port")
+    named = {"PGHOST": host, "PGPORT": port, "PGUSER": url.username}
+    return {name: str(value) for name, value in named.items() if value}

@@ -1,0 +1,120 @@
+"""Copies of a whole database: they open, the ledger of every owner in them is proved, and a schedule keeps some."""
+
+import os
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+from tests.furnished import _program as program
+from tests.furnished import furnished
+
+from keepbook import Invalid, Keepbook, KeepbookError, NotFound
+from keepbook.app import back_up, prove
+from keepbook.settings import Settings
+
+pytestmark = pytest.mark.process  # pg_dump and pg_restore
+
+
+@pytest.fixture(autouse=True)
+def programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL's own programs, found as on any machine that has them."""
+    monkeypatch.setenv("PATH", f"{Path(program('pg_dump')).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def two_books(kb: Any) -> None:
+    furnished(kb)
+    kb.book("bob").remember("Keeps bees")
+
+
+def databases(url: str) -> int:
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:", 1))
+    with closing(engine.raw_connection()) as conn, closing(conn.cursor()) as cursor:
+        cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'keepbook_check%'")
+        count = int(cursor.fetchone()[0])
+    engine.dispose()
+    return count
+
+
+def test_a_copy_holds_every_owner_and_each_ledger_is_proved(
+    kb: Any, clock: Any, book_url: str, engine_name: str, tmp_path: Path
+) -> None:
+    clock.set("2026-12-31T09:00:00Z")
+    two_books(kb)
+    copy = tmp_path / "copy"
+    back_up(book_url, copy)
+    kb.book("bob").remember("Said after the copy")
+    before = copy.read_bytes()
+    proved = prove(book_url, copy)
+    assert [(one.owner, one.ok) for one in proved] == [("alice", True), ("bob", True)]
+    assert [one.entries for one in proved] == [kb.book("alice").verify().entries, 1]
+    assert copy.read_bytes() == before
+    if engine_name == "postgresql":
+        assert databases(book_url) == 0
+
+
+def test_a_copy_of_a_book_that_was_tampered_with_is_not_proved(
+    kb: Any, book_url: str, engine_name: str, tmp_path: Path
+) -> None:
+    kb.book("alice").notes.write("Buy reeds")
+    kb.book("bob").remember("Keeps bees")
+    if engine_name == "sqlite":
+        engine = create_engine(f"sqlite:///{book_url}")
+    else:
+        engine = create_engine(book_url.replace("postgresql:", "postgresql+psycopg:", 1))
+    with engine.begin() as conn:
+        if engine_name == "sqlite":
+            for name in conn.execute(text("SELECT name FROM sqlite_master WHERE type = 'trigger'")).scalars().all():
+                conn.execute(text(f'DROP TRIGGER "{name}"'))
+        else:
+            conn.execute(text("SET LOCAL session_replication_role = replica"))
+        conn.execute(text("UPDATE notes SET text = 'Sell reeds'"))
+    engine.dispose()
+    back_up(book_url, tmp_path / "copy")
+    alice, bob = prove(book_url, tmp_path / "copy")
+    assert (alice.ok, bob.ok) == (False, True)
+    assert "notes" in (alice.why or "")
+
+
+def test_what_is_no_copy_is_refused(kb: Any, book_url: str, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no copy"):
+        prove(book_url, tmp_path / "missing")
+    (tmp_path / "noise").write_bytes(b"SQLite format 3\x00" + b"noise" * 1000)
+    with pytest.raises(Invalid):
+        prove(book_url, tmp_path / "noise")
+    (tmp_path / "words").write_text("no dump")
+    with pytest.raises(KeepbookError):
+        prove(book_url, tmp_path / "words")
+
+
+def test_the_sweep_makes_copies_and_keeps_the_newest(book_url: str, clock: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "copies"
+    settings = Settings(
+        db=book_url, backup_folder=folder, backup_every_hours=24, backup_keep=2, allow_bypass_login=True
+    )
+    with Keepbook(book_url, settings=settings, clock=clock) as kb:
+        kb.book("alice").remember("Keeps bees")
+        made = []
+        for day in range(4):
+            assert kb.sweep().done.get("backup") == 1
+            made.append(max(path.name for path in folder.iterdir()))
+            assert "backup" not in kb.sweep().done
+            clock.now += timedelta(days=1)
+            kb.book("alice").remember(f"Day {day}")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(made)[-2:]
+    assert len(set(made)) == 4
+    newest = prove(book_url, folder / made[-1])
+    assert [(one.owner, one.entries, one.ok) for one in newest] == [("alice", 4, True)]
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_sweep_goes_on(
+    book_url: str, clock: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    settings = Settings(db=book_url, backup_folder=tmp_path / "file" / "below", allow_bypass_login=True)
+    with Keepbook(book_url, settings=settings, clock=clock) as kb:
+        swept = kb.sweep()
+    assert "backup" not in swept.done
+    assert [line for line in swept.failed if line.startswith("backup")]
