@@ -86,7 +86,7 @@ class Close(Work):
     def work(self, kb: Keepbook, owner: str, folder: Path, tell: Tell) -> None:
         for nth in range(len(SAID)):
             closed = kb.book(owner).thread(f"chat-{nth}").close()
-            tell([nth, [one.content for one in closed.written]])
+            tell([nth, [one["content"] for one in closed.written]])
 
     def after(self, kb: Keepbook, owner: str, folder: Path, told: list[Any]) -> None:
         book = kb.book(owner)
@@ -263,6 +263,8 @@ class Nursery:
                 told.append(heard["told"])
             elif "done" in heard:
                 done = True
+            elif "failed" in heard:
+                raise AssertionError(f"{kind} failed by itself: {heard['failed']}")
             elif "dead" in heard:
                 return told, done
         raise AssertionError("the workers' program ended by itself")
@@ -320,7 +322,10 @@ def labour(url: str, kind: str, owner: str, folder: Path) -> None:
     with opened(url) as kb:
         kb.owners()  # the connection stands
         say(begins=os.getpid())
-        WORKS[kind].work(kb, owner, folder, lambda what: say(told=what))
+        try:
+            WORKS[kind].work(kb, owner, folder, lambda what: say(told=what))
+        except Exception as error:  # noqa: BLE001 told to the test, which fails by it
+            say(failed=repr(error))
         say(done=True)
 
 

@@ -145,7 +145,7 @@ def make_token(call: MakingTokens, wanted: WantedToken) -> Response:
     given = wanted.model_dump()
     if wanted.agent is not None:
         given["agent"] = call.book.agents.get(wanted.agent).id
-    made: NewToken = call.kb.tokens.create(call.caller.owner, **given)
+    made: NewToken = call.kb.tokens.create(call.caller.owner, made_with=call.caller.token_id, **given)
     known = made.known
     return answer(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
 
