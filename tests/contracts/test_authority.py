@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from keepbook import Keepbook
+from keepbook.book.ground.when import stamp
 from keepbook.book.owners import authority
 from keepbook.demo.story import demo_settings
 from keepbook.doors.http.app import create_app
@@ -163,6 +164,16 @@ def test_kinds_and_scopes_of_tokens_only_go_down(kb: Keepbook, alice: Any) -> No
     assert make(client(kb, service, **{"X-Keepbook-Owner": "alice"}), kind="person", scopes=["read"]) == (403, "kind")
     assert make(client(kb, service, **{"X-Keepbook-Owner": "alice"}), kind="agent", scopes=["read"])[0] == 201
     assert make(client(kb, host, **{"X-Keepbook-Owner": "alice"}), kind="person", scopes=["read"])[0] == 201
+
+
+def test_a_token_made_with_another_ends_no_later(kb: Keepbook, alice: Any) -> None:
+    end = "2026-03-05T09:00:00.000000Z"
+    first = kb.tokens.create("alice", scopes=("read", "write", "admin"), expires=end)
+    maker = client(kb, first.token)
+    for expires, status in ((None, 201), ("2026-03-04T09:00:00Z", 201), ("2026-03-06T09:00:00Z", 422)):
+        assert maker.post("/api/tokens", json={"scopes": ["read"], "expires": expires}).status_code == status
+    made = [token for token in kb.tokens.list("alice") if token.id != first.known.id]
+    assert sorted(stamp(token.expires_at) for token in made if token.expires_at) == ["2026-03-04T09:00:00.000000Z", end]
 
 
 def test_a_service_token_acts_as_an_agent_unless_it_may_and_says_otherwise(kb: Keepbook, alice: Any) -> None:

@@ -1,6 +1,5 @@
 """Attacks on the doors that came after the table: what belongs to another agent, to the person, or to everybody."""
 
-import io
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -162,6 +161,11 @@ def test_a_text_with_other_line_ends_comes_back_over_http(kb: Keepbook, alice: A
         headers={"Authorization": f"Bearer {kb.tokens.create('bob', scopes=('read', 'write', 'admin')).token}"},
     )
     assert bob.post("/api/import", content=text.encode()).status_code == 200
-    out = io.StringIO()
-    kb.book("bob").export(out)
-    assert out.getvalue() == text
+    assert _rows(exported(kb.book("bob"))) == _rows(text)
+
+
+def _rows(text: str) -> list[str]:
+    """Without the chain, which goes on with the key that brought it in."""
+    return [
+        line for line in text.split("\n") if not any(f'"kind":"{kind}"' in line for kind in ("cover", "seal", "end"))
+    ]

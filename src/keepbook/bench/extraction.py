@@ -1,18 +1,20 @@
 """Run the offline extractor over a file of chats and write predictions for the scorer.
 
-The file has the shape of the evaluation data (one chat per line). A memory marked `user_tool` or
-`advisor_tool` there is a person's own word here, so it is protected.
+The file has the shape of the evaluation data (one chat per line). A memory marked `user_tool` or `advisor_tool` there
+is a person's own word here, so it is protected. Each prediction has a `status`: what the reader is sure of is `kept`,
+what is
+likely is `proposed`, whatever a preset does at closing.
 """
-
-from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keepbook.models.model import Known, Turn
-from keepbook.models.offline.extract.extract import extract
+from keepbook.models.closing.close import judge
+from keepbook.models.model import Extraction, Known, Reading, Turn
+from keepbook.models.offline.extraction import extract
 
 VOCABULARY = {
     "advisor": ("profile", "finance_context", "response_style", "fact"),
@@ -24,23 +26,33 @@ _SOURCE = {"user_tool": "profile", "advisor_tool": "chat", "extracted": "extract
 
 def memories(chat: dict[str, Any]) -> list[dict[str, Any]]:
     """What the extractor would do with one chat, in the scorer's shape."""
-    existing = [
+    existing = tuple(
         Known(
-            e["id"],
-            e["category"],
-            None,
-            e["content"],
-            _SOURCE[e["source"]],
-            e.get("confidence"),
+            e["id"], e["category"], None, e["content"], _SOURCE[e["source"]], e.get("confidence"),
             e["source"] != "extracted",
         )
         for e in chat.get("existing", [])
-    ]
-    turns = [Turn(t["id"], t["role"], t["text"]) for t in chat["turns"]]
-    found = extract(
-        turns, existing, block=chat.get("injected_block"), vocabulary=VOCABULARY[chat["persona"]], zone="UTC"
+    )  # fmt: skip
+    turns = tuple(Turn(t["id"], t["role"], t["text"]) for t in chat["turns"])
+    reading = Reading(
+        turns,
+        existing,
+        VOCABULARY[chat["persona"]],
+        "UTC",
+        datetime.now(UTC),
+        block=chat.get("injected_block"),
     )
-    return [{"op": c.op, "target": c.target, "content": c.content, "category": c.category or ""} for c in found]
+    judged = judge(reading, Extraction(tuple(extract(reading)), "", "offline"))
+    return [
+        {
+            "op": one.op if why is None else "skip",
+            "target": one.target,
+            "content": one.content,
+            "category": one.category or "",
+            "status": "kept" if one.sure else "proposed",
+        }
+        for one, why in judged
+    ]
 
 
 def predict(path_in: str | Path, path_out: str | Path) -> int:

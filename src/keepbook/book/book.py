@@ -37,6 +37,7 @@ from keepbook.book.owners.spending import Spending
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
+from keepbook.book.text.topics import touched
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
 from keepbook.book.upkeep.lines import altered
@@ -429,6 +430,10 @@ class Book(Opened):
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             return choices.choose(tx, **chosen)
+
+    def never_of(self, text: str) -> Sequence[str]:
+        """Which of the topics never to be remembered a text touches; a pure read."""
+        return touched(text, self.choices.never, None if self.meaning is None else self.meaning.likeness)
 
     @property
     def choices(self) -> Choices:

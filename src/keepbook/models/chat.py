@@ -6,17 +6,21 @@ the chat with the person's message in it, and the turn can be tried again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.text.topics import touched
 from keepbook.errors import Conflict, Invalid, ModelFailed
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
-from keepbook.models.model import Conversation, Event, Replied, Toolbox, Turn, Usage
+from keepbook.models.model import Called, Conversation, Event, Replied, Toolbox, ToolCall, Turn, Usage
+from keepbook.models.noted import NOTEBOOK
+from keepbook.models.orders.obey import at_hand, likeness_of, obey
+from keepbook.models.orders.values import Deed, of_parts
 from keepbook.models.prompt import compose
 from keepbook.tools.catalogue import build
 
@@ -54,8 +58,10 @@ class Talk:
             raise Invalid("say something: the message is empty", field="text")
         await self._wait_for_closing()
         hidden = hidden or await asyncio.to_thread(self._left_to_know)
-        spoken = await asyncio.to_thread(self.chat.add, "user", text, hidden=hidden)
-        async for event in self._answer(spoken):
+        heeded = await asyncio.to_thread(lambda: obey(self.book, self.chat, text, hidden=hidden))
+        for call in order_calls(heeded.deeds):
+            yield Called(call)
+        async for event in self._answer(heeded.message):
             yield event
 
     async def again(self) -> AsyncIterator[Event | Notice | Kept]:
@@ -70,20 +76,35 @@ class Talk:
         thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)
         async for notice in self._compress(thread, system, toolbox):
             yield notice
-        through, summary = compressed(await asyncio.to_thread(lambda: self.chat.thread))
-        messages = await asyncio.to_thread(self.chat.messages)
-        said = plan(messages, compressed_through=through, summary=summary, budget=self._budget).said
+        conversation = await asyncio.to_thread(self._conversation, spoken, thread, system)
         try:
-            async for event in self._models.chat.reply(Conversation(system, said), toolbox):
+            async for event in self._models.chat.reply(conversation, toolbox):
                 yield event
                 if isinstance(event, Replied):
-                    message = await asyncio.to_thread(self._store, event)
+                    message = await asyncio.to_thread(self._store, event, conversation.deeds)
                     yield Kept(message, await self._title())
         except ModelFailed as error:
             spent = [int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")]
             if any(spent):
                 await self._count("chat", self._models.chat.name, Usage(*spent))
             raise
+
+    def _conversation(self, spoken: Message, thread: Thread, system: str) -> Conversation:
+        """What the model is sent; beside it, as values, what the engine knows by now."""
+        through, summary = compressed(self.chat.thread)
+        said = plan(self.chat.messages(), compressed_through=through, summary=summary, budget=self._budget).said
+        known, noted = at_hand(self.book, self.chat)
+        return Conversation(
+            system,
+            said,
+            preset=self.book.preset(thread.preset),
+            deeds=of_parts(spoken.parts),
+            known=known,
+            noted=tuple(one.content for one in noted),
+            noted_now=tuple(one.content for one in noted if one.place.turn == spoken.turn),
+            categories={one.content: one.category for one in noted if one.category},
+            barred=tuple(touched(spoken.text, self.book.choices.never, likeness_of(self.book))),
+        )
 
     def _left_to_know(self) -> str | None:
         """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
@@ -128,9 +149,12 @@ class Talk:
         with self.book.writing() as (tx, _):
             threads.keep_compression(tx, self.chat.id, through, summary)
 
-    def _store(self, reply: Replied) -> Message:
+    def _store(self, reply: Replied, deeds: Sequence[Deed] = ()) -> Message:
         self.book.spending.count("chat", self._models.chat.name, reply.usage.tokens_in, reply.usage.tokens_out)
-        return self.chat.add("assistant", reply.text, parts=to_parts(reply.calls))
+        speaker = NOTEBOOK if self._models.chat is self._models.offline else None
+        return self.chat.add(
+            "assistant", reply.text, speaker=speaker, parts=to_parts((*order_calls(deeds), *reply.calls))
+        )
 
     async def _title(self) -> str | None:
         """After the first exchange, unless it has a title; a name by hand is never touched."""
@@ -169,6 +193,11 @@ class Talk:
 def compressed(thread: Thread) -> tuple[int, str | None]:
     """How far what is sent is a summary, and which one: from the start again where it was erased with a memory."""
     return (0, None) if thread.compressed is None else (thread.compressed_through, thread.compressed)
+
+
+def order_calls(deeds: Sequence[Deed]) -> tuple[ToolCall, ...]:
+    """What orders wrote, as calls of the reply: the page shows them as slips with Undo."""
+    return tuple(ToolCall(**call) for deed in deeds for call in deed.calls)
 
 
 def over_cap(book: Book, monthly_tokens: int | None) -> bool:

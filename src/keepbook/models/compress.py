@@ -17,6 +17,8 @@ from keepbook.models.model import Said, ToolCall, with_hidden
 SUMMARY_CHARS = 4_000
 KEPT = 0.5
 """How much of the room a compression leaves full. The rest is what the chat may grow by until the next one."""
+ORDER = "order"
+"""The name under which a reply stores what the person's order wrote."""
 _EARLIER = "What was said earlier in this chat, in short:"
 _OPENING = "What you said before the person first wrote:"
 
@@ -112,7 +114,8 @@ def _sent(messages: Sequence[Message], summary: str | None) -> tuple[Said, ...]:
 
 def to_said(message: Message) -> Said | None:
     """A stored message as a model is sent it; None where it says nothing to a model."""
-    calls = tuple(ToolCall(**part) for part in message.parts or ()) if message.role == "assistant" else ()
+    stored = message.parts or () if message.role == "assistant" else ()
+    calls = tuple(ToolCall(**part) for part in stored if part["name"] != ORDER)  # no model has that tool
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
         return None
     return Said(message.role, message.text, message.hidden, calls)

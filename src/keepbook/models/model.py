@@ -5,12 +5,15 @@ it is given and gives back is a value here; no provider's types pass this line. 
 `ModelFailed` and has changed nothing: the caller decides what happens next.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from keepbook.book.agents.cards import CardType
+from keepbook.book.text.topics import Likeness
+from keepbook.models.orders.values import Deed
+from keepbook.presets import Preset
 
 Op = Literal["add", "update", "forget", "skip"]
 TurnId = int | str
@@ -49,6 +52,8 @@ class Candidate:
     turn_ids: tuple[TurnId, ...]
     valid_from: str | None = None
     reason: str | None = None
+    sure: bool = True
+    """What is only likely becomes a proposal, whatever the preset does with the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +111,23 @@ class Conversation:
     """All that a reply is made from. `system` and `said` up to the last message are a stable prefix.
 
     `card` is the form that the answer must have; the words of the system prompt or of the last message ask for it.
+    The rest is for who answers by rules: the preset, what was done with the last message, what the book says by now,
+    and
+    what this chat has noted, newest last, which of it with the last message, in which category, and which topics
+    never to
+    be remembered that message touches. A remote model is told of it in hidden context.
     """
 
     system: str
     said: tuple[Said, ...]
     card: CardType | None = None
+    preset: Preset | None = None
+    deeds: tuple[Deed, ...] = ()
+    known: tuple[Known, ...] = ()
+    noted: tuple[str, ...] = ()
+    noted_now: tuple[str, ...] = ()
+    categories: Mapping[str, str] = field(default_factory=dict)
+    barred: tuple[str, ...] = ()
 
 
 # What happens while a model replies, in order of time.
@@ -152,6 +169,11 @@ class Reading:
     summary: str | None = None
     block: str | None = None
     never: tuple[str, ...] = ()
+    deeds: Mapping[TurnId, tuple[Deed, ...]] = field(default_factory=dict)
+    """By turn, the orders of the person that were carried out in this chat."""
+    heard: frozenset[TurnId] = frozenset()
+    """Turns whose orders were heard as they were given; the others were recorded from elsewhere."""
+    likeness: Likeness | None = None
 
 
 @dataclass(frozen=True, slots=True)

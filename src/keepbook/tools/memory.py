@@ -58,7 +58,7 @@ def _newest_lines(memories: Sequence[Memory], chars: int) -> list[str]:
     return lines[::-1]
 
 
-def _small(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def small(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """A ledger entry's state in the few fields that a page shows struck through or underlined."""
     if state is None:
         return None
@@ -308,7 +308,7 @@ def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:
     if event is None:
         return None
     entry = book.ledger(after=event - 1, limit=1)[0]
-    before, after = (entry.before, entry.after) if entry.link_id else (_small(entry.before), _small(entry.after))
+    before, after = (entry.before, entry.after) if entry.link_id else (small(entry.before), small(entry.after))
     return {"op": entry.action, "id": id, "before": before, "after": after, "event": event}
 
 

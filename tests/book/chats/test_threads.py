@@ -16,8 +16,9 @@ from keepbook.book.ground import due
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.owners.choices import Choices, touches
+from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spent
+from keepbook.book.text.topics import touched
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.tables import OWNED
 
@@ -470,7 +471,7 @@ def test_a_memory_about_the_time_zone_sets_it(alice: Any) -> None:
     ],
 )
 def test_a_topic_is_found_by_its_words_in_any_form(text: str, topic: str | None) -> None:
-    assert touches(text, ["salary", "my health"]) == topic
+    assert touched(text, ["salary", "my health"]) == ([topic] if topic else [])
 
 
 # --- choices

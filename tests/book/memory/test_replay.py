@@ -63,7 +63,7 @@ def test_blocks_render_again_to_the_byte(preset: str) -> None:
     with Keepbook(":memory:", preset=preset, clock=Unsteady(draw)) as kb:
         book = kb.book("alice")
         given = lived(book, draw, REPLAYS)
-        assert len({block for block in given.values() if block}) > 10
+        assert len({block for block in given.values() if block}) > 4, "blocks that never change prove nothing"
         assert {session: book.replay(session) for session in given} == given
         assert book.verify().ok
 

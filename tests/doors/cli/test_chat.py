@@ -183,7 +183,20 @@ def test_what_cannot_be_done_is_one_line_and_the_chat_goes_on(run: Run, ask: Ask
 @on_sqlite
 def test_help_names_every_command(run: Run) -> None:
     ran = run("chat", stdin=lines("/help", "/quit", "never said"))
-    for name in ("/memory", "/block", "/undo", "/forget", "/again", "/new", "/close", "/help", "/quit"):
+    for name in (
+        "/memory",
+        "/block",
+        "/undo",
+        "/forget",
+        "/pencil",
+        "/keep",
+        "/no",
+        "/again",
+        "/new",
+        "/close",
+        "/help",
+        "/quit",
+    ):
         assert re.search(rf"^{name}\b", ran.out, re.MULTILINE)
     assert "never said" not in ran.out
 
@@ -325,15 +338,17 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         assert "/help lists the commands." in welcome
         chat.type("Remember that my cat is called Tom\n")
         reply = chat.until("› ")
-        assert "Saved: Cat is called Tom." in reply
+        assert "Saved: “Cat is called Tom”." in reply
         assert "Undo: /undo 1" in reply
         chat.type("hello\n")
         chat.until("\n")  # what was typed, as the terminal shows it
         reply = chat.until("› ")
         assert max(len(line.rstrip()) for line in reply.splitlines()) <= 60
-        assert "“what do you know about me?”" in " ".join(reply.split())
+        assert "I am Keepbook's offline notebook" in " ".join(reply.split())
         chat.type("I work as a nurse.\n")
-        chat.until("› ")
+        noted = chat.until("› ")
+        assert "In pencil: Works as a nurse" in noted
+        assert "/pencil lists it" in noted
         chat.type("\x04")  # Ctrl-D
         learned = chat.until("Go on with it: ")
         assert "Learned from this chat: Works as a nurse" in " ".join(learned.split())
@@ -382,3 +397,26 @@ def test_text_flows_as_it_comes(
         flow.write(piece)
     flow.end()
     assert capsys.readouterr().out == shown
+
+
+# --- pencil ----------------------------------------------------------------------------------------------
+
+
+@on_sqlite
+def test_pencil_is_listed_kept_now_and_left_out(run: Run, ask: Ask) -> None:
+    gig, dog = "I have a wedding gig in Porto on the 14th of September.", "I have a dog called Bo."
+    ran = run("chat", stdin=lines(gig, dog, "/pencil", "/no 2", "/keep 1", "/pencil", "/keep 7"))
+    assert "1  Has a wedding gig in Porto on the 14th of September" in ran.out
+    assert "Left out: Has a dog called Bo" in ran.out
+    assert "Nothing is in pencil" in ran.out
+    assert "Name a line by its number in /pencil" in ran.out + ran.err
+    kept = {memory["content"]: memory["source"] for memory in ask("list")["memories"]}
+    assert kept == {"Has a wedding gig in Porto on the 14th of September": "chat"}
+
+
+@on_sqlite
+def test_a_program_is_told_what_a_turn_left_in_pencil(run: Run) -> None:
+    ran = run("chat", "--json", stdin=lines("I have a wedding gig in Porto on the 14th of September."))
+    (told,) = [event for event in events(ran) if event["type"] == "pencil"]
+    (line,) = told["answer"]
+    assert (line["turn_id"], line["op"], line["target"]) == (1, "add", None)

@@ -1,6 +1,7 @@
 """Around chats: threads, notes, proposals, recall-chats, jobs, extract --dry-run, doctor --model, owners' choices."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -91,8 +92,7 @@ def test_people_read_about_their_chats(run: Run, talked: str) -> None:
     assert "⟦nurse⟧" in run("threads", "search", "nurse").out
     assert "No chat says that." in run("recall-chats", "unicorns").out
     closed = run("threads", "close", talked).out
-    assert closed.startswith("Learned from this chat: ")
-    assert "Skipped" in closed
+    assert re.match(r"\d kept · \d proposed · \d left out\nLearned from this chat: ", closed)
     said = run("threads", "delete", talked).out
     assert f"Bring it back: keepbook threads restore {talked}" in said
     assert f"To delete them too: keepbook threads delete {talked} --memories" in said
@@ -125,7 +125,7 @@ def test_a_journal_is_written_bookmarked_edited_searched_and_thinned(ask: Ask, r
 def test_what_waits_is_accepted_or_declined(ask: Ask, run: Run, book_url: str) -> None:
     with Keepbook(book_url, preset="assistant") as kb:
         chat = kb.book("alice").thread("monday")
-        chat.add("user", "My sister Anna is a nurse in Bergen. My brother Tim plays the cello.")
+        chat.add("user", "My sister Anna is a nurse in Bergen. I have two daughters, Ida and Nora.")
         assert len(chat.close().proposed) == 2
     first, second = ask("proposals", "list")
     assert "Yes: keepbook proposals accept" in run("proposals", "list").out
@@ -249,7 +249,7 @@ def test_a_sweep_under_way_is_finished_before_the_end(
 
 TEXT = """\
 User: Hi! I work as a nurse in Oslo, and my cat is called Tim.
-Assistant: Shall I keep my answers short from now on?
+Assistant: Shall I note that you prefer short answers?
 User: Yes please. I have a meeting today
 at three. My card is 4111 1111 1111 1111.
 """
@@ -269,7 +269,7 @@ def test_a_rehearsal_shows_what_would_be_kept_and_why_not_the_rest(ask: Ask, run
         "Cat is called Tom",
         "Cat is called Tim",
     )
-    assert any("meeting" in one["content"] and one["reason"] for one in answer["skipped"])
+    assert not any("meeting" in one["content"] for one in answer["kept"])
     assert "4111" not in json.dumps(answer)
     shown = run("extract", "--dry-run", "-", stdin=TEXT).out
     assert "− Cat is called Tom" in shown
@@ -287,13 +287,16 @@ def test_a_rehearsal_follows_the_preset_the_dates_and_the_owners_choices(ask: As
         {"role": "tool", "text": "I work as a spy."},
     ]
     file.write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
-    (kept,) = ask("extract", "--dry-run", file)["kept"]
-    assert kept["turns"] == ["2"]
-    assert "2026-03-01" in kept["content"] or kept["valid_from"].startswith("2026-03-01")
+    answer = ask("extract", "--dry-run", file)
+    (found,) = answer["kept"] + answer["proposed"]
+    assert found["turns"] == ["2"]
+    assert "2026-03-01" in found["content"]
+    assert "yesterday" not in found["content"]
     answer = ask("extract", "--dry-run", file, "--preset", "assistant")
     assert (answer["kept"], len(answer["proposed"])) == ([], 1)
     ask("configure", "--never", "oslo")
-    assert ask("extract", "--dry-run", file)["kept"] == []
+    answer = ask("extract", "--dry-run", file)
+    assert (answer["kept"], answer["proposed"]) == ([], [])
     ask("configure", "--memory", "off")
     answer = ask("extract", "--dry-run", file)
     assert (answer["made_by"], answer["kept"]) == (None, [])
@@ -349,7 +352,7 @@ def test_the_offline_model_passes_its_trial(run: Run, book_url: str) -> None:
     assert (ran.code, ran.json["ok"]) == (0, True)
     found = checks(ran)
     assert "no key, no network" in found["chat model"]["value"]
-    assert found["answering"]["value"].startswith("works: “Hello!")
+    assert found["answering"]["value"].startswith("works: “Hello. I am Keepbook's offline notebook")
     assert "“Lives in Oslo”" in found["reading chats"]["value"]
     assert "All is well." in run("doctor", "--model").out
     assert checks(run("doctor", "--json"))["model"]["value"] == "offline"

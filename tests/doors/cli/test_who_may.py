@@ -54,7 +54,8 @@ trading import freqtrade {nothing} | extract {turns} --dry-run | chat | agent de
 import {book} --merge | erase --confirm bob
 """
 OPERATORS = """
-backup {copy} | db upgrade | db check | reindex | jobs --once | token create --name walked | token list
+backup {copy} | db upgrade | db check | db repair-guards | reindex | jobs --once
+token create --name walked | token list
 token revoke {token} | trading import bars {bars} | trading import events {events} | embedder status
 embedder install nonsense | doctor | serve --port 70000
 """
@@ -63,8 +64,8 @@ FAILING = (
     "trading import freqtrade",
 )  # fmt: skip
 """Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open."""
-SHARED = {"bars", "market_events", "event_symbols", "tokens", "leases", "page_sessions", "due"}
-"""What an operator's command may touch that is no book."""
+SHARED = {"covers", "seals", "bars", "market_events", "event_symbols", "tokens", "leases", "page_sessions", "due"}
+"""What an operator's command may touch that is no book: the market, keys and the links that cover them."""
 
 
 def typed(lines: str, ids: dict[str, str]) -> Iterator[list[str]]:

@@ -271,7 +271,7 @@ READING = Reading(
         (replace(add("Lives in Bergen"), op="update"), "it names a memory that was not shown"),
         (forget("nobody01", 1), "it names a memory that was not shown"),
         (forget("read0001", 1), None),
-        (forget("read0001", 3), "the person did not ask to forget it"),
+        (forget("read0001", 3), None),  # what it means is the model's to say; it becomes a proposal
         (forget("read0001", 2), "no turn of the person says it"),
         (add("Drinks green tea"), "it is known already"),
         (add("drinks  GREEN tea.", category="profile"), "it is known already"),
@@ -280,9 +280,9 @@ READING = Reading(
         (add("Plays the old saxophone"), "it is known already"),
         (add("The card is 4111 1111 1111 1111"), "it holds a secret"),
         (add("The wifi password is hunter2"), "it holds a secret"),
-        (add("Her health is poor"), "the person never wants 'health' remembered"),
-        (add("Is poor", subject="health"), "the person never wants 'health' remembered"),
-        (update("read0001", "Gets a salary of 5,000"), "the person never wants 'my salary' remembered"),
+        (add("Her health is poor"), "you asked never to keep anything about health"),
+        (add("Is poor", subject="health"), "you asked never to keep anything about health"),
+        (update("read0001", "Gets a salary of 5,000"), "you asked never to keep anything about my salary"),
         (add("Owns a small boat"), "the person declined it"),
         (replace(add("Hm"), op="skip", reason="a mood"), "a mood"),
         (replace(add("Hm"), op="merge", reason=None), "not worth keeping"),
@@ -290,7 +290,7 @@ READING = Reading(
 )
 def test_each_candidate_is_checked_in_code(candidate: Candidate, reason: str | None) -> None:
     extraction = Extraction((candidate,), "", "scripted")
-    assert judge(READING, extraction, ["owns a small boat"]) == [(candidate, reason)]
+    assert [why for _, why in judge(READING, extraction, ["owns a small boat"])] == [reason]
 
 
 def test_the_same_fact_twice_in_one_answer_is_kept_once() -> None:
@@ -499,7 +499,7 @@ def test_the_book_is_judged_as_it_stands_when_it_is_written(kb: Any, alice: Any)
         "it is known already",
         "it names a memory that was not shown",
         "it names a memory that was not shown",
-        "the person never wants 'goats' remembered",
+        "you asked never to keep anything about goats",
     ]
 
 
@@ -636,7 +636,7 @@ def test_over_the_monthly_cap_a_chat_is_read_offline_and_that_is_said(book_url: 
         alice = kb.book("alice")
         first = began(kb, "I live in Oslo").close()
         assert (first.made_by, first.notice) == ("scripted", None)
-        second = began(kb, "I work as a nurse").close()
+        second = began(kb, "I have two daughters, Ida and Nora.").close()
         assert (second.made_by, second.notice) == ("offline", OVER_CAP)
         assert len(reader.seen) == 1
         assert {memory.made_by for memory in alice.list()} == {"scripted", "offline"}

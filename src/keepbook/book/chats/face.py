@@ -6,13 +6,15 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 from collections.abc import Sequence
 from typing import Any
 
-from keepbook.book.chats import notes, threads
+from keepbook.book.chats import notes, pencil, threads
 from keepbook.book.chats.notes import Note
+from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import instant, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
+from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices, owners
 from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
 
@@ -65,6 +67,24 @@ class Chat:
             space, session = ("chat", self.id) if self.session is None else ("outside", self.session)
             preset = self.book.preset(thread.preset)
             return injections.inject(tx, preset, present(tx), session, scope=scope or thread.agent, space=space)
+
+    def pencil(self) -> Sequence[Pencil]:
+        """What closing would keep or propose of what was said so far, beside its turn; nothing of it is stored."""
+        return self.book.pencil_of(self.id)
+
+    def decline(self, key: str) -> Pencil:
+        """No to a pencil line: it is not kept."""
+        self.book.ask("proposals.answer")
+        one = pencil.of_key(self.pencil(), key)
+        with self.book.writing() as (tx, _):
+            return pencil.decline(tx, self.id, one)
+
+    def keep(self, key: str) -> Written:
+        """Keep a pencil line now, as the person."""
+        self.book.ask("proposals.answer")
+        one = pencil.of_key(self.pencil(), key)
+        with self.book.writing(self.thread.preset) as (tx, preset):
+            return pencil.keep(tx, self.book.origin, preset, self.id, one)
 
     def close(self) -> Any:
         """Read what is new for memories, once; the chat rests after that until something is said again."""

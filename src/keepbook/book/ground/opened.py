@@ -22,6 +22,8 @@ from keepbook.storage.database import Database, Tx
 
 Closer = Callable[["Opened", str], Any]
 """Closes a chat of a book with the installation's model; the layer above provides it."""
+Penciller = Callable[["Opened", str], Sequence[Any]]
+"""Reads what an open chat has in pencil; the layer above provides it."""
 
 
 class Opened:
@@ -35,6 +37,7 @@ class Opened:
         presets: Presets,
         *,
         closer: Closer | None = None,
+        penciller: Penciller | None = None,
         close_after_hours: float = 6.0,
         meaning: Meaning | None = None,
         card_folders: Sequence[Path] = (),
@@ -51,6 +54,7 @@ class Opened:
         self._database = database
         self._presets = presets
         self._closer = closer
+        self._penciller = penciller
 
     @classmethod
     def of(cls, opened: "Opened") -> Self:
@@ -80,7 +84,7 @@ class Opened:
     @classmethod
     def _copy(cls, book: "Opened", origin: Origin, presets: Presets) -> Self:
         return cls(
-            book._database, book.owner, origin, presets, closer=book._closer,
+            book._database, book.owner, origin, presets, closer=book._closer, penciller=book._penciller,
             close_after_hours=book.close_after_hours, meaning=book.meaning, card_folders=book.card_folders,
             impact_minutes=book.impact_minutes, hand=book.hand,
         )  # fmt: skip
@@ -98,6 +102,11 @@ class Opened:
         if self._closer is None:
             raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
         return self._closer(self, thread_id)
+
+    def pencil_of(self, thread_id: str) -> Sequence[Any]:
+        if self._penciller is None:
+            raise NotAllowed("this book was opened without a reader of chats", code="no_model")
+        return self._penciller(self, thread_id)
 
     @contextmanager
     def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 
 from keepbook.book.ground.limits import clean_line
-from keepbook.book.text.words import query_terms, stem, tokens
+from keepbook.book.text.topics import touched
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import choices
@@ -28,18 +28,12 @@ class Choices:
 # Rules
 
 
-def touches(text: str, topics: Sequence[str]) -> str | None:
-    """The first topic, named never to be remembered, that a text is about."""
-    said = set(map(stem, tokens(text)))
-    return next((topic for topic in topics if (words := set(query_terms(topic))) and words <= said), None)
-
-
 def heed(chosen: Choices, text: str) -> None:
     """What a person wants kept out of the book, no agent writes into it."""
     if not chosen.memory:
         raise NotAllowed("the person has switched memory off; nothing is kept", code="memory_off")
-    if (topic := touches(text, chosen.never)) is not None:
-        raise NotAllowed(f"the person never wants {topic!r} remembered", code="never_topic")
+    if topics := touched(text, chosen.never):
+        raise NotAllowed(f"You asked never to keep anything about {topics[0]}", code="never_topic")
 
 
 # Operations

@@ -74,8 +74,10 @@ class Tokens:
         name: str | None = None,
         expires: Moment = None,
         agent: str | None = None,
+        made_with: str | None = None,
     ) -> NewToken:
-        """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has."""
+        """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has. Made with another
+        token, by its id, it ends no later than that one."""
         now = self._database.clock()
         secret = f"kb_{secrets.token_urlsafe(32)}"
         id = new_id()
@@ -87,12 +89,23 @@ class Tokens:
             "scopes": ",".join(authority.clean_scopes(kind, scopes)),
             "name": clean_optional(name, "name", 80),
             "created_at": stamp(now),
-            "expires_at": _later_than(now, instant(expires, field="expires")),
+            "expires_at": self._end(_later_than(now, instant(expires, field="expires")), made_with),
             "agent": _agent_of(kind, agent),
         }
         with self._writing(row["owner"]) as conn:
             conn.execute(insert(tokens), row)
             return NewToken(secret, _one(conn, id))
+
+    def _end(self, wanted: str | None, made_with: str | None) -> str | None:
+        if made_with is None:
+            return wanted
+        with self._database.unscoped() as conn:
+            last = _one(conn, made_with).expires_at
+        if last is None or (wanted is not None and wanted <= stamp(last)):
+            return wanted
+        if wanted is not None:
+            raise Invalid(f"this is made with a token that ends at {stamp(last)}; end by then", field="expires")
+        return stamp(last)
 
     def list(self, owner: str | None = None) -> Sequence[Token]:
         """One owner's tokens, or all of the installation; the newest first."""

@@ -161,6 +161,7 @@ class Meaning:
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
         self._closed = False
+        self._sentences: dict[tuple[str, ...], Any] = {}
 
     def alike(self, tx: Tx, kind: str, question: str) -> Alike | None:
         """How like the question each vector of this owner is; nothing where there are none yet."""
@@ -177,6 +178,17 @@ class Meaning:
             self.failure = error.message
             raise
         return Alike(loaded, asked, self.embedder.floor)
+
+    def likeness(self, text: str, others: Sequence[str]) -> list[float]:
+        """How alike a text is to each of some others; nothing alike where the embedder cannot say."""
+        key = tuple(others)
+        try:
+            if key not in self._sentences:
+                self._sentences[key] = self.embedder.embed(list(key))
+            return [float(one) for one in self._sentences[key] @ self.embedder.ask(text)]
+        except ModelFailed as error:
+            self.failure = error.message
+            return [0.0] * len(others)
 
     def _loaded(self, tx: Tx, kind: str) -> Loaded | None:
         key = (tx.owner, kind)

@@ -15,9 +15,10 @@ from keepbook.errors import ModelFailed, NotFound
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Done, Order
 from keepbook.models.agents.runner import Runner, Work
-from keepbook.models.chat import Kept, Notice, Talk, compressed
+from keepbook.models.chat import Kept, Notice, Talk, compressed, order_calls
 from keepbook.models.compress import plan, to_parts
 from keepbook.models.model import Event, Replied, Said
+from keepbook.models.orders.values import of_parts
 from keepbook.tools.agents import toolbox
 from keepbook.tools.catalogue import ToolSet
 
@@ -76,7 +77,7 @@ class AgentTalk(Talk):
             order = Order(work.agent, system, prompt, tools, held=work.held, earlier=earlier, model=work.agent.model)
             async for event in runner.execute(work, order):
                 if isinstance(event, Done):
-                    yield Kept(await asyncio.to_thread(self._keep, work, event))
+                    yield Kept(await asyncio.to_thread(self._keep, work, event, spoken))
                     return
                 if not isinstance(event, Replied):
                     yield event
@@ -92,10 +93,12 @@ class AgentTalk(Talk):
         messages = self.chat.messages()
         return plan(messages, compressed_through=through, summary=summary, budget=self._budget).said[:-1]
 
-    def _keep(self, work: Work, done: Done) -> Message:
+    def _keep(self, work: Work, done: Done, spoken: Message) -> Message:
         """The reply in the thread and the run with its session: both or neither."""
         calls = tuple(call for one in done.said for call in one.calls)
         with self.book.transaction():
-            message = self.chat.add("assistant", done.text, parts=to_parts(calls))
+            message = self.chat.add(
+                "assistant", done.text, parts=to_parts((*order_calls(of_parts(spoken.parts)), *calls))
+            )
             self._runner.keep(work, None, done)
             return message

@@ -22,22 +22,29 @@ from keepbook.book.chats.threads import Claim, Message, TakenBack
 from keepbook.book.ground.limits import clean_line, clean_optional
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory import changes, listing, proposals
+from keepbook.book.memory import changes, proposals
 from keepbook.book.memory.changes import Statement
-from keepbook.book.memory.memories import is_protected, to_state
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
 from keepbook.book.text.secrets import find_secrets
+from keepbook.book.text.topics import Likeness, touched
 from keepbook.book.text.words import fold, tokens
 from keepbook.errors import KeepbookError
+from keepbook.models.closing.grounded import is_grounded
+from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.model import Candidate, Extraction, Known, Model, Op, Reading, Turn
+from keepbook.models.lines.matters import fit
+from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn
+from keepbook.models.orders.values import of_parts
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
 LEASE_SECONDS = 180.0
 """How long a closing may take at least; a model that may take longer gets a longer lease."""
 RETRY_MINUTES = 15.0
+OFFLINE = "offline"
+"""Made by the reader, whose lines are the person's own clauses."""
+HUSHED = 0.9
 TAKEN_BACK = 0.5
 """From which share of its words on a candidate says again what was taken back."""
 _HELD_BACK: dict[str | None, Op] = {"conflicts with what you said yourself": "update", "asked to forget": "forget"}
@@ -104,16 +111,41 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
     if candidate.op != "add" and candidate.target not in known:
         return "it names a memory that was not shown"
     if candidate.op == "forget":
-        asked = any(asks_to_forget(text) for text in evidence)
-        return None if asked else "the person did not ask to forget it"
+        return None  # what the person means is the model's to say; where their words do not show it, it is proposed
     told = f"{candidate.subject or ''} {candidate.content}"
     if find_secrets(told):
         return "it holds a secret"
-    if (topic := choices.touches(told, reading.never)) is not None:
-        return f"the person never wants {topic!r} remembered"
+    if (topic := next(iter(touched(told, reading.never, reading.likeness)), None)) is not None:
+        return f"you asked never to keep anything about {topic}"
     if any(alike(candidate.content, text) for text in declined):
         return "the person declined it"
+    if _is_taken_back(candidate, reading):
+        return "you asked not to keep it"
     return "it is known already" if _is_known(candidate, reading) else None
+
+
+def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
+    """Whether an order of this chat keeps it out: the words it rests on were taken back, or its matter is hushed."""
+    cited = {str(turn) for turn in candidate.turn_ids}
+    for deed in (deed for deeds in reading.deeds.values() for deed in deeds):
+        if any(fit(matter, candidate.content) >= HUSHED for matter in deed.hushed):
+            return True
+        for place in deed.taken:
+            if str(place.turn) in cited and place.content and overlap(candidate.content, place.content) >= TAKEN_BACK:
+                return True
+    return False
+
+
+def checked(candidate: Candidate, reading: Reading, made_by: str) -> Candidate:
+    """Any model's word is checked: what the cited turns do not say becomes a proposal, as does a wish to forget that
+    the person's words do not show."""
+    if made_by == OFFLINE or candidate.op == "skip":
+        return candidate
+    if candidate.op == "forget":
+        sure = any(asks_to_forget(turn.text) for turn in _evidence(candidate, reading))
+    else:
+        sure = is_grounded(candidate, reading)
+    return replace(candidate, sure=candidate.sure and sure)
 
 
 def _evidence(candidate: Candidate, reading: Reading) -> list[Turn]:
@@ -155,6 +187,7 @@ def close(
     *,
     notice: str | None = None,
     lease_seconds: float = LEASE_SECONDS,
+    likeness: Likeness | None = None,
 ) -> Closed:
     """Close one chat of one owner with one model; raises nothing that a sweep would stumble over."""
     with database.write(owner) as tx:
@@ -167,6 +200,7 @@ def close(
         if reading is None:
             threads.finish(tx, held, now, summary=None)
             return Closed(thread_id, "closed")
+    reading = replace(reading, likeness=likeness)
     try:
         extraction = run(model.extract(reading))
         return _kept(database, owner, held, preset, reading, extraction, notice)
@@ -195,7 +229,7 @@ def judge(
 ) -> list[tuple[Candidate, str | None]]:
     """Each candidate with the reason it would be skipped for, or None: what a dry run shows."""
     judged: list[tuple[Candidate, str | None]] = []
-    for candidate in extraction.candidates:
+    for candidate in (checked(one, reading, extraction.made_by) for one in extraction.candidates):
         why = refusal(candidate, reading, declined)
         if why is None and candidate.op != "forget" and was_taken_back(candidate, gone):
             why = "it was taken back"
@@ -222,27 +256,13 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         summary=held.thread.summary,
         block=block,
         never=chosen.never,
+        deeds={message.turn: of_parts(message.parts) for message in held.turns if message.role == "user"},
+        heard=frozenset(message.turn for message in held.turns if message.role == "user" and message.parts is not None),
     )
 
 
 def _turn(message: Message) -> Turn:
     return Turn(message.turn, message.role, message.text, message.at, message.speaker)
-
-
-def known_memories(tx: Tx) -> tuple[Known, ...]:
-    """The active memories an extractor reconciles with, oldest first."""
-    return tuple(
-        Known(
-            row.id,
-            row.category,
-            row.subject,
-            row.content,
-            row.source,
-            row.score,
-            is_protected(row.source, to_state(row)),
-        )
-        for row in listing.standing(tx)
-    )
 
 
 def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Extraction, now: str) -> _Kept:
@@ -289,7 +309,7 @@ def _keep_one(
     told["valid_from"] = instant(candidate.valid_from, field="valid_from")
     subject = clean_optional(candidate.subject, "subject", 200)
     protected = target is not None and target.protected
-    if protected or (preset.on_close == "propose" and candidate.op != "forget"):
+    if protected or not candidate.sure or (preset.on_close == "propose" and candidate.op != "forget"):
         content = candidate.content or (target.content if target is not None else "")
         proposal = proposals.propose(
             tx, later(now, microseconds=len(kept.proposed)),  # the review shows them in the order of the chat

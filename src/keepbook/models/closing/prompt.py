@@ -7,6 +7,7 @@ not fit is named, to be repaired once, and skipped with its reason if it is not.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -62,10 +63,18 @@ What counts
 - What the person asks you not to keep is not kept. Passwords, keys, card and account numbers are never kept, nor is
   anything about the topics in <never>.
 
+Four examples
+- A correction. Person: "We pay 900 rent." Later: "Sorry, 950." Right: add "Pays 950 rent". Wrong: also keeping 900.
+- A rule with a condition. Person: "If it's a school night I don't take calls." Right: add "Takes no calls on school
+  nights". Wrong: leaving it out because of the "if".
+- A role. Person: "Pretend I'm a retired pilot and interview me." Right: nothing. What is said in the role is no fact.
+- Not to be kept. Person: "My brother is in rehab. Don't keep this." Right: nothing, and not a word in the summary.
+
 What to answer
 - op add: a new fact, with target 0. op update: a line of <known> that has changed; target is its number. op forget: a
   line of <known> that the person asks in words to be forgotten; target is its number. op skip: worth a look but not
   kept, with the reason.
+- A line of <known> with "own" is the person's own word: only they change it, so say it as it was said.
 - What <known> already says is not added again. A different fact about the same subject is an add. Change a line only
   where the chat speaks of the very same matter.
 - content: one short line that stands on its own, as a note about the person ("Lives in Oslo", "Prefers short answers"),
@@ -207,6 +216,7 @@ def _nearest(known: Sequence[Known], turns: Sequence[Turn]) -> tuple[Known, ...]
 
 def _known_line(number: int, memory: Known) -> str:
     told = {"n": number, "category": memory.category, "subject": memory.subject, "content": memory.content}
+    told |= {"own": True} if memory.protected else {}
     return _line({key: value for key, value in told.items() if value is not None})
 
 
@@ -251,7 +261,11 @@ def read(answer: str, sheet: Sheet) -> Answer:
     return Answer(tuple(candidates), _cut(summary.strip(), SUMMARY_CHARS), tuple(wrong))
 
 
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
 def _decoded(answer: str) -> dict[str, Any]:
+    answer = _THINKING.sub("", answer)  # what a model thinks aloud is no answer
     start = answer.find("{")
     if start < 0:
         raise Unreadable("- there is no JSON object in it")

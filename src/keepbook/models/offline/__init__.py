@@ -1,5 +1,5 @@
-"""The offline model: deterministic, no key, no network, honest about what it is.
+"""The offline model: no key, no network, honest about what it is.
 
-As an extractor it reads first-person statements by rules of grammar and word classes
-(who speaks, is it lasting, is it meant), never by look-ups of known sentences.
+As extractor it lets the reader judge and words what is kept; as a chat partner it is a notebook; as an agent it follows
+rules that it states.
 """

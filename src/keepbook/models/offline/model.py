@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 
 from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Turn, Usage
 from keepbook.models.offline import agent, summary
-from keepbook.models.offline.chat import reply
-from keepbook.models.offline.extract.extract import extract
+from keepbook.models.offline.extraction import extract
+from keepbook.models.offline.notebook import reply
 
 NAME = "offline"
 
@@ -38,13 +38,5 @@ class OfflineModel:
 
 
 def _extracted(reading: Reading) -> Extraction:
-    candidates = extract(
-        reading.turns,
-        reading.known,
-        block=reading.block,
-        vocabulary=reading.categories,
-        zone=reading.zone,
-        never=reading.never,
-        summary=reading.summary,
-    )
+    candidates = extract(reading)
     return Extraction(tuple(candidates), summary.summarise(reading.summary, reading.turns), NAME)

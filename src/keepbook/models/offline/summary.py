@@ -1,41 +1,50 @@
 """Running summary and title of a chat without a model: sentences chosen, never invented.
 
-The summary keeps what was said in order and drops the lightest first when it grows past its bound, so that
-a long chat costs what a short one does. What the person asked to leave out, secrets and pasted text are not
-in it. The title is the keyphrase of the first exchange.
+The summary keeps what was said in order and drops the lightest first when it grows past its bound, so that a long
+chat costs
+what a short one does. What the person asked to leave out, secrets and pasted text are not in it. The title is the
+matter of
+the first exchange in three to five words.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from keepbook.book.text.secrets import redact
 from keepbook.book.text.words import STOP_WORDS, stem, tokens
-from keepbook.models.closing import rules
+from keepbook.models.lines.wording import bare, line, tongue
 from keepbook.models.model import Turn
-from keepbook.models.offline.extract import dialog, evidence, other_languages, speech_acts
-from keepbook.models.offline.extract.clauses import own_words, sentences, squeezed, tidy
-from keepbook.models.offline.extract.english import word_set
-from keepbook.models.offline.extract.third_person import line
+from keepbook.models.orders.hear import sentences, withdrawals
 
 LIMIT = 1_000
+READ = 4_000
+"""How much of a turn is read; what is longer is pasted."""
 _PIECE = 160
 _WORDS = (3, 5)
 _UNTITLED = "New chat"
+_QUOTED = re.compile(r"```.*?```|\"[^\"\n]{20,}\"|“[^”\n]{20,}”|^>.*$", re.DOTALL | re.MULTILINE)
+_LIST_END = re.compile(r"(?<=[:：])\s*\n.*", re.DOTALL)
+_TASK = re.compile(
+    r"^(?:please|can you|could you|would you|help me|write|draft|make|give|find|show|explain|summari[sz]e|"
+    r"translate|check|run|tell)\b",
+    re.IGNORECASE,
+)
+_TALK = re.compile(
+    r"^(?:hi|hello|hey|thanks|thank you|ok|okay|yes|no|sure|great|cool|lol|bye|good (?:morning|evening))\b[^.]{0,20}$",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(r"\b(?:i|i'm|im|my|we|our|ich|mein\w*|yo|mi|jeg|min)\b", re.IGNORECASE)
 
 
-# --- summary ----------------------------------------------------------------------------------------
+# --- summary
 
 
 def summarise(previous: str | None, turns: Sequence[Turn]) -> str:
     """The earlier summary and what these turns add, in at most `LIMIT` characters."""
-    turns = [replace(turn, text=squeezed(turn.text)) for turn in turns]
     weighed: list[tuple[float, str]] = []
-    for n, old in enumerate(_stored(previous)):
+    for number, old in enumerate(_cut(previous or "")):
         # What was kept before stays above small talk, and its beginning (what the chat is about) above its middle.
-        weighed.append((2.5 if n == 0 else 1.9, old))
+        weighed.append((2.5 if number == 0 else 1.9, old))
     left_out = _left_out(turns)
     for number, turn in enumerate(turns):
         if turn.role == "user" and number not in left_out:
@@ -45,8 +54,13 @@ def summarise(previous: str | None, turns: Sequence[Turn]) -> str:
     return redact(" ".join(_fit(weighed)))
 
 
-def _stored(previous: str | None) -> list[str]:
-    return [s for s in sentences(previous or "") if s.strip()]
+def _cut(text: str) -> list[str]:
+    return [text[start:end].strip() for start, end in sentences(text)]
+
+
+def _own(text: str) -> str:
+    """The person's own words: no code, no quotation, nothing after "summarise:"."""
+    return _LIST_END.sub("", _QUOTED.sub(" ", text[:READ]))
 
 
 def _left_out(turns: Sequence[Turn]) -> set[int]:
@@ -56,33 +70,35 @@ def _left_out(turns: Sequence[Turn]) -> set[int]:
     for number, turn in enumerate(turns):
         if turn.role != "user":
             continue
-        asked = turns[number - 1].text if number and turns[number - 1].role == "assistant" else ""
-        refused = dialog.asks_to_keep(asked) and dialog.NO.match(turn.text)
-        if dialog.ALL.search(turn.text) and rules.DECLINE.search(turn.text):
-            out.update(range(number + 1))
-        elif rules.DECLINE.search(turn.text) or dialog.AHEAD.search(turn.text) or refused:
+        for heard in withdrawals(turn.text[:READ]):
             out.add(number)
-            if before is not None and not dialog.AHEAD.search(turn.text):
+            if before is not None and not heard.ahead and not heard.matter:
                 out.add(before)
+            out |= {
+                at
+                for at, other in enumerate(turns[:number])
+                if heard.matter and other.role == "user" and _speaks(heard.matter, other.text)
+            }
         before = number
     return out
 
 
+def _speaks(matter: str, text: str) -> bool:
+    wanted = {stem(word) for word in tokens(matter)} - {stem(word) for word in STOP_WORDS} - {"everyth", "my"}
+    return bool(wanted) and wanted <= {stem(word) for word in tokens(text)}
+
+
 def _of_person(turn: Turn) -> list[tuple[float, str]]:
-    own = own_words(turn.text)
-    if other_languages.detect(own) != "en":
-        return [(2.0, _ended(s)) for s in sentences(own) if len(s) > 3]
     found: list[tuple[float, str]] = []
-    for sentence in sentences(tidy(own)):
-        weighed = evidence.weigh(sentence, sentence)
-        if weighed.reason == "chatter" or len(sentence.split()) < 3:
+    for sentence in _cut(_own(turn.text)):
+        if (len(sentence.split()) < 3 and tongue(sentence) != "other") or _TALK.match(sentence):
             continue
-        if speech_acts.question(sentence):
-            found.append((1.6, f"Asked: {_short(speech_acts.opening(sentence)).rstrip('?')}?"))
-        elif speech_acts.one_off(sentence):
-            found.append((1.2, f"Asked to {_lowered(speech_acts.opening(sentence))}"))
+        if sentence.endswith("?"):
+            found.append((1.6, f"Asked: {_short(bare(sentence)).rstrip('?')}?"))
+        elif _TASK.match(bare(sentence)):
+            found.append((1.2, f"Asked to {_lowered(bare(sentence))}"))
         else:
-            found.append((min(weighed.weight, 4.0) if weighed.reason is None else 0.8, _ended(line(sentence))))
+            found.append((2.2 if _TELLS.search(sentence) else 0.9, _ended(line(sentence))))
     return found
 
 
@@ -90,29 +106,29 @@ def _of_assistant(turns: Sequence[Turn], number: int) -> list[tuple[float, str]]
     """The first sentence of an answer to a question."""
     if not number or turns[number - 1].role != "user" or not turns[number - 1].text.rstrip().endswith("?"):
         return []
-    said = sentences(turns[number].text)
+    said = _cut(turns[number].text[:READ])
     return [(1.4, f"Answer: {_ended(_short(said[0]))}")] if said else []
 
 
 def _fit(weighed: list[tuple[float, str]]) -> list[str]:
     """Drop repeats, then the lightest (of equals the latest), until the rest fits; the order stays."""
-    kept: list[tuple[float, str]] = []
-    seen: set[str] = set()
+    kept: dict[str, tuple[float, str]] = {}
     for weight, text in weighed:
         key = " ".join(tokens(text))
-        if key and key not in seen:
-            seen.add(key)
-            kept.append((weight, _ended(_short(text))))
-    while kept and sum(len(text) + 1 for _, text in kept) - 1 > LIMIT:
-        lightest = min(range(len(kept)), key=lambda n: (kept[n][0], -n))
-        del kept[lightest]
-    return [text for _, text in kept]
+        if key and key not in kept:
+            kept[key] = (weight, _ended(_short(text)))
+    rows = list(kept.values())
+    total = sum(len(text) + 1 for _, text in rows) - 1
+    for at in sorted(range(len(rows)), key=lambda at: (rows[at][0], -at)):
+        if total <= LIMIT:
+            break
+        total -= len(rows[at][1]) + 1
+        rows[at] = (0.0, "")
+    return [text for _, text in rows if text]
 
 
 def _short(text: str) -> str:
-    if len(text) <= _PIECE:
-        return text
-    return text[:_PIECE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return text if len(text) <= _PIECE else text[:_PIECE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 def _ended(text: str) -> str:
@@ -125,25 +141,25 @@ def _lowered(text: str) -> str:
     return _ended(_short(text[:1].lower() + text[1:]))
 
 
-# --- title ------------------------------------------------------------------------------------------
+# --- title
 
 
 def title(turns: Sequence[Turn]) -> str:
-    """Three to five words on what the first exchange is about, in sentence case."""
-    turns = [replace(turn, text=squeezed(turn.text)) for turn in turns[:12]]
-    person = next((t for t in turns if t.role == "user" and re.search(r"\w", t.text)), None)
+    """The matter of the first exchange in three to five words, in sentence case; never a cut sentence."""
+    person = next((t for t in turns[:12] if t.role == "user" and re.search(r"\w", t.text)), None)
     if person is None:
         return _UNTITLED
-    answer = next((t.text for t in turns if t.role == "assistant"), "")
-    own = own_words(person.text) or person.text.split("\n", 1)[0]
-    if other_languages.detect(own) in ("zh", "th"):
+    answer = next((t.text[:READ] for t in turns[:12] if t.role == "assistant"), "")
+    own = _own(person.text).strip() or person.text.split("\n", 1)[0][:READ]
+    if re.search(r"[぀-ヿ㐀-鿿฀-๿]", own):
         return _unspaced(own)
-    said = [redact(speech_acts.opening(s)) for s in sentences(tidy(own))]
-    best = max((_best_span(s, answer, n) for n, s in enumerate(said[:4])), default=(0.0, ""), key=lambda b: b[0])[1]
-    words = best.split() or " ".join(said).split()[: _WORDS[1]]
+    said = [redact(bare(one)) for one in _cut(own)]
+    words = _matter(said, answer)
     if len(words) < _WORDS[0]:
-        words += [w for w in _content(answer) if w.lower() not in {x.lower() for x in words}][: _WORDS[0] - len(words)]
-    return _cased(" ".join(words[: _WORDS[1]])) or _UNTITLED
+        known = {word.lower() for word in words}
+        words += [word for word in _heavy(answer) if word.lower() not in known][: _WORDS[0] - len(words)]
+    text = " ".join(words[: _WORDS[1]]).strip(" '’-:/")
+    return text[:1].upper() + text[1:] or _UNTITLED
 
 
 def _unspaced(text: str) -> str:
@@ -151,45 +167,108 @@ def _unspaced(text: str) -> str:
     return (parts[0] if parts else text.strip())[:20]
 
 
-def _content(text: str) -> list[str]:
-    found = re.findall(r"[\w€£$%'’-]+", text)
-    return [w for w in found if w.lower() not in STOP_WORDS and len(w) > 2]
+def _heavy(text: str) -> list[str]:
+    return [word for word in re.findall(r"[\w€£$%'’:/-]+", text) if not _light(word)]
 
 
-def _best_span(sentence: str, answer: str, number: int) -> tuple[float, str]:
-    """The densest run of three to five words; words that the answer takes up weigh more, later sentences less."""
-    words = re.findall(r"[\w€£$%'’:/-]+", sentence)
-    echoed = {stem(t) for t in tokens(answer)}
-    best = (0.0, "")
-    for size in range(_WORDS[0], _WORDS[1] + 1):
-        for start in range(len(words) - size + 1):
-            span = words[start : start + size]
-            if _light(span[0]) or _light(span[-1]):
+def _matter(said: Sequence[str], answer: str) -> list[str]:
+    """The heaviest words of the first sentences, in their order: names, figures, and what the answer takes up."""
+    echoed = {stem(word) for word in tokens(answer)}
+    scored: list[tuple[float, int, str]] = []
+    seen: set[str] = set()
+    for number, sentence in enumerate(said[:3]):
+        words = re.findall(r"[\w€£$%'’:/-]+", sentence)
+        for at, word in enumerate(words):
+            if _light(word) or stem(word.lower()) in seen:
                 continue
-            heavy = [w for w in span if not _light(w)]
-            score = sum(
-                1.0 + 0.6 * (stem(w.lower()) in echoed) + 0.7 * (w[0].isupper() and n > 0) for n, w in enumerate(heavy)
+            seen.add(stem(word.lower()))
+            weight = (
+                1.0
+                + 0.6 * (stem(word.lower()) in echoed)
+                + 0.7 * (word[0].isupper() and at > 0)
+                - 0.04 * at
+                - 0.5 * number
             )
-            score = score / size**0.5 - 0.1 * start - 0.3 * number
-            if score > best[0]:
-                best = (score, " ".join(span))
-    return best
+            scored.append((weight, len(scored), word))
+    best = sorted(scored, key=lambda one: -one[0])[:4]
+    return [word for _, _, word in sorted(best, key=lambda one: one[1])]
 
 
 def _light(word: str) -> bool:
-    return word.lower() in STOP_WORDS or word.lower() in _FILLER or len(word) < 2
+    low = word.lower()
+    return low in STOP_WORDS or low in _FILLER or len(word) < 2 or low.endswith("n't")
 
 
-_FILLER = word_set(
-    """
-    planning thinking looking trying wondering sorting
-    can could please help want need like today just really quick hey hi hello morning evening afternoon ugh ok
-    okay thanks got get i'm i've i'd it's that's what's don't let's one thing things bit lot way also going know
-    tell make would should there's we're we've something someone somebody say put give look see
-    """
+_FILLER = frozenset(
+    [
+        "planning",
+        "thinking",
+        "looking",
+        "trying",
+        "wondering",
+        "sorting",
+        "can",
+        "could",
+        "please",
+        "help",
+        "want",
+        "need",
+        "like",
+        "today",
+        "just",
+        "really",
+        "quick",
+        "hey",
+        "hi",
+        "hello",
+        "morning",
+        "evening",
+        "afternoon",
+        "ugh",
+        "ok",
+        "okay",
+        "thanks",
+        "got",
+        "get",
+        "i'm",
+        "i've",
+        "i'd",
+        "it's",
+        "that's",
+        "what's",
+        "don't",
+        "let's",
+        "one",
+        "thing",
+        "things",
+        "bit",
+        "lot",
+        "way",
+        "also",
+        "going",
+        "know",
+        "tell",
+        "make",
+        "would",
+        "should",
+        "there's",
+        "we're",
+        "we've",
+        "something",
+        "someone",
+        "somebody",
+        "say",
+        "put",
+        "give",
+        "look",
+        "see",
+        "im",
+        "ive",
+        "dont",
+        "whats",
+        "thats",
+        "remember",
+        "note",
+        "forget",
+    ]
 )
-
-
-def _cased(text: str) -> str:
-    text = text.strip(" '’-:/")
-    return text[:1].upper() + text[1:]

@@ -7,12 +7,13 @@ a reply, never the program. What goes wrong is told in one line and the chat goe
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from keepbook.doors.cli.sheets import chats as chat_sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets.chat_screen import Face, Screen, Tape
 from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
@@ -22,6 +23,7 @@ from keepbook.errors import Conflict, Invalid, KeepbookError
 
 if TYPE_CHECKING:
     from keepbook.book.chats.face import Chat
+    from keepbook.book.chats.pencil import Pencil
     from keepbook.book.ground.to_json import Page
     from keepbook.book.memory.memories import Memory
     from keepbook.models.chat import Kept, Notice, Talk
@@ -203,7 +205,12 @@ class Sitting:
         if written:
             self._last_event = written[-1]["event"]
         silent = self.book.preset(talk.chat.thread.preset).consent == "silent"
-        self.face.wrote(written, quietly=silent)
+        self.face.wrote(written, quietly=silent, pencil=[] if silent else self._new_pencil(talk))
+
+    def _new_pencil(self, talk: "Talk") -> "Sequence[Pencil]":
+        """What the person's last turn left in pencil."""
+        turns = [message.turn for message in talk.chat.messages() if message.role == "user"]
+        return [line for line in talk.chat.pencil() if turns and line.turn_id == turns[-1]]
 
     async def _show(self, reply: "Reply", written: list[dict[str, Any]]) -> None:
         # Loaded with the engine by now; --help must not load it.
@@ -269,6 +276,29 @@ class Sitting:
             raise Invalid("say what to forget: its id, or a piece of what it says", field="ref")
         self.face.answer("forgotten", self.book.forget(words), memory_sheets.written, "forget")
 
+    def pencil(self, _: str) -> None:
+        self.face.answer("pencil", list(self._pencilled()), chat_sheets.pencil)
+
+    def keep(self, number: str) -> None:
+        chat, line = self._line(number)
+        written = chat.keep(line.key)
+        self._last_event = written.event
+        self.face.answer("kept", written, memory_sheets.written, "remember")
+
+    def no(self, number: str) -> None:
+        chat, line = self._line(number)
+        self.face.answer("declined", chat.decline(line.key), chat_sheets.left_out)
+
+    def _pencilled(self) -> "Sequence[Pencil]":
+        return [] if self._talk is None else self._talk.chat.pencil()
+
+    def _line(self, number: str) -> "tuple[Chat, Pencil]":
+        """A pencil line by its place in the list of /pencil."""
+        lines = self._pencilled()
+        if self._talk is None or not number.isdecimal() or not 0 < int(number) <= len(lines):
+            raise Invalid("name a line by its number in /pencil, as in /keep 1", field="number")
+        return self._talk.chat, lines[int(number) - 1]
+
     def new(self, _: str) -> None:
         self.close()
         self._talk = None
@@ -296,6 +326,9 @@ COMMANDS = {
     "block": Command("", "The text this chat was given.", Sitting.block),
     "undo": Command(" [N]", "Take back entry N, or the last one.", Sitting.undo),
     "forget": Command(" WORDS", "Archive the memory that says this, or has this id.", Sitting.forget),
+    "pencil": Command("", "What closing would keep of this chat, line by line.", Sitting.pencil),
+    "keep": Command(" N", "Keep line N of the pencil now.", Sitting.keep),
+    "no": Command(" N", "No to line N of the pencil: it is left out.", Sitting.no),
     "again": Command("", "Ask again for a reply that failed or was stopped.", Sitting.again),
     "new": Command("", "Close this chat and begin another.", Sitting.new),
     "close": Command("", "Read this chat for memories now; it goes on with your next word.", Sitting.close_now),

@@ -20,6 +20,7 @@ from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
+    from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
     from keepbook.models.closing.close import Closed
 
@@ -47,8 +48,9 @@ class Face(Protocol):
     def replied(self, message: "Message | None", titled: str | None) -> None:
         """The reply is over; without a message it was stopped."""
 
-    def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool) -> None:
-        """What the reply changed in memory; `quietly` where the preset wants no line about it."""
+    def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool, pencil: Sequence["Pencil"] = ()) -> None:
+        """What the reply changed in memory, and what the turn left in pencil; `quietly` where the preset wants no line
+        about it."""
 
     def refused(self, error: KeepbookError) -> None: ...
 
@@ -131,9 +133,11 @@ class Screen:
         if message is None:
             self.paper.put(ink("Stopped. What you said is kept, this half of a reply is not.", META))
 
-    def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool) -> None:
+    def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool, pencil: Sequence["Pencil"] = ()) -> None:
         if events and not quietly:
             chats.slip(self.paper, events)
+        if pencil and self._slate.console.is_terminal:
+            chats.in_pencil(self.paper, pencil)
         self._breathe()
 
     def refused(self, error: KeepbookError) -> None:
@@ -253,9 +257,11 @@ class Tape:
         else:
             self._line("reply", turn=message.turn, text=message.text, titled=titled)
 
-    def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool) -> None:
+    def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool, pencil: Sequence["Pencil"] = ()) -> None:
         for event in events:
             self._line("memory", **event)
+        if pencil:
+            self._line("pencil", answer=list(pencil))
 
     def refused(self, error: KeepbookError) -> None:
         self._line("error", code=error.code, message=error.message, **error.details)

@@ -26,6 +26,7 @@ from keepbook.doors.cli.terminal.paper import (
 
 if TYPE_CHECKING:
     from keepbook.book.chats.notes import Note
+    from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
     from keepbook.book.memory.memories import Memory
     from keepbook.book.memory.proposals import Proposal
@@ -175,6 +176,8 @@ def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
         }
         paper.put(ink(words.get(answer.status) or sentence(answer.notice or "It failed"), AMBER))
         return
+    if answer.made_by is not None:
+        paper.put(counted(answer))
     if answer.written:
         learned = dotted([ink(_learned(one), HEAD) for one in answer.written])
         undo = Text(", ").join([paper.hint("undo", one["event"]) for one in answer.written])
@@ -192,6 +195,12 @@ def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
         paper.put(ink("More was said meanwhile, so the chat stays open.", META))
     if whole and answer.skipped:
         skipped(paper, answer.skipped)
+
+
+def counted(answer: "Closed") -> str:
+    """ "3 kept · 1 proposed · 1 left out" """
+    counts = ((len(answer.written), "kept"), (len(answer.proposed), "proposed"), (len(answer.skipped), "left out"))
+    return " · ".join(f"{count:,} {what}" for count, what in counts)
 
 
 def _learned(one: Mapping[str, Any]) -> str:
@@ -237,6 +246,33 @@ def _wording(event: Mapping[str, Any]) -> list[RenderableType]:
         return [Text.assemble("− ", ink(old, GONE)), Text.assemble("+ ", ink(new, NEW))]
     gone = event["op"] in ("forget", "delete")
     return [ink(new or old, GONE if gone else NEW if event["op"] == "remember" else "")]
+
+
+# Pencil
+
+
+def in_pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
+    """The quiet line under a turn: what closing would keep of it."""
+    for one in lines:
+        paper.put(ink("  In pencil: ", META), ink(one.content, PENCIL))
+    paper.put(ink("  ", META), paper.hint("pencil"), ink(" lists it, to keep now or leave out.", META))
+
+
+def pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
+    """What closing would keep or propose of a chat."""
+    if not lines:
+        paper.put(ink("Nothing is in pencil: closing this chat would keep nothing more.", META))
+        return
+    table = grid(text=1)
+    for number, one in enumerate(lines, 1):
+        says = "changes what stands in the book" if one.target else "" if one.sure else "would be proposed"
+        table.add_row(ink(str(number), ID), Group(ink(one.content, PENCIL), *([ink(says, META)] if says else [])))
+    paper.sheet(table)
+    paper.put(paper.hint("keep", 1), ink(" keeps it now, ", META), paper.hint("no", 1), ink(" leaves it out.", META))
+
+
+def left_out(paper: Paper, one: "Pencil") -> None:
+    paper.put(ink("Left out: ", META), ink(one.content, GONE))
 
 
 # Notes

@@ -14,7 +14,9 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.chats.notes import Note
+from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.memory.memories import Memory
 from keepbook.book.recall.chats import Snippet
 from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.call import Call, answer, may
@@ -29,11 +31,13 @@ router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL)
 
 Reading = Annotated[Call, may("chats.read")]
 Writing = Annotated[Call, may("chats.write")]
+Answering = Annotated[Call, may("proposals.answer")]
 ReadingNotes = Annotated[Call, may("notes.read")]
 WritingNotes = Annotated[Call, may("notes.write")]
 ChangingNotes = Annotated[Call, may("notes.change")]
 
 Id = Annotated[str, Path(description="A chat's id.", max_length=200)]
+Key = Annotated[str, Path(description="A pencil line's key.", max_length=60)]
 NoteId = Annotated[str, Path(description="A note's id.", max_length=200)]
 
 
@@ -89,6 +93,11 @@ class Found:
 @dataclass(frozen=True)
 class Notes:
     notes: list[Note]
+
+
+@dataclass(frozen=True)
+class Pencilled:
+    pencil: list[Pencil]
 
 
 @dataclass(frozen=True)
@@ -242,6 +251,27 @@ async def _whole(talk: Talk, new: NewMessage) -> Reply:
             case Kept(message, titled):
                 return Reply(message, events, notices, titled)
     raise KeepbookError("the model's reply did not end")
+
+
+# Pencil
+
+
+@router.get("/chat/threads/{id}/pencil", response_model=Pencilled)
+def pencil(desk: Reading, id: Id) -> Response:
+    """What closing would keep or propose of what was said so far, each line beside the turn that said it."""
+    return answer(Pencilled(list(desk.book.threads.get(id).pencil())))
+
+
+@router.post("/chat/threads/{id}/pencil/{key}/no", response_model=Pencil)
+def decline_pencil(desk: Answering, id: Id, key: Key) -> Response:
+    """No: it is not kept, whatever model closes the chat."""
+    return desk.write(lambda book: book.threads.get(id).decline(key))
+
+
+@router.post("/chat/threads/{id}/pencil/{key}/keep", response_model=Memory)
+def keep_pencil(desk: Answering, id: Id, key: Key) -> Response:
+    """Keep it now, as the person."""
+    return desk.write(lambda book: book.threads.get(id).keep(key))
 
 
 # Notes

@@ -23,6 +23,7 @@ from keepbook.errors import Invalid
 router = APIRouter(prefix="/api", tags=["me"], responses=USUAL)
 
 Knowing = Annotated[Call, may("me.read")]
+ReadingChoices = Annotated[Call, may("choices.read")]
 Choosing = Annotated[Call, may("choices.change")]
 ListingTokens = Annotated[Call, may("tokens.read")]
 MakingTokens = Annotated[Call, may("tokens.make")]
@@ -105,6 +106,21 @@ def choose(call: Choosing, chosen: Chosen) -> Response:
     return call.write(do)
 
 
+class Tried(Sent):
+    text: str = Field(max_length=2000)
+
+
+@dataclass(frozen=True)
+class Topics:
+    topics: list[str]
+
+
+@router.post("/me/never/try", response_model=Topics)
+def try_never(call: ReadingChoices, tried: Tried) -> Response:
+    """Which of your topics a sentence touches; nothing of it is kept."""
+    return answer(Topics(list(call.book.never_of(tried.text))))
+
+
 def _me(call: Call) -> Me:
     book, settings = call.book, call.kb.settings
     choices, caller = book.choices, call.caller
@@ -129,7 +145,7 @@ def make_token(call: MakingTokens, wanted: WantedToken) -> Response:
     given = wanted.model_dump()
     if wanted.agent is not None:
         given["agent"] = call.book.agents.get(wanted.agent).id
-    made: NewToken = call.kb.tokens.create(call.caller.owner, **given)
+    made: NewToken = call.kb.tokens.create(call.caller.owner, made_with=call.caller.token_id, **given)
     known = made.known
     return answer(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
 

@@ -233,8 +233,9 @@ def make_token(
             raise Invalid("a service token opens every book; make it with keepbook token create", field="kind")
         ask_token(visit.caller.hand, kind, may or ())
         made = visit.kb.tokens.create(
-            visit.caller.owner, kind=kind, scopes=may or (), name=name, expires=expires.strip() or None
-        )
+            visit.caller.owner, kind=kind, scopes=may or (), name=name, expires=expires.strip() or None,
+            made_with=visit.caller.token_id,
+        )  # fmt: skip
     except Invalid as error:
         return page(visit, part="tokens", wrong=error, typed=name, status=422)
     own = None

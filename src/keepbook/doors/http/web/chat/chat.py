@@ -5,7 +5,8 @@ the answer. Both render a turn from the same piece, so what was streamed looks a
 """
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -15,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.notes import Note
+from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import MOST_FAILURES, TITLE_LIMIT, Message, Thread
 from keepbook.book.chats.view import Given, given, tried_again_at
 from keepbook.book.ground.limits import TRASH_DAYS
@@ -45,6 +47,8 @@ class Turn:
     message: Message
     slips: list[Slip]
     note: Note | None
+    pencil: list[Pencil] = field(default_factory=list)
+    """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
 
     @property
     def number(self) -> int:
@@ -67,6 +71,8 @@ class Talked:
     tries: int = MOST_FAILURES
     with_agent: Agent | None = None
     """Whose one chat it is, where it is an agent's."""
+    pencil: Sequence[Pencil] = ()
+    """What closing would keep of the whole chat: the panel shows it, with any preset."""
 
     @property
     def unanswered(self) -> bool:
@@ -96,7 +102,14 @@ def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str
     """A chat that begins with the first message; until then nothing is stored."""
     gone = visit.book.threads.get(deleted).thread if deleted else None
     return visit.page(
-        "chat.html", talked=_beginning(visit), incognito=incognito, gone=gone, events=events, refused=0, view=""
+        "chat.html",
+        talked=_beginning(visit),
+        incognito=incognito,
+        gone=gone,
+        events=events,
+        refused=0,
+        view="",
+        closed=(),
     )
 
 
@@ -107,12 +120,12 @@ def listed(visit: Visiting, current: str = "") -> Response:
 
 
 @router.get("/chat/{id}")
-def show(visit: Visiting, id: str, refused: int = 0) -> Response:
+def show(visit: Visiting, id: str, refused: int = 0, closed: str = "") -> Response:
     """The chat. Each showing has a name, so that a reload is not taken for leaving (see `leave`)."""
     view = secrets.token_hex(4)
     page = visit.page(
         "chat.html", talked=_talked(visit, id), incognito=False, gone=None, events="", current_chat=id, refused=refused,
-        view=view,
+        view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
     )  # fmt: skip
     secure = visit.request.url.scheme == "https"
     path = f"/chat/{id}/leave"
@@ -161,9 +174,12 @@ def _talked(visit: Visit, id: str) -> Talked:
     entries = [entry for entry in book.ledger(thread=id, limit=None) if entry.memory_id and entry.action in saved.KINDS]
     told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
     block = given(book, thread)
+    pencil = book.threads.get(id).pencil()
+    beside = [] if preset.consent == "silent" else pencil
     return Talked(
         thread,
-        [Turn(one, [told[event] for event in shown.get(one.turn, ()) if event in told], notes.get(one.turn))
+        [Turn(one, [told[event] for event in shown.get(one.turn, ()) if event in told], notes.get(one.turn),
+              [line for line in beside if line.turn_id == one.turn])
          for one in messages],
         [told[entry.event] for entry in reversed(entries) if entry.event in told and entry.event not in inside],
         block,
@@ -172,6 +188,7 @@ def _talked(visit: Visit, id: str) -> Talked:
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
         with_agent=agent,
+        pencil=pencil,
     )  # fmt: skip
 
 
@@ -254,6 +271,31 @@ def bookmark(visit: Changing, id: str, turn: int) -> Response:
     return visit.page("chat_bookmark.html", thread_id=id, number=turn, note=there is None)
 
 
+# Pencil
+
+
+@router.post("/chat/{id}/pencil/{key}/keep")
+def keep(visit: Changing, id: str, key: str) -> Response:
+    """In ink now, as the person; the line under the turn says so, with its way back."""
+    return _answered_pencil(visit, id, key, lambda chat: chat.keep(key))
+
+
+@router.post("/chat/{id}/pencil/{key}/no")
+def decline(visit: Changing, id: str, key: str) -> Response:
+    """Left out, whatever model closes the chat."""
+    return _answered_pencil(visit, id, key, lambda chat: chat.decline(key))
+
+
+def _answered_pencil(visit: Visit, id: str, key: str, answer: Callable[[Chat], Any]) -> Response:
+    turn = int(key.partition("-")[0]) if key.partition("-")[0].isdecimal() else 0
+    answered = answer(visit.writing().threads.get(id))
+    if not visit.partial:
+        return visit.back(f"/chat/{id}#turn-{turn}")
+    talked = _talked(visit, id)
+    shown = next((one for one in talked.turns if one.number == turn), None)
+    return visit.page("chat_pencil.html", talked=talked, turn=shown, answered=answered)
+
+
 # Around a chat
 
 
@@ -295,9 +337,10 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 
 @router.post("/chat/{id}/close")
 def close(visit: Changing, id: str) -> Response:
-    """Read it for memories now: where closing has failed, or by wish."""
-    visit.writing().threads.get(id).close()
-    return visit.back(f"/chat/{id}")
+    """Read it for memories now: where closing has failed, or by wish. What it did is said on the page."""
+    closed = visit.writing().threads.get(id).close()
+    told = f"{len(closed.written)},{len(closed.proposed)},{len(closed.skipped)}" if closed.made_by else None
+    return visit.back(f"/chat/{id}", closed=told)
 
 
 @router.post("/chat/{id}/leave")

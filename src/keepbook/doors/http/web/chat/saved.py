@@ -39,7 +39,8 @@ class Slip:
 
 def events_of(message: Message) -> list[int]:
     """The ledger entries that the tools of a reply wrote."""
-    told = (part.get("memory_event") for part in message.parts or ())
+    calls = message.parts if isinstance(message.parts, list) else ()  # a person's turn stores its orders
+    told = (part.get("memory_event") for part in calls)
     return [event["event"] for event in told if event and event.get("event") and event.get("op") in KINDS]
 
 

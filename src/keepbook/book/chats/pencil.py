@@ -1,0 +1,61 @@
+"""Pencil: what closing would keep of an open chat, shown beside the turn that said it, with No and Keep now.
+
+It is read from the turns each time and stored nowhere. Only the person's word on it is: a No is a declined fact, which
+closing heeds whatever model reads the chat; a Keep is written at once, as the person.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import changes, proposals
+from keepbook.book.memory.changes import Statement
+from keepbook.book.memory.memories import Written
+from keepbook.errors import NotFound
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Pencil:
+    """One line in pencil. `key` stays while its turn stands; `op` is add or update (of `target`); `sure` says that
+    closing would keep it, else it would be proposed."""
+
+    key: str
+    turn_id: int
+    content: str
+    category: str | None
+    op: str
+    target: str | None
+    score: float
+    sure: bool
+
+
+# Rules
+
+
+def of_key(lines: Sequence[Pencil], key: str) -> Pencil:
+    found = next((one for one in lines if one.key == key), None)
+    if found is None:
+        raise NotFound(f"there is no pencil line {key!r} in this chat (any more)", field="key")
+    return found
+
+
+# Operations
+
+
+def decline(tx: Tx, thread_id: str, one: Pencil) -> Pencil:
+    """The person says no: it is not kept from this chat, and not proposed again."""
+    proposals.note_declined(tx, stamp(tx.clock()), one.content, thread_id=thread_id)
+    return one
+
+
+def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil) -> Written:
+    """The person says yes: written now, as theirs."""
+    said = replace(origin, actor="person", thread_id=thread_id, source="chat")
+    turns = (str(one.turn_id),)
+    if one.op == "update" and one.target is not None:
+        return changes.update(tx, said, preset, one.target, Statement(one.content, turn_ids=turns))
+    category = one.category if not preset.categories or one.category in preset.categories else None
+    return changes.remember(tx, said, preset, Statement(one.content, category=category, turn_ids=turns, force=True))

@@ -1,0 +1,22 @@
+"""What the book says, as every reader of a chat is shown it."""
+
+from keepbook.book.memory import listing
+from keepbook.book.memory.memories import is_protected, to_state
+from keepbook.models.model import Known
+from keepbook.storage.database import Tx
+
+
+def known_memories(tx: Tx) -> tuple[Known, ...]:
+    """The active memories an extractor reconciles with, oldest first."""
+    return tuple(
+        Known(
+            row.id,
+            row.category,
+            row.subject,
+            row.content,
+            row.source,
+            row.score,
+            is_protected(row.source, to_state(row)),
+        )
+        for row in listing.standing(tx)
+    )

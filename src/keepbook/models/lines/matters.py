@@ -1,0 +1,358 @@
+"""What lines have to do with each other: which of them a person means, which says the same matter anew.
+
+A matter is named by its words ("my salary", "the knee operation"); a line is meant if it has all of them, by stem,
+by a slip of the keys, or by a form that states the matter without its name ("earns" for salary). Whose it is
+counts: "my phone number" is not my mother's. Two lines say the same matter if they are about the same one and share
+what is left of them without their values.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
+from keepbook.models.lines.slots import Slot, slots
+
+_FAINT = frozenset(
+    [
+        "thing",
+        "things",
+        "stuff",
+        "bit",
+        "part",
+        "fact",
+        "facts",
+        "info",
+        "information",
+        "detail",
+        "details",
+        "matter",
+        "business",
+        "topic",
+        "rule",
+        "rules",
+        "entry",
+        "note",
+        "memory",
+        "said",
+        "told",
+        "mentioned",
+        "about",
+        "everything",
+        "anything",
+        "all",
+        "any",
+        "both",
+        "them",
+        "those",
+        "these",
+        "that",
+        "this",
+        "my",
+        "mine",
+        "your",
+        "our",
+        "their",
+        "it's",
+        "its",
+        "thats",
+        "one",
+        "ones",
+        "other",
+        "so",
+        "bloody",
+        "damn",
+        "old",
+        "new",
+        "current",
+        "figure",
+        "amount",
+        "please",
+        "pls",
+        "user",
+        "whole",
+        "story",
+        "name",
+        "called",
+        "also",
+        "have",
+        "has",
+        "had",
+        "got",
+        "get",
+        "is",
+        "was",
+        "are",
+        "im",
+        "ive",
+        "my",
+        "regarding",
+        "concerning",
+        "notes",
+        "book",
+        "file",
+        "record",
+        "still",
+        "always",
+        "yes",
+        "no",
+        "ok",
+    ]
+)
+_WEAK = frozenset(
+    map(stem, ["age", "plan", "situation", "status", "amount", "date", "value", "habit", "problem", "issue", "idea"])
+)
+_KIN = (
+    r"wife|husband|partner|boyfriend|girlfriend|son|daughter|mother|mom|mum|father|dad|brother|sister|boss|friend|uncle|"
+    r"aunt|cousin|niece|nephew|neighbou?r|colleague|grand\w+|ex|ex-\w+|parents?|kids?|child(?:ren)?|team"
+)
+_SUBJECT = re.compile(rf"(?:[Mm]y |[Oo]ur |[Tt]heir |[Tt]he )?(?P<who>(?i:{_KIN})\b|[A-ZÀ-Þ][\w-]+)(?P<own>['’]s?)?\s")
+_DOES = re.compile(
+    r"(?:works?|lives?|likes?|wants?|moved|will|plays?|speaks?|teaches|studies|goes|owns|runs|needs|prefers|left|joined|started|"
+    r"got|can|hates|loves|eats|drinks|drives|turns|turned|became|manages|leads|reports)\b"
+)
+_PLURALS = re.compile(r"(?:[^s]s|children|people)$", re.IGNORECASE)
+
+
+class Line(Protocol):
+    """Anything that says something in a line."""
+
+    @property
+    def content(self) -> str: ...
+
+
+One = TypeVar("One", bound=Line)
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    name: str
+    one: bool
+    words: frozenset[str]
+    says: re.Pattern[str]
+
+
+@cache
+def matters() -> tuple[Matter, ...]:
+    told = tomllib.loads((Path(__file__).parent / "matters.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Matter(
+            name,
+            row.get("one", False),
+            frozenset(map(stem, row["words"])),
+            re.compile("|".join(row["says"]), re.IGNORECASE),
+        )
+        for name, row in told.items()
+    )
+
+
+@lru_cache(maxsize=4096)
+def subject(text: str) -> str | None:
+    """Whom a line is about, where it says so at its head: a relation or a name; None for the person themself."""
+    found = _SUBJECT.match(text)
+    if found is None:
+        return None
+    who = found["who"]
+    if re.fullmatch(_KIN, who, re.IGNORECASE):
+        return stem(who.lower().split("-")[0])
+    if re.fullmatch(r"\w+(?:s|ed)|Is|Has|Was|I|My|We|The|No", who):
+        return None
+    return stem(who.lower()) if found["own"] or _DOES.match(text, found.end()) else None
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> tuple[str, ...]:
+    """The words that say what a text is about, stemmed, in order."""
+    found = [word for word in tokens(text.replace("-", " ")) if word not in STOP_WORDS and word not in _FAINT]
+    return tuple(dict.fromkeys(stem(word) for word in found if len(word) > 1 or word.isdecimal()))
+
+
+def _states(word: str, line: str, words: set[str]) -> bool:
+    """Whether a line has a word: itself, a form that states its matter, or the word with a slip in it."""
+    if word in words:
+        return True
+    if any(word in matter.words and (matter.says.search(line) or matter.words & words) for matter in matters()):
+        return True
+    if len(word) >= 5 and any(one.startswith(word) or (len(one) >= 5 and word.startswith(one)) for one in words):
+        return True
+    if any(_same_root(word, one) for one in words):
+        return True
+    return len(word) >= 5 and bool(close_terms(word, words))
+
+
+def _same_root(word: str, other: str) -> bool:
+    """Pregnancy, pregnant: words that begin alike for nearly all of their length."""
+    shared = 0
+    while shared < min(len(word), len(other)) and word[shared] == other[shared]:
+        shared += 1
+    return shared >= 6 and shared >= 0.8 * max(len(word), len(other))
+
+
+def fit(matter: str, line: str) -> float:
+    """How well a line fits a matter, 0 to 1: the share of the matter's words that the line states."""
+    wanted = content_words(matter)
+    if not wanted:
+        return 0.0
+    words = set(content_words(line))
+    stated = [word for word in wanted if _states(word, line, words)]
+    left = [word for word in wanted if word not in stated]
+    if stated and left and all(word in _WEAK for word in left):
+        return 0.9
+    return len(stated) / len(wanted)
+
+
+def _others(matter: str, line: str) -> bool:
+    """The line is somebody else's, and the matter does not name them."""
+    who = subject(line)
+    named = {stem(word.removesuffix("'s").removesuffix("s")) for word in tokens(matter)} | set(content_words(matter))
+    return who is not None and who not in named and bool(re.search(r"\b(?:my|our)\b", matter, re.IGNORECASE))
+
+
+def meant(matter: str, lines: Sequence[One]) -> list[One]:
+    """The lines that a matter means: those that have all of it; of a long matter, those that have most."""
+    wanted = content_words(matter)
+    scored = [(fit(matter, one.content), one) for one in lines if not _others(matter, one.content)]
+    best = max((score for score, _ in scored), default=0.0)
+    least = 0.9 if len(wanted) < 4 else 0.6
+    return [one for score, one in scored if score >= max(least, best - 0.2)] if best >= least else []
+
+
+def distinct(matter: str, lines: Sequence[One]) -> bool:
+    """Whether one word is said of several things: "the appointment", where there are two of them."""
+    if len(lines) < 2 or re.search(
+        r"\b(?:all|everything|anything|any|both|every|each|whatever)\b", matter, re.IGNORECASE
+    ):
+        return False
+    nouns = [word for word in tokens(matter) if word not in STOP_WORDS and word not in _FAINT]
+    if not nouns or _PLURALS.search(nouns[-1]):
+        return False
+    marks = [mark for one in lines if (mark := _apart(nouns[-1], one.content)) is not None]
+    return len(marks) > 1 and len(set(marks)) > 1
+
+
+def _apart(noun: str, line: str) -> str | None:
+    """What sets the thing of a line apart from others of its name: "a dentist appointment", "the daily limit"."""
+    words = tokens(line)
+    at = next((n for n, word in enumerate(words) if stem(word) == stem(noun)), None)
+    if at is None:
+        return None
+    start = at
+    while start and words[start - 1] not in STOP_WORDS and not words[start - 1].isdecimal():
+        start -= 1
+    before = words[start:at]
+    if start == 0 and before and before[0] == "has":
+        before = before[1:]
+    indefinite = start > 0 and words[start - 1] in ("a", "an", "another")
+    after = words[at + 1 : at + 4] if indefinite else []
+    return " ".join([*before, *after]) if before or indefinite else None
+
+
+# --- the same matter
+
+
+@lru_cache(maxsize=4096)
+def frame(text: str) -> frozenset[str]:
+    """What is left of a line without its values: the words of its matter."""
+    plain = text
+    for one in reversed(slots(text)):
+        if not (one.kind == "name" and one.start < 2):
+            plain = f"{plain[: one.start]} {plain[one.end :]}"
+    return frozenset(content_words(plain)) - _CHANGE
+
+
+_CHANGE = frozenset(
+    map(
+        stem,
+        [
+            "now",
+            "moved",
+            "move",
+            "changed",
+            "change",
+            "switched",
+            "actually",
+            "sorry",
+            "just",
+            "since",
+            "still",
+            "currently",
+            "meant",
+        ],
+    )
+)
+
+
+@lru_cache(maxsize=4096)
+def _values(text: str) -> frozenset[tuple[str, str]]:
+    return frozenset((one.kind, _plain(one)) for one in slots(text) if not (one.kind == "name" and one.start < 2))
+
+
+def _plain(one: Slot) -> str:
+    return re.sub(r"[,\s]|(?:st|nd|rd|th)$", "", one.text.lower()).rstrip("s")
+
+
+def same_matter(new: str, old: str) -> bool:
+    """Whether a new line takes the place of an old one: the same one's, the same matter, another value."""
+    if subject(new) != subject(old) or not _differ(new, old) or _another(new, old):
+        return False
+    if any(matter.one and _speaks_of(matter, new) and _speaks_of(matter, old) for matter in matters()):
+        return True
+    whose = {subject(new) or "", *(stem(word) for word in ("ex", "wife", "husband") if subject(new))}
+    one, other = frame(new) - whose, frame(old) - whose
+    shared = one & other
+    if not shared:
+        return not one and not other and bool(other_values(new, old))  # "boss is called Anna", "boss is called Hanna"
+    return len(shared) / min(len(one), len(other)) >= 0.6 and len(shared) / max(len(one), len(other)) >= 0.34
+
+
+_ONE_MORE = re.compile(r"\b(?:has|have|got|is|bought|own|owns|with) (?:an?|another) (?P<what>[\w -]+)", re.IGNORECASE)
+_MENDS = re.compile(
+    r"\b(?:now|no longer|any ?more|instead|not|just one|only one|moved|changed|switched|sorry|actually)\b",
+    re.IGNORECASE,
+)
+
+
+def _another(new: str, old: str) -> bool:
+    """Both bring in a thing of the same name: a second one, unless it is said that it takes the first one's place."""
+    return bool(_ONE_MORE.search(new) and _ONE_MORE.search(old)) and not _MENDS.search(new)
+
+
+def _speaks_of(matter: Matter, line: str) -> bool:
+    head = content_words(line)[:2]
+    return bool(matter.says.search(line)) or any(word in matter.words for word in head)
+
+
+def _differ(new: str, old: str) -> bool:
+    """They have a value of the same kind, and not the same one; or they end in other words."""
+    other = other_values(new, old)
+    return set(content_words(new)) != set(content_words(old)) if other is None else other
+
+
+def other_values(new: str, old: str) -> bool | None:
+    """Whether the values of two lines differ; None where they have none of the same kind."""
+    mine, theirs = _values(new), _values(old)
+    kinds = {kind for kind, _ in mine} & {kind for kind, _ in theirs}
+    if not kinds:
+        return None
+    return any(
+        {value for kind, value in mine if kind == each} != {value for kind, value in theirs if kind == each}
+        for each in kinds
+    )
+
+
+def says_again(new: str, old: str) -> bool:
+    """Whether a line only repeats another: the same values, and nearly all of its words."""
+    one, other = set(content_words(new)), set(content_words(old))
+    if not one or not other:
+        return new.strip().lower() == old.strip().lower()
+    if other_values(new, old) or polarity(new) != polarity(old):
+        return False
+    return len(one & other) / len(one | other) >= 0.75 or (one <= other and len(one) > 1)
+
+
+def newest(lines: Iterable[One]) -> One | None:
+    return next(iter(reversed(list(lines))), None)

@@ -1,0 +1,285 @@
+"""The person's own clause, made to stand alone: "oh and I live in Oslo with my wife" → "Lives in Oslo with their wife".
+
+Only the edges and the first person change. The person's nouns, names, numbers and units stay as they were said; other
+languages keep the person's own words.
+"""
+
+import re
+from collections.abc import Iterable
+
+from keepbook.book.text.words import STOP_WORDS
+
+LONGEST = 300
+_OPENERS = re.compile(
+    r"(?:\s*\b(?:oh+|ah|well|so|and|but|also|plus|ok(?:ay)?|um+|uh+|er|hm+|hey|hi|hello|yes|yeah|yep|anyway|anyways|"
+    r"actually|honestly|basically|listen|look|btw|fyi|ps|ugh+|just|besides|though|because|then|"
+    r"by the (?:way|by)|for (?:your|ur) (?:info(?:rmation)?|notes?)|(?:just )?so (?:you|u) know|in case (?:you|u) "
+    r"need it|"
+    r"first of all|"
+    r"good (?:morning|evening|afternoon)|"
+    r"(?:please |pls |can you |could you )*(?:remember|note|keep in mind|bear in mind|write down|jot down|save|"
+    r"make a note)"
+    r"(?: (?:that|this|down))*(?=\s*[:,]|\s+(?:i|i'm|im|my|we|our|that|the)\b)|"
+    r"looked it up|to be clear|as i said|(?:i )?(?:must|should) (?:say|mention)(?: that)?)\b[\s,.;:!–—-]*)+",
+    re.IGNORECASE,
+)
+_ENDINGS = re.compile(
+    r"(?:[\s,;.–—-]*\b(?:by the (?:way|by)|btw|thanks?|thank you|thx|cheers|please|pls|lol|haha+|though|anyway|"
+    r"ok(?:ay)?|"
+    r"right|as you know|you know|if (?:that|it) matters(?: for anything)?|if (?:you|u) need it|i (?:think|guess)|"
+    r"and|but|so|because|sorry)\b[\s.!?)…]*)+$",
+    re.IGNORECASE,
+)
+_EDGES = ' \t\n.,;:!…–—-"“”„«»*()。，；！、'
+_ADVERBS = (
+    r"also|usually|always|never|only|still|just|mostly|normally|generally|often|mainly|really|currently|typically|"
+    r"basically|actually|both|already|now|personally|absolutely|sometimes|rarely|all|definitely|still|finally|recently"
+)
+_SAME = frozenset(
+    [
+        "can",
+        "can't",
+        "cannot",
+        "could",
+        "couldn't",
+        "will",
+        "won't",
+        "would",
+        "wouldn't",
+        "should",
+        "shouldn't",
+        "must",
+        "may",
+        "might",
+        "shall",
+        "used",
+        "had",
+        "did",
+        "didn't",
+        "ought",
+        "was",
+        "went",
+        "got",
+        "grew",
+        "left",
+        "met",
+        "took",
+        "became",
+        "began",
+        "bought",
+        "sold",
+        "knew",
+        "found",
+        "lost",
+        "made",
+        "came",
+        "said",
+        "told",
+        "wrote",
+        "ran",
+        "paid",
+        "spent",
+        "kept",
+        "gave",
+        "broke",
+        "felt",
+        "thought",
+        "taught",
+        "built",
+        "saw",
+        "let",
+        "put",
+        "cut",
+        "set",
+        "quit",
+    ]
+)
+_IRREGULAR = {
+    "have": "has", "ve": "has", "do": "does", "don't": "doesn't", "dont": "doesn't", "am": "is", "are": "is", "be":
+    "is",
+    "go": "goes", "haven't": "hasn't", "havent": "hasn't", "aren't": "isn't", "were": "was",
+}  # fmt: skip
+_LEADS = (
+    (re.compile(r"(?:i'm|im|i am|we're|we are)\s+", re.IGNORECASE), "Is "),
+    (re.compile(r"(?:i've|ive|we've|weve)\s+got\s+", re.IGNORECASE), "Has "),
+    (re.compile(r"(?:i've|ive|we've|weve)\s+", re.IGNORECASE), "Has "),
+    (re.compile(r"(?:i'd|we'd)\s+", re.IGNORECASE), "Would "),
+    (re.compile(r"(?:i'll|we'll|i will|we will)\s+", re.IGNORECASE), "Will "),
+    (re.compile(r"(?:i|we) do(?: not|n't|nt)\s+", re.IGNORECASE), "Doesn't "),
+)
+_I = re.compile(rf"(?:i|we)\s+((?:(?:{_ADVERBS})\s+)*)([a-z']+)\b", re.IGNORECASE)
+_MY = re.compile(r"(?:my|our)\s+(?=\w)", re.IGNORECASE)
+_INSIDE = [
+    (re.compile(rf"\b(?:{said})\b", re.IGNORECASE), plain)
+    for said, plain in (
+        (r"i am|i was", "they are"), (r"i'm", "they're"), (r"i've|we've", "they've"), (r"i'd|we'd", "they'd"),
+        (r"i'll|we'll", "they'll"), (r"we're", "they're"), (r"myself|ourselves", "themselves"),
+        (r"mine|ours", "theirs"),
+        (r"my|our", "their"), (r"me|us(?!\w|\.)", "them"), (r"i(?!\.\w)|we", "they"),
+    )
+]  # fmt: skip
+_FOREIGN = re.compile(r"[^\x00-ɏ‐-⁯₠-⃏]")
+_TONGUES = {
+    "es": frozenset(
+        [
+            "yo",
+            "mi",
+            "mis",
+            "soy",
+            "estoy",
+            "tengo",
+            "vivo",
+            "trabajo",
+            "el",
+            "la",
+            "los",
+            "una",
+            "un",
+            "de",
+            "que",
+            "en",
+            "por",
+            "para",
+            "con",
+            "me",
+            "es",
+            "no",
+            "pero",
+        ]
+    ),
+    "de": frozenset(
+        [
+            "ich",
+            "mein",
+            "meine",
+            "bin",
+            "habe",
+            "wohne",
+            "arbeite",
+            "der",
+            "die",
+            "das",
+            "und",
+            "nicht",
+            "ein",
+            "eine",
+            "ist",
+            "wir",
+            "mit",
+            "auf",
+            "für",
+            "den",
+        ]
+    ),
+    "nb": frozenset(
+        [
+            "jeg",
+            "min",
+            "mitt",
+            "mine",
+            "er",
+            "har",
+            "bor",
+            "jobber",
+            "og",
+            "ikke",
+            "en",
+            "et",
+            "vi",
+            "på",
+            "som",
+            "til",
+            "for",
+            "med",
+            "det",
+            "å",
+            "den",
+        ]
+    ),
+    "fr": frozenset(
+        [
+            "je",
+            "mon",
+            "ma",
+            "mes",
+            "suis",
+            "ai",
+            "j'ai",
+            "habite",
+            "travaille",
+            "le",
+            "la",
+            "les",
+            "et",
+            "pas",
+            "un",
+            "une",
+            "est",
+            "nous",
+            "avec",
+            "pour",
+            "des",
+        ]
+    ),
+}
+
+
+def tongue(text: str) -> str:
+    """Which language a text is in, as far as that matters here: en, es, de, nb, fr, or another script."""
+    if _FOREIGN.search(text):
+        return "other"
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.lower())
+    counts = {name: sum(word in known for word in words) for name, known in _TONGUES.items()}
+    english = sum(word in STOP_WORDS for word in words)
+    best = max(counts, key=lambda name: counts[name])
+    return best if (counts[best] > english and counts[best] > 1) or (counts[best] and not english) else "en"
+
+
+def third(verb: str) -> str:
+    """The verb as it goes with "she": live → lives, have → has, don't → doesn't."""
+    low = verb.lower()
+    if low in _IRREGULAR:
+        return _IRREGULAR[low]
+    if low in _SAME or low.endswith(("ed", "'t", "'ve", "'d", "'ll")):
+        return low
+    if re.search(r"(?:s|sh|ch|x|z|o)$", low):
+        return low + "es"
+    return low[:-1] + "ies" if re.search(r"[^aeiou]y$", low) else low + "s"
+
+
+def bare(text: str) -> str:
+    """The clause without what only leads to it or trails behind it."""
+    out = text.strip(_EDGES)
+    found = _OPENERS.match(out)
+    rest = out[found.end() :] if found else out
+    out = rest if re.search(r"\w", rest) else out
+    cut = _ENDINGS.sub("", out)
+    return (cut if re.search(r"\w\W+\w", cut) else out).strip(_EDGES)
+
+
+def line(text: str) -> str:
+    """One readable line of at most `LONGEST` letters."""
+    out = re.sub(r"\s+", " ", bare(text))
+    if tongue(out) == "en":
+        out = _lead(out)
+        for pattern, plain in _INSIDE:
+            out = pattern.sub(plain, out)
+    if len(out) > LONGEST:
+        out = out[:LONGEST].rsplit(" ", 1)[0]
+    return out[:1].upper() + out[1:]
+
+
+def _lead(text: str) -> str:
+    """The subject at the head dropped, its verb turned to the third person."""
+    for pattern, plain in _LEADS:
+        if found := pattern.match(text):
+            return plain + text[found.end() :]
+    if found := _I.match(text):
+        return f"{found[1]}{third(found[2])}{text[found.end() :]}"
+    found = _MY.match(text)
+    return text[found.end() :] if found else text
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines in one sentence of ours, each as a quotation."""
+    return "; ".join(f"“{one.rstrip(' .')}”" for one in lines)

@@ -1,0 +1,239 @@
+"""What an open chat has noted: the pieces of the person's words that the reader would keep or propose, each as a line.
+
+Read from the turns whenever it is asked for, never stored. Left out are the words of orders, what the person took back,
+secrets, and topics never to be remembered. Closing, pencil and the orders of later turns all start from here.
+"""
+
+import re
+from bisect import bisect, bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from keepbook.book.text.secrets import find_secrets
+from keepbook.book.text.topics import Likeness, touched
+from keepbook.models.lines.context import answered, named, whole
+from keepbook.models.lines.matters import fit
+from keepbook.models.lines.wording import line
+from keepbook.models.orders.hear import sentences
+from keepbook.models.orders.values import Deed, Place
+from keepbook.models.reader import values as reader_values
+from keepbook.models.reader.values import Piece, Reader
+
+NOTEBOOK = "notebook"
+"""The speaker of what the offline partner says."""
+PLAIN_WORD = "Good to know. What else can I help you with?"
+SAID_YES = 0.9
+"""How sure an offer is that the person says yes to."""
+NEAR = 400
+"""Letters before a piece in which it may lean on something."""
+SHORTEST = 4
+"""Letters that a line needs at least."""
+_TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
+"""Labels of pieces that state something of the person, whether worth keeping or not."""
+_ASKS = re.compile(r"\?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A turn as it is read here; `deeds` are the orders that were carried out with it."""
+
+    turn: int
+    role: str
+    text: str
+    deeds: tuple[Deed, ...] = ()
+    speaker: str | None = None
+
+    def as_read(self) -> reader_values.Turn:
+        """As the reader is shown it. It has learned from people who talk to an assistant: what the notebook says is
+        shown as a plain word of one, or "Noted: …" would look to it like a test."""
+        return reader_values.Turn(self.role, PLAIN_WORD if self.speaker == NOTEBOOK else self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A statement of this chat, as the line it would become. `place` is where it was said."""
+
+    place: Place
+    content: str
+    words: str
+    category: str | None
+    score: float
+    sure: bool
+    kept: bool
+    """Whether the reader would keep or propose it; the others are only what was said last."""
+
+
+@lru_cache(maxsize=1)
+def reader() -> Reader:
+    """The reader of this installation, opened once."""
+    from keepbook.models.reader.choice import open_reader  # with the first text: it may load numpy
+
+    return open_reader()
+
+
+@lru_cache(maxsize=64)
+def _pieces(read: Any, turns: tuple[reader_values.Turn, ...]) -> tuple[Piece, ...]:
+    return tuple(read.read(turns))
+
+
+def _hashed(read: Reader) -> Any:
+    return read
+
+
+def pieces(read: Reader, said: Sequence[Said]) -> tuple[Piece, ...]:
+    """The pieces of a chat's turns; `piece.turn` counts from 0 in `said`."""
+    whole: list[Piece] = []
+    for piece in _pieces(_hashed(read), tuple(one.as_read() for one in said)):
+        if whole and whole[-1].turn == piece.turn and _SHORT.search(whole[-1].text):
+            whole[-1] = _joined(whole[-1], piece)
+        else:
+            whole.append(piece)
+    return tuple(whole)
+
+
+_SHORT = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|approx|e\.g|i\.e|a\.m|p\.m)\.\s*$")
+"""Where a text only seems to end."""
+
+
+def _joined(one: Piece, next_: Piece) -> Piece:
+    better = max(one, next_, key=lambda piece: piece.keep)
+    return replace(better, start=one.start, end=next_.end, text=one.text + next_.text)
+
+
+def noted(
+    said: Sequence[Said],
+    read: Reader,
+    *,
+    vocabulary: Sequence[str] = (),
+    never: Sequence[str] = (),
+    likeness: Likeness | None = None,
+    everything: bool = False,
+) -> list[Noted]:
+    """The statements of a chat, oldest first; with `everything` also what the reader would leave."""
+    taken = [place for one in said for deed in one.deeds for place in deed.taken]
+    hushed = [matter for one in said for deed in one.deeds for matter in deed.hushed]
+    never = (*never, *(topic for one in said for deed in one.deeds for topic in deed.topics))
+    found = []
+    for piece in pieces(read, said):
+        here = [place for place in taken if place.turn == said[piece.turn].turn]
+        start, end = _left(piece, here)
+        if end - start < SHORTEST:
+            continue
+        one = _statement(said, piece, start, end, vocabulary)
+        if (
+            one is not None
+            and (one.kept or everything)
+            and not _is_barred(one, _around(said[piece.turn].text, start, end), hushed, never, likeness)
+        ):
+            found.append(one)
+    return found
+
+
+def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabulary: Sequence[str]) -> Noted | None:
+    turn = said[piece.turn]
+    words = turn.text[start:end]
+    if (offer := _offered(said, piece.turn, words)) is not None:
+        content = line(offer)
+        place = Place(turn.turn, start, end, content)
+        return Noted(place, content, words, None, SAID_YES, True, True)
+    plain = _is_plain(turn.text, piece)
+    kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
+    if not kept and piece.label not in _TELLS:
+        return None
+    content = line(_alone(said, piece.turn, start, words))
+    if len(content) < SHORTEST or (" " not in content and content.isascii()) or _POINTS.fullmatch(content):
+        return None
+    group = next((name for name in piece.categories.values() if name in vocabulary), None)
+    place = Place(turn.turn, start, end, content)
+    sure = piece.verdict == "keep" or (plain and piece.verdict == "propose" and piece.label == "keep")
+    return Noted(place, content, words, group, round(piece.keep, 3), sure, kept)
+
+
+_POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
+""" "Has raised it": words that only point elsewhere say nothing alone."""
+_PLAIN = re.compile(
+    r"\W*(?:(?:oh|and|so|also|btw|ok(?:ay)?|well|hi|hey)\b[\s,]*)*(?:(?:i|we) (?:only |always |never |also |"
+    r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
+    r"i'?m (?:allergic|a|an|from|married|vegan|vegetarian)\b|i'?ve got\b|(?:my|our) [\w' -]{2,40}? (?:is|"
+    r"are)\b)(?!.*\b(?:if|maybe|might|would|wish|tired|hungry|today|tonight|right now|this morning)\b)[^?\n]{3,90}",
+    re.IGNORECASE,
+)
+"""One plain sentence about the person, and nothing else: who writes only that wants it noted."""
+
+
+def _is_plain(turn: str, piece: Piece) -> bool:
+    return piece.label in ("keep", "if", "old", "passing") and len(turn) < 120 and bool(_PLAIN.fullmatch(turn.strip()))
+
+
+_OFFER = re.compile(
+    r"\b(?:should|shall|may|can|do you want me to|want me to|would you like me to) (?:i )?(?:note|remember|save|keep|"
+    r"store|"
+    r"write down|record)(?: down)?(?: that)? (?P<what>you(?:'re|'ve|'d|r)?\b[^?.]{4,120})\?\s*$",
+    re.IGNORECASE,
+)
+_ACCEPTS = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please do|go ahead|exactly|correct|right)(?:[\s,]+(?:please|pls|do|thanks|"
+    r"that'?s "
+    r"right|sure|go ahead|do that))*\W*",
+    re.IGNORECASE,
+)
+_MADE_MINE = ((r"you are|you're", "I am"), (r"you've", "I have"), (r"you'd", "I would"), (r"your", "my"), (r"you", "I"))
+
+
+def _offered(said: Sequence[Said], at: int, words: str) -> str | None:
+    """What an assistant offered to note and the person says yes to, in the person's mouth."""
+    if not at or said[at - 1].role != "assistant" or said[at - 1].speaker == NOTEBOOK:
+        return None
+    offer = _OFFER.search(said[at - 1].text) if _ACCEPTS.fullmatch(words) else None
+    if offer is None:
+        return None
+    mine = offer["what"]
+    for yours, plain in _MADE_MINE:
+        mine = re.sub(rf"\b(?:{yours})\b", plain, mine, flags=re.IGNORECASE)
+    return mine
+
+
+def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
+    """The words with what they lean on: the question they answer, the person they speak of, the heading above them."""
+    before = said[at].text[max(0, start - NEAR) : start]
+    if (heading := _HEADING.search(before)) and not whole(heading["what"]):
+        return f"{heading['what'].strip()}: {words.strip()}"
+    if at and said[at - 1].role == "assistant" and said[at - 1].speaker != NOTEBOOK and not whole(words):
+        return answered(words, said[at - 1].text)
+    earlier = next((said[one].text for one in range(at - 1, -1, -1) if said[one].role == "user"), "")
+    return named(words, f"{earlier[-NEAR:]} {before}")
+
+
+_HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})[.:]\s*$")
+""" "Emergency fund. I want six months in there." """
+
+
+def _left(piece: Piece, taken: Sequence[Place]) -> tuple[int, int]:
+    """What of a piece is left where orders and what was taken back lie over it: its longer end, if any."""
+    start, end = piece.start, piece.end
+    for place in taken:
+        if place.end <= start or place.start >= end:
+            continue
+        before, after = place.start - start, end - place.end
+        if before >= after:
+            end = max(start, place.start)
+        else:
+            start = min(end, place.end)
+    return start, end
+
+
+def _around(text: str, start: int, end: int) -> str:
+    """The sentences in which a piece stands: what one of them speaks of, its parts do."""
+    spans = sentences(text)
+    first, last = bisect(spans, start, key=lambda span: span[1]), bisect_left(spans, end, key=lambda span: span[0])
+    return text[spans[first][0] : spans[last - 1][1]] if first < last else text[start:end]
+
+
+def _is_barred(
+    one: Noted, sentence: str, hushed: Sequence[str], never: Sequence[str], likeness: Likeness | None
+) -> bool:
+    if any(fit(matter, one.words) >= 0.9 for matter in hushed):
+        return True
+    return bool(find_secrets(one.words)) or bool(touched(sentence, never, likeness))

@@ -1,0 +1,172 @@
+"""Questions about the book: everything, a matter, how it changed; answered from the book and from what this chat has
+noted.
+
+Newest first, and which is which is said. Only what really answers is told; where nothing does, that is said.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from keepbook.book.text.words import STOP_WORDS, fold, stem, tokens
+from keepbook.models.lines.matters import content_words, fit
+from keepbook.models.offline.notebook.talk import Talk
+from keepbook.models.orders.hear import sentences
+
+MOST = 40
+MOST_ANSWERS = 4
+MOST_TURNS = 3
+QUOTE_CHARS = 200
+_ALL = re.compile(
+    r".*\b(?:what|all|everything|anything)\b.{0,30}\b(?:you|u|ya)\b.{0,12}\b(?:know|knw|have|got|remember|noted|written|wrote|saved|stored|keep|hold)\b.{0,20}"
+    r"\b(?:about|abt|on|of|from) (?:me|myself|us)\b.*|.*\bwhat (?:have|did|do) (?:you|u) (?:remember|noted?|"
+    r"written?|wrote|saved?|kept|keep|got)\b(?: down)?(?: so far| here| today| now| from (?:this|our) chat| in "
+    r"this chat|,? all of it)*\W*|"
+    r".*\bwho am i\b.*|.*\b(?:show|list|tell) (?:me )?(?:everything|all|what) (?:you|u) (?:know|have|remember|"
+    r"noted)\b.*|"
+    r".*\bwhat(?:'s| is) in (?:my|the|your) (?:book|memory|notes|file)\W*|.*\bwas weißt du (?:alles )?(?:über|"
+    r"von) mi(?:ch|r)\b.*|.*\bqué sabes (?:de|sobre) mí\b.*|"
+    r".*\bhva vet du om meg\b.*|.*(?:你(?:都)?知道我(?:什么|些什么)|关于我你知道).*|.*รู้อะไรเกี่ยวกับ(?:ฉัน|ผม).*",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+_HERE = re.compile(
+    r"\b(?:noted?|written?|wrote|write|saved?|kept|jotted)\b.*\b(?:this chat|so far|today|here|just now|now|yet)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\?\s*$|^\W*(?:\w+[,.]? ){0,12}?(?:what(?:'?s)?|where|when|who(?:se)?|which|how (?:much|many|old|often|long|"
+    r"big|tall)|do i|did i|have i|am i|is my|are my|was it|remind me|"
+    r"tell me (?:what|where|when|who|which|how|about)|(?:do|did|can|could) (?:you|u) (?:know|remember|have|note|"
+    r"tell|say)|wo|wann|wie|wer|welche|dónde|cuándo|cuál|quién|hvor|når|hvem|hvilke)\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_MINE = re.compile(
+    r"\b(?:i|i'm|im|my|me|mine|we|our|us|told you|you have|u have|mein\w*|ich|mi|mis|yo|min|mitt|jeg)\b|我|ฉัน|ผม",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r".*\b(?:know|have|got|remember|say|said|told|wrote|noted|mention\w*|book|notes|talk\w*)\b.{0,24}\b(?:about|"
+    r"on|of|regarding|concerning)\b (?P<matter>.+?)\W*$", re.IGNORECASE | re.DOTALL
+)  # fmt: skip
+_SAID = re.compile(
+    r"\b(?:what|when|did|have) .{0,12}\b(?:i|we)\b.{0,14}\b(?:say|said|tell|told|mention\w*|wrote|write|talk\w*)\b",
+    re.IGNORECASE,
+)
+_HISTORY = re.compile(
+    r".*\b(?:how (?:has|have|did) (?P<one>.+?) changed?\b|what(?:'s| has) changed (?:about|with|in) (?P<two>.+?)|"
+    r"history of (?P<three>.+?))\W*$",
+    re.IGNORECASE,
+)
+_LIGHT = frozenset(
+    stem(word)
+    for words in (
+        "what where when who which how much many again know remember tell say said told book have has had get got",
+        "long old name called just mind remind is was were ever written down noted still exactly test testing figure",
+        "number u ur rn altogether day days n forgot whats abt mine one the do does did i my",
+    )
+    for word in words.split()
+)
+
+
+_WHICH = re.compile(
+    r"\b(?:which|what) .{2,40}\b(?:do|have) (?:you|u)\b.{0,12}\b(?:have|know|got|keep)\b|\bof mine\b", re.IGNORECASE
+)
+
+
+class Found(NamedTuple):
+    content: str
+    here: bool
+    """Noted in this chat, not yet in the book."""
+    id: str | None = None
+
+
+def is_question(text: str) -> bool:
+    return bool(_ASKS.search(text.strip())) or bool(_ALL.fullmatch(text.strip()))
+
+
+def lines(talk: Talk) -> list[Found]:
+    """Everything there is, newest first: what this chat has noted, then the book."""
+    told = talk.conversation
+    here = [Found(one, True) for one in reversed(told.noted)]
+    return [*here, *(Found(one.content, False, one.id) for one in reversed(told.known))]
+
+
+def answer(talk: Talk) -> str | None:
+    """The answer to a question about the person; None where it asks for something else."""
+    text = talk.text.strip()
+    if _ALL.fullmatch(text):
+        return everything(talk, only_here=bool(_HERE.search(text)))
+    if changed := _HISTORY.fullmatch(text):
+        return history(talk, next(filter(None, changed.groups())))
+    if not is_question(text):
+        return None
+    about = _ABOUT.fullmatch(text)
+    held = found(talk, about["matter"]) if about else found(talk, text)
+    turns = _turns(talk, about["matter"] if about else text) if _SAID.search(text) or not held else []
+    if held or turns:
+        return "\n".join(filter(None, [tell(talk, held) if held else "", *turns]))
+    if _WHICH.search(text) and len(lines(talk)) <= MOST_TURNS * 2:
+        return everything(talk)
+    return talk.say("nothing") if _MINE.search(text) or about else None
+
+
+def found(talk: Talk, question: str) -> list[Found]:
+    """The lines that answer, newest first: those that state most of what is asked, rare words counting more."""
+    every = lines(talk)
+    asked = [word for sentence in _asked(question) for word in content_words(sentence) if word not in _LIGHT]
+    wanted = list(dict.fromkeys(asked))
+    states = {word: [fit(word, one.content) > 0 for one in every] for word in wanted}
+    weights = {word: 1 / sum(hits) for word, hits in states.items() if any(hits)}
+    scored = [sum(weights[word] for word in weights if states[word][at]) for at in range(len(every))]
+    best = max(scored, default=0.0)
+    if not best or (len(wanted) > 2 and len(weights) * 4 < len(wanted)):
+        return []
+    return [one for one, score in zip(every, scored, strict=True) if score >= best * 0.5][:MOST_ANSWERS]
+
+
+def _asked(text: str) -> list[str]:
+    """The sentences of a message that ask; the whole of it where none seems to."""
+    parts = [text[start:end] for start, end in sentences(text)]
+    return [part for part in parts if part.strip().endswith("?")] or parts
+
+
+def everything(talk: Talk, *, only_here: bool = False) -> str:
+    every = [one for one in lines(talk) if one.here or not only_here]
+    if not every:
+        return talk.say("none_noted" if only_here else "empty")
+    return tell(talk, every[:MOST])
+
+
+def tell(talk: Talk, held: Sequence[Found]) -> str:
+    """What was found, newest first, and where it stands."""
+    here, book = [one for one in held if one.here], [one for one in held if not one.here]
+    parts = []
+    for key, some in (("chat", here), ("book", book)):
+        if some:
+            parts.append("\n".join([talk.say(key), *(f"- {one.content}" for one in some)]))
+    return "\n".join(parts)
+
+
+def history(talk: Talk, matter: str) -> str:
+    """How a memory came to say what it says."""
+    held = [one for one in found(talk, matter) if one.id]
+    if not held or not talk.tools.can("history"):
+        return tell(talk, held) if held else talk.say("nothing")
+    versions = talk.tools.do("history", memory=held[0].id).data["versions"]
+    return "\n".join([talk.say("history"), *(f"- {one['content']} ({one['valid_from'][:10]})" for one in versions)])
+
+
+def _turns(talk: Talk, matter: str) -> list[str]:
+    """What the person said of it in earlier chats, where the preset can look there."""
+    wanted = [word for word in content_words(matter) if word not in _LIGHT and word not in STOP_WORDS]
+    if not talk.tools.can("recall_chats") or not wanted:
+        return []
+    data = talk.tools.do("recall_chats", query=matter, limit=10).data
+    here = {fold(one.text) for one in talk.conversation.said}
+    told = []
+    for hit in data.get("hits", ()) if isinstance(data, dict) else ():
+        text = " ".join(str(hit["text"]).split())
+        stated = set(map(stem, tokens(text)))
+        if hit.get("role") == "user" and fold(text) not in here and not is_question(text) and set(wanted) <= stated:
+            told.append(talk.say("earlier", day=str(hit["at"])[:10], line=text[:QUOTE_CHARS]))
+    return told[:MOST_TURNS]

@@ -1,0 +1,67 @@
+"""Words as data, by language: questions about trading that are understood (`en.toml` and its siblings), and what is
+said."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+TONGUES = ("en", "es", "de", "nb")
+_NAME = re.compile(r"(?<!\?P)<(\w+)>")
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One way to ask one kind of thing."""
+
+    kind: str
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One language: its questions about trading, and what only opens a sentence."""
+
+    trading: tuple[Phrase, ...]
+    openers: re.Pattern[str]
+    says: dict[str, str]
+
+
+@cache
+def words(tongue: str) -> Words:
+    """The words of a language; English for one that has none."""
+    if tongue not in TONGUES:
+        return words("en")
+    told = tomllib.loads((_HERE / f"{tongue}.toml").read_text(encoding="utf-8"))
+    named: dict[str, str] = told["words"]
+
+    def filled(pattern: str) -> str:
+        return _NAME.sub(lambda name: named[name.group(1)], pattern)
+
+    head = told["openers"] + told["polite"]
+    trading = tuple(
+        Phrase(entry["kind"], re.compile(f"{head}(?:{filled(line)})", re.IGNORECASE))
+        for entry in told["trading"]
+        for line in entry["fits"].split("\n")
+        if line
+    )
+    return Words(trading, re.compile(told["openers"], re.IGNORECASE), _sayings().get(tongue, {}) | told["says"])
+
+
+@cache
+def _sayings() -> dict[str, dict[str, str]]:
+    return tomllib.loads((_HERE / "says.toml").read_text(encoding="utf-8"))
+
+
+def say(tongue: str, key: str, **told: object) -> str:
+    """A sentence of ours."""
+    said = words(tongue).says.get(key) or words("en").says[key]
+    return said.format(**told)
+
+
+def asks(text: str, key: str) -> bool:
+    """Whether a reply ended with this question of ours, in whatever language."""
+    ends = (words(tongue).says.get(key, "").rpartition("}")[2].strip() for tongue in TONGUES)
+    return any(end and text.rstrip().endswith(end) for end in ends)

@@ -1,0 +1,121 @@
+"""A reply of the notebook: one short line, and never a promise that is not kept.
+
+Orders were carried out before it is asked; it says so. After that: the person's word on its own question, what is to be
+written at once, questions about the book and about trading, and a confirmation of what was noted. For everything
+else one
+line points to Settings → Model, not twice in a row. What it is, it says once per chat.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+
+from keepbook.book.text.secrets import find_secrets
+from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
+from keepbook.models.offline.notebook import asking, saving, trading, trading_ahead
+from keepbook.models.offline.notebook.intents import Intent, traded
+from keepbook.models.offline.notebook.phrases import asks
+from keepbook.models.offline.notebook.talk import Talk
+from keepbook.models.orders import confirmations
+from keepbook.models.prompt import MEMORY_OFF
+
+_PIECE = re.compile(r"(?:\S+\s*){1,3}")
+"""A few words, as they would come from a model that thinks word by word."""
+_SMALL = {
+    "hello": re.compile(r"\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|hola|hallo|hei|moin|你好|"
+                        r"สวัสดี)\b.{0,20}", re.IGNORECASE),
+    "welcome": re.compile(r"\W*(?:(?:ok(?:ay)?|great|cool|no|perfect)\W+)*(?:thanks?|thank you|thx|ty|cheers|"
+                          r"danke|gracias|takk)\b.{0,24}", re.IGNORECASE),
+    "bye": re.compile(r"\W*(?:ok(?:ay)?\W+)*(?:bye|goodbye|good night|see you|that's all|cya)\b.{0,20}", re.IGNORECASE),
+    "understood": re.compile(r"\W*(?:ok(?:ay)?|great|cool|nice|perfect|good|got it|alright|lol|haha+|wow|i see|"
+                             r"makes sense|yes|yeah|no|nope|sure|fine)\W*", re.IGNORECASE),
+    "remind": re.compile(
+        r"\W*(?:please |can you |could you )*(?:remind me to|set (?:a|an) (?:reminder|alarm))\b.*", re.IGNORECASE
+    ),
+    "erase": re.compile(r"\W*(?:please |can you )*(?:erase|delete|forget|wipe|clear) (?:everything|all(?: of it| "
+                        r"my memories| my data)?|my whole book|the whole book)\W*", re.IGNORECASE),
+}  # fmt: skip
+
+
+async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    """Answer the last message, calling tools on the way."""
+    talk = Talk(conversation, tools)
+    # A tool writes to the database and may wait its turn there; other chats go on meanwhile.
+    text = await asyncio.to_thread(_answer, talk)
+    for call in talk.tools.made:
+        yield Called(call)
+    for piece in _PIECE.findall(text):
+        yield TextDelta(piece)
+    yield Replied(text, tuple(talk.tools.made), Usage())
+
+
+def _answer(talk: Talk) -> str:
+    said = _said(talk)
+    return f"{said}\n{talk.say('intro')}" if _introduces(talk, said) else said
+
+
+def _introduces(talk: Talk, said: str) -> bool:
+    """Once per chat, with the first reply that is neither an order's nor a figure's."""
+    told = any("Settings → Model" in one.text for one in talk.earlier if one.role == "assistant")
+    plain = not talk.conversation.deeds and not talk.tools.made and not asks(said, "offer")
+    return plain and not told and "Settings → Model" not in said
+
+
+def _said(talk: Talk) -> str:
+    if talk.conversation.deeds:
+        return confirmations.told(talk.conversation.deeds) or talk.say("understood")
+    if MEMORY_OFF in talk.conversation.system:
+        return talk.say("off")
+    for act in (saving.resume, _small, _barred, saving.explicit, saving.still, _of_trading, asking.answer, _noted):
+        told = act(talk)
+        if told is not None:
+            return told
+    return _beyond(talk)
+
+
+def _small(talk: Talk) -> str | None:
+    return next((talk.say(key) for key, pattern in _SMALL.items() if pattern.fullmatch(talk.text.strip())), None)
+
+
+def _barred(talk: Talk) -> str | None:
+    """What is never kept is said so, at the moment it is told."""
+    if find_secrets(talk.text):
+        return talk.say("secret")
+    topics = talk.conversation.barred
+    return talk.say("never", topic=topics[0]) if topics and not asking.is_question(talk.text) else None
+
+
+def _of_trading(talk: Talk) -> str | None:
+    if not talk.tools.trades:
+        return None
+    if talk.last is not None and asks(talk.last.text, "which_end") and (told := trading.chosen(talk)) is not None:
+        return told
+    for intent in traded(talk.text, talk.tongue):
+        if (told := _TRADING[intent.kind](talk, intent)) is not None:
+            return told
+    return None
+
+
+def _noted(talk: Talk) -> str | None:
+    fresh = talk.noted_now
+    if not fresh:
+        return None
+    if talk.tools.silent:
+        return talk.say("understood")
+    return saving.offer(talk, fresh) if talk.tools.asks_first else talk.say("noted", lines=talk.quote(fresh))
+
+
+def _beyond(talk: Talk) -> str:
+    """One line that points to a model; not twice in a row, and not right after the introduction."""
+    pointed = talk.last is not None and "Settings → Model" in talk.last.text
+    return talk.say("nothing_here" if pointed else "beyond")
+
+
+_TRADING: dict[str, Callable[[Talk, Intent], str | None]] = {
+    "performance": trading.performance,
+    "learned": trading.learned,
+    "upcoming": trading_ahead.upcoming,
+    "skills": trading.skills,
+    "held": trading_ahead.held,
+    "draft": trading_ahead.draft,
+}

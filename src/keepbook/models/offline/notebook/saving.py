@@ -1,0 +1,167 @@
+"""What is written at once with the preset's own tools: "remember that …", "from now on …", a yes to "shall I
+remember that?"
+
+`force` is used only after the person, shown the similar line, says that it is another fact.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from keepbook.book.text.secrets import find_secrets
+from keepbook.models.lines.matters import meant, same_matter, subject
+from keepbook.models.lines.wording import line
+from keepbook.models.offline.notebook.phrases import asks
+from keepbook.models.offline.notebook.talk import Talk, why
+from keepbook.models.orders.answers import agrees, refuses
+from keepbook.models.orders.hear import sentences
+
+_REMEMBER = re.compile(
+    r"^\W*(?:(?:please|pls|can you|could you|would you|also|and|ok(?:ay)?|oh|hey|btw|by the way|yes|so|i want you "
+    r"to|i'd like you to|you should)\b[\s,]*)*"
+    r"(?:remember|note(?: down)?|write (?:this |that |it )?down|jot down|keep in mind|bear in mind|make a note|"
+    r"take a note|save|store|don'?t forget|memori[sz]e|"
+    r"merk dir|notiere?|recuerda|apunta|husk|noter|记住|记下|จำไว้)(?: (?:that|this|it|bitte|por favor|dass|que|at|of "
+    r"this|of that|down))*[\s:,–—-]*(?P<what>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+_STANDING = re.compile(
+    r"^\W*(?:and |so |ok |please )*(?:from (?:now|today) on|going forward|in future|always|never|my rule(?: from "
+    r"today)? is|ab jetzt|de ahora en adelante|fra nå av)\b",
+    re.IGNORECASE,
+)
+_ONCE = re.compile(r"^\W*(?:to |me to |how |when |the day|when we)\b", re.IGNORECASE)
+_ANOTHER = re.compile(
+    r"\b(?:another|different|separate|both|new|as well|too|other|keep it|andere|otro|beide|annen|begge)\b",
+    re.IGNORECASE,
+)
+_UPDATE = re.compile(
+    r"\b(?:update|replace|change|same|overwrite|correct|instead|änder\w*|actualiza|oppdater)\b", re.IGNORECASE
+)
+_STILL = re.compile(
+    r"^\W*(?:(?:yes|yeah|yep|no|ja|sí)\W+)*(?:(?:i|we|it|that|my \w+)\b.{0,20}\bstill\b|still\b|nothing(?:'s| "
+    r"has)? changed|that still (?:holds|stands))",
+    re.IGNORECASE,
+)
+
+
+def resume(talk: Talk) -> str | None:
+    """The person's word on what our last message asked: keep it, or what to do about something similar."""
+    if talk.last is None:
+        return None
+    if asks(talk.last.text, "offer"):
+        return _accepted(talk)
+    if asks(talk.last.text, "similar"):
+        return _settled(talk)
+    return None
+
+
+def explicit(talk: Talk) -> str | None:
+    """An explicit or standing statement, saved at once; None where there is none."""
+    if not talk.tools.keeps:
+        return None
+    found = [what for what in map(_matter, _told(talk.text)) if what is not None]
+    if not found:
+        return None
+    if found == [""]:
+        before = talk.previous or ""
+        told = [
+            before[start:end].strip() for start, end in sentences(before) if not before[start:end].strip().endswith("?")
+        ]
+        found = told[-1:]
+    return "\n".join(dict.fromkeys(keep(talk, line(what)) for what in found if what)) or talk.say("matter")
+
+
+def _told(text: str) -> list[str]:
+    """The sentences of a message; what follows "remember the following:" belongs to it."""
+    return [text[start:end].strip() for start, end in sentences(text)]
+
+
+def _matter(sentence: str) -> str | None:
+    found = _REMEMBER.match(sentence)
+    if found is not None and not sentence.endswith("?") and not _ONCE.match(found["what"]):
+        what = found["what"].strip(" .!")
+        return "" if re.fullmatch(r"(?:that|this|it|please|all that)?", what, re.IGNORECASE) else what
+    return sentence if _STANDING.match(sentence) and len(sentence.split()) > 2 and not sentence.endswith("?") else None
+
+
+def keep(talk: Talk, content: str, *, force: bool = False) -> str:
+    """Save one line with the preset's tool; what is in the book already is not said twice."""
+    if find_secrets(content):
+        return talk.say("secret")
+    old = next((one for one in reversed(talk.conversation.known) if same_matter(content, one.content)), None)
+    if old is not None and talk.tools.can("update"):
+        return _answered(talk, talk.tools.do("update", memory=old.id, content=content), "updated")
+    told: dict[str, Any] = {
+        "content": content,
+        "category": _category(talk, content),
+        "confidence": "asserted",
+        "subject": _subject(content),
+    }
+    answer = talk.tools.do("remember", **told, force=True if force else None)
+    if answer.error == "similar":
+        close = [one["content"] for one in answer.data["similar"]]
+        return talk.say("similar", lines=talk.quote(close[:1]))
+    return _answered(talk, answer, "saved")
+
+
+def _subject(content: str) -> str | None:
+    first = content.split(" ", 1)[0].removesuffix("'s")
+    return first if subject(content) is not None and first.lower()[:3] == (subject(content) or "")[:3] else None
+
+
+def _category(talk: Talk, content: str) -> str | None:
+    """The category that the reader gave the same line, else the preset's own choice."""
+    return talk.conversation.categories.get(content)
+
+
+def _answered(talk: Talk, answer: Any, key: str) -> str:
+    if answer.error:
+        return talk.say("refused", why=why(answer)) if answer.error != "never_topic" else why(answer)
+    if talk.tools.silent:
+        return talk.say("understood")
+    content = answer.data["content"]
+    return talk.say("known" if answer.data.get("unchanged") else key, lines=talk.quote([content]))
+
+
+def offer(talk: Talk, lines: Sequence[str]) -> str:
+    return talk.say("offer", lines=talk.quote(lines))
+
+
+def _accepted(talk: Talk) -> str | None:
+    if refuses(talk.text):
+        return talk.say("not_kept")
+    if not agrees(talk.text) or talk.last is None:
+        return None
+    offered = re.findall(r"“([^”]+)”", talk.last.text)
+    return "\n".join(keep(talk, one) for one in offered) or None
+
+
+def _settled(talk: Talk) -> str | None:
+    """Update the one that is stored, or keep both: `force` only now."""
+    assert talk.last is not None
+    conflict = next(
+        (call for call in reversed(talk.last.calls) if (call.answer or "").startswith("Not saved. Close")), None
+    )
+    if conflict is None:
+        return None
+    content = next((str(value) for value in conflict.arguments.values() if isinstance(value, str) and " " in value), "")
+    if _UPDATE.search(talk.text) and talk.tools.can("update"):
+        shown = re.findall(r"“([^”]+)”", talk.last.text)
+        old = next((one for one in talk.conversation.known if one.content in shown), None)
+        return _answered(talk, talk.tools.do("update", memory=old.id, content=content), "updated") if old else None
+    if _ANOTHER.search(talk.text) or agrees(talk.text):
+        return keep(talk, content, force=True)
+    return talk.say("not_kept") if refuses(talk.text) else None
+
+
+def still(talk: Talk) -> str | None:
+    """ "Yes, still …": the memory it speaks of stays fresh."""
+    if not talk.tools.can("confirm") or not _STILL.match(talk.text):
+        return None
+    shown = talk.last.text if talk.last else ""
+    known = talk.conversation.known
+    spoken = [one for one in known if one.content.rstrip(".") in shown]
+    named = meant(re.sub(r"\bstill\b", "", talk.text, flags=re.IGNORECASE), known)
+    chosen = (named or spoken)[:1]
+    return _answered(talk, talk.tools.do("confirm", memory=chosen[0].id), "confirmed") if chosen else None

@@ -1,0 +1,156 @@
+"""The book changed as an order says, on the person's word and with the person's turn; all of it or nothing.
+
+What cannot be done (a topic never to be kept, a secret, a line that is too long) is said, and nothing is written
+for it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger import ledger, undo
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import changes, proposals
+from keepbook.book.memory.changes import Statement
+from keepbook.book.memory.memories import Written
+from keepbook.book.owners import choices
+from keepbook.book.text.secrets import find_secrets
+from keepbook.book.text.topics import Likeness, touched
+from keepbook.errors import KeepbookError
+from keepbook.models.compress import ORDER
+from keepbook.models.orders.values import Change, Deed, Held
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.tools.memory import small
+
+_MISTAKE = re.compile(r"\b(?:now|moved?|changed?|since|any ?more|no longer|switched|new)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """In whose name and where: the chat, the turn that said it, and the preset in force."""
+
+    preset: Preset
+    thread_id: str
+    turn: int
+    door: str
+    text: str
+    likeness: Likeness | None = None
+
+    def origin(self, old: Held | None = None) -> Origin:
+        """As the person. What was the person's own word stays that."""
+        own = old is not None and old.protected
+        return Origin("person", self.door, self.thread_id, source=None if own else "chat")
+
+    @property
+    def updates(self) -> bool:
+        """Whether a memory is said anew here; else the old one is forgotten and the new one kept."""
+        return any(tool.does == "update" for tool in self.preset.tools) or not self.preset.tools
+
+
+def carry(tx: Tx, hand: Hand, deeds: Sequence[Deed]) -> list[Deed]:
+    """The deeds as they were done: with the entries they made, and with what failed."""
+    return [_carried(tx, hand, deed) for deed in deeds]
+
+
+def _carried(tx: Tx, hand: Hand, deed: Deed) -> Deed:
+    calls: list[dict[str, Any]] = []
+    try:
+        if deed.kind == "undo":
+            return _undone(tx, hand, deed)
+        if deed.topics:
+            chosen = choices.chosen(tx).never
+            choices.choose(tx, never=[*chosen, *(topic for topic in deed.topics if topic not in chosen)])
+        done = [_change(tx, hand, change, calls) for change in deed.changes]
+    except KeepbookError as error:
+        return deed.moved(changes=(), taken=deed.taken[:1], failed=error.message)
+    refused = next((why for _, why in done if why), None)
+    kept = tuple(change for change, _ in done)
+    return deed.moved(
+        changes=kept, failed=refused, calls=tuple(calls), events=tuple(call["memory_event"]["event"] for call in calls)
+    )
+
+
+def _change(tx: Tx, hand: Hand, change: Change, calls: list[dict[str, Any]]) -> tuple[Change, str | None]:
+    old, new = change.old, change.new
+    if new is not None and (why := _barred(tx, hand, new)):
+        return change, why
+    if new is None:
+        if old is not None:
+            _drop(tx, hand, old, "user_deleted", calls)
+        return change, None
+    told: dict[str, Any] = {"turn_ids": (str(hand.turn),)}
+    if old is not None and old.memory is not None and hand.updates:
+        mistake = not _MISTAKE.search(hand.text)
+        written = changes.update(
+            tx, hand.origin(old), hand.preset, old.memory, Statement(new, **told), correction=mistake
+        )
+        calls.extend(_call(tx, written))
+        return change, None
+    if old is not None:
+        _drop(tx, hand, old, "user_corrected", calls)
+    if hand.preset.consent == "ask" and (old is None or old.memory is None):
+        proposals.propose(
+            tx, stamp(tx.clock()), nature="proposal", op="add", content=new, thread_id=hand.thread_id,
+            category=_category(hand, change.category), **told,
+        )  # fmt: skip
+        return change, None
+    written = changes.remember(
+        tx,
+        hand.origin(old),
+        hand.preset,
+        Statement(new, category=_category(hand, change.category), force=True, **told),
+    )
+    calls.extend(_call(tx, written))
+    return change, None
+
+
+def _category(hand: Hand, name: str | None) -> str | None:
+    return name if name in hand.preset.categories else None
+
+
+def _drop(tx: Tx, hand: Hand, old: Held, reason: str, calls: list[dict[str, Any]]) -> None:
+    """Out of the book, and out of what waits for an answer."""
+    if old.memory is not None:
+        calls.extend(_call(tx, changes.forget(tx, hand.origin(old), hand.preset, old.memory, reason)))
+    for waiting in proposals.listed(tx):
+        if waiting.thread_id == hand.thread_id and proposals.alike(waiting.content, old.content):
+            proposals.decline(tx, waiting.id, stamp(tx.clock()))
+
+
+def _barred(tx: Tx, hand: Hand, content: str) -> str | None:
+    if find_secrets(content):
+        return "That looks like a password, a code or a card number. I keep none of those."
+    topics = touched(content, choices.chosen(tx).never, hand.likeness)
+    return f"You asked never to keep anything about {topics[0]}." if topics else None
+
+
+def _undone(tx: Tx, hand: Hand, deed: Deed) -> Deed:
+    """The last entry of this chat that stands, taken back."""
+    entries = ledger.entries(tx, thread_id=hand.thread_id, limit=50)
+    gone = {entry.undoes for entry in entries if entry.undoes}
+    last = next((entry for entry in entries if entry.event not in gone and entry.action != "undo"), None)
+    if last is None:
+        return deed.moved(failed="There is nothing in this chat to take back.")
+    written = undo.undo(tx, hand.origin(), hand.preset, last.event)
+    calls = list(_call(tx, written)) if isinstance(written, Written) else []
+    content = written.content if isinstance(written, Written) else ""
+    return deed.moved(matter=content, calls=tuple(calls), events=tuple(call["memory_event"]["event"] for call in calls))
+
+
+def _call(tx: Tx, written: Written) -> list[dict[str, Any]]:
+    """As a reply stores it: the page shows it as a slip with Undo."""
+    if written.event is None:
+        return []
+    entry = ledger.entries(tx, after=written.event - 1, limit=1)[0]
+    event = {
+        "op": entry.action,
+        "id": written.id,
+        "before": small(entry.before),
+        "after": small(entry.after),
+        "event": written.event,
+    }
+    id = f"order_{written.event}"
+    return [{"id": id, "name": ORDER, "arguments": {}, "answer": None, "memory_event": event, "round": 0, "at": 0}]

@@ -1,0 +1,212 @@
+"""Corrections that are not whole sentences: "no sorry, 65,000", "not four, six", "change that to 55", "it was Bursa".
+
+What comes out is a value and, where it was said, the old value or the matter. Whether it is a correction of
+something kept
+depends on what was said before, which is not known here.
+"""
+
+import re
+
+from keepbook.models.lines.slots import slots, value
+from keepbook.models.orders.hear import Heard, sentences
+
+_MARK = (
+    r"(?:no+|that'?s (?:wrong|not right|incorrect)(?: by now| now)?|nope|nah|sorry|oops|oh|wait|hang on|"
+    r"hold on|actually|correction|i mean|i meant|rather|hm+|ugh+|argh|"
+    r"well|my bad|"
+    r"i misspoke|typo|scratch that|or rather|wrong|ah|erm?|um+|and|but|so|my mistake|sry|whoops|yikes|"
+    r"i (?:put|typed|wrote|said|gave) (?:you )?the wrong (?:one|number|thing|name|date))"
+)
+_V = r"(?:[^,.;!?]|(?<=\d)[.,:](?=\d))"
+"""A letter of a value: what parts words ends it, but not inside a figure."""
+_MARKS = re.compile(rf"^\W*(?:{_MARK}\b[\s,.:;!–—-]*)+", re.IGNORECASE)
+_PLAIN_MARK = re.compile(r"^\W*(?:and|but|so|oh|well|hm+|um+|erm?)\b", re.IGNORECASE)
+_NOT_FIRST = re.compile(
+    rf"^(?:it(?:'s| is| was)? |that(?:'s| is)? )?not (?P<old>{_V}{{1,40}}?)\s*(?:,|;|–|—|-| but| it'?s| "
+    rf"rather)\s*(?:but |it'?s |it is |rather )?"
+    rf"(?P<new>{_V}{{1,40}})[\s.!,]*(?P<rest>.*)$", re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+_NOT_LAST = re.compile(
+    rf"^(?:it(?:'s| is) |that(?:'s| is) |make (?:it|that) )?(?P<new>{_V}{{1,40}}?)[\s,!.]+(?:and )?not "
+    rf"(?P<old>{_V}{{1,40}})(?:[\s.!?,]+(?P<rest>.*))?$",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+_SWAP = re.compile(
+    rf"^(?:please |pls )*(?:(?:swap|replace|exchange|change) (?P<old>{_V}{{1,40}}?) (?:for|with|by) "
+    rf"(?P<new>{_V}{{1,40}}))[\s.!]*$",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    rf"^(?P<new>{_V}{{1,40}}?) (?:instead of|rather than) (?P<old>{_V}{{1,40}})[\s.!]*$", re.IGNORECASE
+)
+_SAID = re.compile(
+    rf"^(?:i (?:told you|said|wrote|put|typed|gave you)) (?P<old>{_V}{{1,40}}?)(?: earlier| before| above| last "
+    rf"time)?,? but (?:it'?s|it is|it was|i meant|"
+    rf"it should be|that'?s|actually it'?s) (?P<new>{_V}{{1,40}})", re.IGNORECASE,
+)  # fmt: skip
+_CHANGE = re.compile(
+    r"^(?:please |pls |can you |could you |just )*(?:(?:change|update|correct|set|fix|edit|amend|switch) "
+    r"(?P<what>that|it|this|the last one|"
+    r"(?:my|the|our) [^,.;]{2,40}?) (?:to|into|->)|make (?:that|it)|it should (?:be|say|read)|that should (?:be|"
+    r"say|read)|"
+    rf"it'?s supposed to be|i meant|should be|call it)\s+(?P<new>{_V}{{1,60}}?)"
+    r"(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$", re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+_WRONG = re.compile(
+    r"^(?:you (?:have|got|have got|'ve got) |that'?s wrong[,.] )?(?P<what>(?:my|the|our) [\w' -]{2,30}?) (?:is |"
+    r"are )?(?:wrong|incorrect|misspelled|misspelt)[,.:;–—-]*\s*"
+    rf"(?:it'?s|it is|(?:her|his|their|its|the right|the correct)(?: \w+)? is|should be|not \w+ "
+    rf"but)?\s*(?P<new>{_V}{{1,40}})", re.IGNORECASE,
+)  # fmt: skip
+_IT = re.compile(
+    rf"^(?:it(?:'s|s| is| was)|that(?:'s|s| is)|they(?:'re| are)|(?:she|he)(?:'s| is)) "
+    rf"(?P<new>{_V}{{1,60}}?)(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAMED = re.compile(
+    rf"^(?P<what>(?:my|the|our) [\w' -]{{2,40}}?) (?:is|are|was|should be) (?P<new>{_V}{{1,40}}?)(?:[;!?].*|"
+    rf",(?!\d).*|\.\s.*|\.)?$",
+    re.IGNORECASE | re.DOTALL,
+)
+_HEAD = re.compile(
+    rf"^(?P<new>{_V}{{1,40}}?)(?:\s*[;!?–—]+.*|\s*,(?!\d).*|\.\s.*|\.|\s+(?:actually|sorry|i mean|rather|i always|"
+    rf"instead|that is)\b.*)?$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_VALUE = re.compile(
+    r"^(?:thanks?|thank you.*|problem|worries|idea|way|need|rush|please|that'?s.*|it'?s (?:ok|fine|good|not).*|"
+    r"i'?m .*|more|nothing|not really|yes|no|ok(?:ay)?|"
+    r"don'?t.*|do not.*|never ?mind|of course|sure|the same|same|fine|good|great|cool|right|correct|true|wrong|"
+    r"later|now|maybe|both|all|none|you|me|"
+    r"what|why|how|when|where|who|which|stop|wait|help|go on|continue|keep .*|leave .*|everything|anything|"
+    r"something|this|that|it|again|forget.*|for now|"
+    r"too .*|very .*|so .*|bad|sad|nice|funny|lol|haha|hmm|any ?more|there|here|today|tomorrow|never|always|"
+    r"instead|(?:a bit |much |little )?"
+    r"(?:short|long|small|bigg|larg|formal|casual|simpl)\w*|less .*|try .*|show .*|tell .*|write .*|give .*|make "
+    r".*|use .*|calculate .*|add .*|"
+    r"remove .*|can you.*|could you.*|let'?s.*|do it.*|to .*)$", re.IGNORECASE,
+)  # fmt: skip
+_WHOLE = re.compile(r"(?:i|i'm|im|i've|ive|we|my|our|he|she|they|it)\b", re.IGNORECASE)
+"""So a whole sentence begins; it says for itself what is so."""
+_OF = re.compile(
+    r"(?P<new>\S+(?: \S+)?) (?:in|on|at|for|of|per|as) (?P<what>(?:the|my|our) [\w ]{2,30})", re.IGNORECASE
+)
+_INSIDE = re.compile(
+    r"^(?P<before>.{8,200}?)[\s,.;–—-]+(?:no wait|wait no|no sorry|sorry no|no actually|i mean|sorry i mean|oops|"
+    r"correction|no make that|make that)[\s,:–—-]+"
+    rf"(?P<new>{_V}{{1,40}}?)(?P<rest>[,.;!?](?!\d).*)?$", re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+
+
+def correction(text: str) -> Heard | None:
+    """The correction that a turn consists of or begins with, as a value; None where it is none."""
+    found = _slip(text)
+    if found is None:
+        for start, end in sentences(text)[1:3]:
+            one = _slip(text[start:end])
+            if one is not None and one.old:
+                return one
+    return found
+
+
+def _slip(text: str) -> Heard | None:
+    plain = text.strip()
+    marked = _MARKS.match(plain)
+    rest = plain[marked.end() :] if marked else plain
+    strong = marked is not None and not _PLAIN_MARK.fullmatch(marked[0].strip(" ,.!"))
+    for pattern in (_SWAP, _INSTEAD, _SAID, _WRONG, _NOT_FIRST):
+        if one := pattern.match(rest):
+            return _heard(text, one)
+    if (one := _CHANGE.match(rest)) or (one := _NOT_LAST.match(rest)):
+        return _heard(text, one)
+    if not rest or rest.endswith("?"):
+        return None
+    for pattern in (_NAMED, _IT, _HEAD):
+        one = pattern.match(rest)
+        if one is None or not _usable(one["new"]):
+            continue
+        named = pattern is not _HEAD
+        if strong or _confesses(plain) or (named and marked is not None):
+            return _heard(text, one, sure=strong)
+    return None
+
+
+def _confesses(text: str) -> bool:
+    """It says that it mends something: "I always mix them up", "2031 actually"."""
+    return bool(_CONFESSED.search(text))
+
+
+_CONFESSED = re.compile(
+    r"\b(?:actually|sorry|i (?:always )?(?:mix|mixed|got|misread|mistyped|misspoke|confused)|my mistake|not \w+|"
+    r"i (?:just )?(?:checked|looked)|instead|i meant|to be exact|just read|typo|spelled|spelt)\b",
+    re.IGNORECASE,
+)
+
+
+def _usable(new: str) -> bool:
+    placed = _OF.fullmatch(new.strip(" .!"))
+    return not _NO_VALUE.match(new.strip(" .!")) and value(placed["new"] if placed else new) is not None
+
+
+def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
+    told = one.groupdict()
+    new = _trimmed(told["new"] or "")
+    if not new or _NO_VALUE.match(new) or _WHOLE.match(new):
+        return None
+    what = (told.get("what") or "").strip()
+    if not what and (placed := _OF.fullmatch(new)):
+        new, what = placed["new"], placed["what"]
+    matter = "" if re.fullmatch(r"(?:that|it|this|the last one)?", what, re.IGNORECASE) else what
+    return Heard(
+        "correct",
+        0,
+        len(text),
+        matter,
+        value=new,
+        old=_old(told.get("old") or "", new),
+        sure=sure,
+        sentence=text.strip(),
+    )
+
+
+_PREPOSITION = re.compile(
+    r"^(?:[^:]{0,40}:\s*)?(?:(?:at|on|in|after|before|about|around|for|to|from|it'?s|is|"
+    r"the)\s+)*(?=\S)",
+    re.IGNORECASE,
+)
+_AFTERWARDS = re.compile(
+    r"\s+(?:i mean|i meant|sorry|actually|rather|instead|please|pls|now|without .*|with an? .*)$", re.IGNORECASE
+)
+
+
+def _trimmed(words: str) -> str:
+    """A value without what leads to it and what trails behind it."""
+    plain = _AFTERWARDS.sub("", words.strip(" .!\"'“”"))
+    return _PREPOSITION.sub("", plain).strip(" .!\"'“”")
+
+
+def _old(words: str, new: str) -> str:
+    """The old value; where both are figures, the figure alone."""
+    plain = _trimmed(words)
+    right, wrong = value(new), [one for one in slots(f"= {plain}") if one.kind == "number"]
+    return (
+        wrong[0].text if right is not None and right.kind == "number" and not right.unit and len(wrong) == 1 else plain
+    )
+
+
+def begins(text: str) -> bool:
+    """Whether a text begins like a correction."""
+    return bool(_MARKS.match(text.strip()))
+
+
+def inside(text: str) -> tuple[str, str] | None:
+    """A sentence that corrects itself as it goes: what stood before, and the value that is right."""
+    one = _INSIDE.match(text.strip())
+    if one is None:
+        return None
+    words = one["new"].split()
+    for many in range(len(words), 0, -1):  # "3.7 until 2030": the value, and what goes on after it
+        new, on = " ".join(words[:many]), " ".join(words[many:])
+        if value(new):
+            return f"{one['before'].strip()} {on}".strip(), new
+    return None

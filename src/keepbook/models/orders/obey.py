@@ -1,0 +1,131 @@
+"""A person's turn as it comes in: its orders heard, decided, carried out, and stored together with the turn."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keepbook.book.book import Book
+from keepbook.book.chats import threads
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.threads import Message
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals
+from keepbook.book.owners import choices
+from keepbook.book.text.topics import Likeness
+from keepbook.models.closing.known import known_memories
+from keepbook.models.model import Known
+from keepbook.models.noted import Noted, Said, noted, reader
+from keepbook.models.orders import confirmations
+from keepbook.models.orders.carry import Hand, carry
+from keepbook.models.orders.decide import Scene, decide
+from keepbook.models.orders.values import Deed, Held, Question, of_parts, to_parts
+from keepbook.models.reader.values import Reader
+
+LONGEST = 4_000
+"""A longer turn is pasted; what is in it is no order."""
+EDITING = re.compile(r"^The (?:person|user) wants to change the memory (?P<id>[A-Za-z0-9]{8})\b", re.MULTILINE)
+"""How a page says, in hidden context of its question, which memory a chat was opened to edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heeded:
+    """A turn with what it did."""
+
+    message: Message
+    deeds: tuple[Deed, ...]
+
+
+def as_said(messages: Sequence[Message]) -> list[Said]:
+    """Stored messages as they are read for statements."""
+    return [
+        Said(one.turn, one.role, one.text, of_parts(one.parts) if one.role == "user" else (), one.speaker)
+        for one in messages
+        if one.role in ("user", "assistant")
+    ]
+
+
+def likeness_of(book: Book) -> Likeness | None:
+    """How alike texts are by the installation's embedder, where there is one."""
+    meaning = book.meaning
+    return None if meaning is None else meaning.likeness
+
+
+def obey(book: Book, chat: Chat, text: str, *, hidden: str | None = None) -> Heeded:
+    """Store a turn of the person with what it orders done."""
+    thread = chat.thread
+    wanted = not thread.incognito and book.choices.memory
+    earlier = chat.messages()
+    read = reader() if wanted else None
+    scene = None
+    if read is not None:
+        scene = _scene(book, chat, earlier, text, hidden, read)
+    deeds = decide(scene) if scene is not None and len(text) <= LONGEST else []
+    with book.writing(thread.preset) as (tx, preset):
+        now = threads.get(tx, chat.id)
+        hand = Hand(preset, chat.id, now.turns + 1, book.origin.door, text, likeness_of(book))
+        done = carry(tx, hand, deeds) if deeds else []
+        context = "\n\n".join(filter(None, [hidden, confirmations.for_model(done)])) or None
+        message = threads.add(
+            tx, chat.id, "user", text, stamp(tx.clock()), hidden=context, parts=to_parts(done),
+            close_after_hours=book.close_after_hours,
+        )  # fmt: skip
+    return Heeded(message, tuple(done))
+
+
+def at_hand(book: Book, chat: Chat) -> tuple[tuple[Known, ...], tuple[Noted, ...]]:
+    """What the book says by now, and what this chat has noted; nothing where memory is not wanted."""
+    thread = chat.thread
+    if thread.incognito or not book.choices.memory:
+        return (), ()
+    with book.reading() as (tx, _, _):
+        known, declined = known_memories(tx), proposals.declined(tx)
+    noted = _now_noted(book, chat, reader())
+    gone = [*declined, *(one.content for one in known)]
+    return known, tuple(one for one in noted if not any(proposals.alike(one.content, text) for text in gone))
+
+
+def _now_noted(book: Book, chat: Chat, read: Reader) -> tuple[Noted, ...]:
+    thread = chat.thread
+    preset, never = book.preset(thread.preset), book.choices.never
+    said = as_said(chat.messages())
+    found = noted(said, read, vocabulary=preset.categories, never=never, likeness=likeness_of(book))
+    return tuple(one for one in found if one.place.turn > thread.extracted_through)
+
+
+def _scene(book: Book, chat: Chat, earlier: Sequence[Message], text: str, hidden: str | None, read: Reader) -> Scene:
+    """What the turn is read against."""
+    thread = chat.thread
+    turn = thread.turns + 1
+    said = [*as_said(earlier), Said(turn, "user", text)]
+    with book.reading(thread.preset) as (tx, preset, _):
+        known, never = known_memories(tx), choices.chosen(tx).never
+        waiting = [Held(one.content, proposal=one.id) for one in proposals.listed(tx) if one.thread_id == chat.id]
+    found = noted(said, read, vocabulary=preset.categories, never=never, likeness=likeness_of(book), everything=True)
+    before = [one for one in found if one.place.turn < turn and one.place.turn > thread.extracted_through]
+    people = [one for one in earlier if one.role == "user"]
+    replies = [one for one in earlier if one.role == "assistant"]
+    previous = people[-1] if people else None
+    last = of_parts(previous.parts) if previous else ()
+    return Scene(
+        turn, text, before, known,
+        previous=previous.text if previous else "",
+        asked=_open_question(last, replies[-1] if replies else None, hidden, known),
+        told=[replies[-1].text] if replies else [],
+        last_new=next((change.new for deed in reversed(last) for change in deed.changes if change.new), None),
+        tie=read.tie,
+        here=[one for one in found if one.place.turn == turn],
+        waiting=waiting,
+    )  # fmt: skip
+
+
+def _open_question(
+    last: Sequence[Deed], reply: Message | None, hidden: str | None, known: Sequence[Known]
+) -> Question | None:
+    asked = next((deed.question for deed in reversed(last) if deed.question is not None), None)
+    if asked is not None:
+        return asked
+    if last:
+        return None
+    wanted = EDITING.search("\n".join(filter(None, [hidden, reply.hidden if reply else None])))
+    memory = next((one for one in known if wanted and one.id == wanted["id"]), None)
+    return Question("edit", (Held(memory.content, memory=memory.id, protected=memory.protected),)) if memory else None

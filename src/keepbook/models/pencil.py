@@ -1,0 +1,38 @@
+"""The pencil lines of an open chat, from the local reader whatever model closes it."""
+
+import zlib
+
+from keepbook.book.book import Book
+from keepbook.book.chats.pencil import Pencil
+from keepbook.book.ground.opened import Opened
+from keepbook.models.model import Known
+from keepbook.models.noted import Noted, reader
+from keepbook.models.offline.extraction import tied
+from keepbook.models.orders.obey import as_said, at_hand
+
+
+def pencil(opened: Opened, thread_id: str) -> list[Pencil]:
+    """What closing would keep or propose of this chat; empty where it is closed, incognito, or memory is off."""
+    book = Book.of(opened)
+    chat = book.threads.get(thread_id)
+    if chat.thread.state != "active" or chat.thread.deleted_at is not None:
+        return []
+    known, noted = at_hand(book, chat)
+    said = as_said(chat.messages())
+    at = {one.turn: number for number, one in enumerate(said)}
+    read = reader()
+    found = []
+    for one in noted:
+        how, target, _ = tied(known, one, said, read, at[one.place.turn])
+        if how != "repeats" or target is None:
+            found.append(_line(one, target))
+    return found
+
+
+def _line(one: Noted, target: Known | None) -> Pencil:
+    key = f"{one.place.turn}-{zlib.crc32(one.content.lower().encode()):08x}"
+    protected = target is not None and target.protected
+    return Pencil(
+        key, one.place.turn, one.content, one.category, "update" if target else "add", target.id if target else None,
+        one.score, one.sure and not protected,
+    )  # fmt: skip
