@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
+from tests.embedding import meant
 
 from keepbook import Invalid, Keepbook, NotAllowed
 from keepbook.adapters.langgraph import KeepbookStore
@@ -208,6 +209,23 @@ def test_search_goes_through_a_namespace_and_those_below_it(store: KeepbookStore
     assert _keys(store.search(("bob",))) == ["tea"]
     assert store.search(("alice", "nothing")) == []
     assert store.search(MINE)[2].namespace == (*MINE, "work")
+
+
+@pytest.mark.parametrize("by_meaning", [False, True])
+def test_a_large_namespace_hides_nothing_in_another(kb: Any, store: KeepbookStore, by_meaning: bool) -> None:
+    """More than a question looks at in a whole book, all of it nearer to the question than what is sought."""
+    if by_meaning:
+        meant(kb)
+    large = [PutOp(("alice", "large"), f"note {number}", {"text": "The dog, the dog"}) for number in range(450)]
+    store.batch(large)
+    store.put(("alice", "small"), "walk", {"text": "Walks a dog called Bo by the river each morning"})
+    if by_meaning:
+        kb.book("alice").reindex()
+    for prefix in (("alice", "small"), ("alice",)):
+        assert store.search(prefix, query="dog", limit=500)
+    assert [item.key for item in store.search(("alice", "small"), query="dog")] == ["walk"]
+    if by_meaning:
+        assert [item.key for item in store.search(("alice", "small"), query="puppy")] == ["walk"]
 
 
 def test_search_pages(store: KeepbookStore) -> None:

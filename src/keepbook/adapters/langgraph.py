@@ -21,7 +21,7 @@ from keepbook.adapters import missing
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.memory import named
-from keepbook.book.memory.memories import EVERY_SCOPE, Memory
+from keepbook.book.memory.memories import BELOW, Memory
 from keepbook.book.owners.choices import heed
 from keepbook.errors import Invalid
 
@@ -131,9 +131,8 @@ class KeepbookStore(BaseStore):
         scope = self._scope(op.namespace_prefix)
         found: Iterable[tuple[Memory, float | None]]
         if op.query and op.query.strip():
-            hits = book.recall(op.query, MOST_HITS, scope=EVERY_SCOPE)
-            ours = (hit for hit in hits if hit.subject and f"{hit.scope}.".startswith(f"{scope}."))
-            found = ((hit, hit.relevance) for hit in ours if _indexed(hit))
+            hits = book.recall(op.query, MOST_HITS, scope=scope + BELOW)
+            found = ((hit, hit.relevance) for hit in hits if hit.subject and _indexed(hit))
         else:
             found = ((memory, None) for memory in named.within(book, scope))
         items = [SearchItem(**self._item(book, memory), score=score) for memory, score in found]

@@ -29,6 +29,8 @@ REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
 STATES = ("active", "archived", "trash")
 EVERY_SCOPE = "*"
 """As a `scope` to read by: unscoped memories and those of every scope that is not set apart."""
+BELOW = ".*"
+"""As the end of a `scope` to read by: that scope's memories and those of the scopes below it (`scope.…`), no others."""
 APART = "lesson:"
 """Scopes that begin with this are set apart: what waits there is read only by who names the scope."""
 
@@ -308,15 +310,27 @@ _ONE = WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(No
 
 
 def in_scope(scope: str | None) -> ColumnElement[bool]:
-    """Unscoped memories, and those of the given scope (or of every one)."""
+    """Unscoped memories, and those of the given scope (or of every one); or only those in it and below."""
+    if scope is not None and scope.endswith(BELOW):
+        return in_or_below(scope.removesuffix(BELOW))
     unscoped = memories.c.scope.is_(None)
     if scope == EVERY_SCOPE:
         return or_(unscoped, memories.c.scope.notlike(f"{APART}%"))
     return unscoped if scope is None else or_(unscoped, memories.c.scope == sought(scope))
 
 
+def in_or_below(scope: str) -> ColumnElement[bool]:
+    # The slash is the character after the dot, and both engines compare by code point.
+    return or_(
+        memories.c.scope == sought(scope),
+        and_(memories.c.scope >= sought(scope) + ".", memories.c.scope < sought(scope) + "/"),
+    )
+
+
 def fits_scope(own: str | None, scope: str | None) -> bool:
     """The same for a memory in hand."""
+    if scope is not None and scope.endswith(BELOW):
+        return own is not None and f"{own}.".startswith(scope.removesuffix("*"))
     return own is None or own == scope or (scope == EVERY_SCOPE and not own.startswith(APART))
 
 

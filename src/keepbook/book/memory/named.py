@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import count
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, select
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.opened import Opened
-from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, shaped
+from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, in_or_below, shaped
 from keepbook.book.memory.similar import find_alike
 from keepbook.book.text.words import fold
 from keepbook.errors import Invalid
@@ -89,21 +89,13 @@ def below(book: Opened, scope: str, prefix: str) -> Sequence[Memory]:
 
 def within(book: Opened, scope: str) -> Sequence[Memory]:
     """Those of a scope and of the scopes below it (`scope.…`), in the order of creation."""
-    return _read(book, _in_or_below(scope), memories.c.subject.isnot(None))
+    return _read(book, in_or_below(scope), memories.c.subject.isnot(None))
 
 
 def scopes_within(book: Opened, scope: str) -> Sequence[str]:
     with book.reading() as (tx, _, _):
-        query = select(memories.c.scope).where(memories.c.owner == tx.owner, IS_ACTIVE, _in_or_below(scope))
+        query = select(memories.c.scope).where(memories.c.owner == tx.owner, IS_ACTIVE, in_or_below(scope))
         return list(tx.conn.execute(query.where(memories.c.subject.isnot(None)).distinct()).scalars())
-
-
-def _in_or_below(scope: str) -> ColumnElement[bool]:
-    # The slash is the character after the dot, and both engines compare by code point.
-    return or_(
-        memories.c.scope == sought(scope),
-        and_(memories.c.scope >= sought(scope) + ".", memories.c.scope < sought(scope) + "/"),
-    )
 
 
 def _written(memory: Memory) -> tuple[datetime, str]:

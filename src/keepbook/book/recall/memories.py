@@ -45,6 +45,8 @@ from keepbook.storage.tables import memories, terms
 COUNTED = 2000
 """Terms and books are counted no further than this; beyond it a word is simply common."""
 CANDIDATES = 400
+FEW = 5000
+"""Up to so many in a category or scope, nothing outside can hide one of them from a question."""
 ALIKE, ALIKE_FROM = 1.0, 2 / 3
 """What the likeness of meaning counts against the words, both from 0 to 1; and from which part of the embedder's floor
 on it counts: a question is less like its answer than two texts are that say the same."""
@@ -203,7 +205,8 @@ def recall(
     # Few books have scopes: first as if there were none, and once more among those asked for if there are.
     for having in (_ANYWHERE, here) if category is None else (here,):
         words = Words(tx, asked, having)
-        ranked = _ranked(words, alike, most if having is _ANYWHERE or alike is None else max(most, CANDIDATES))
+        among = None if having is _ANYWHERE or alike is None else _few(tx, category, scope)
+        ranked = _ranked(words, alike, max(most, CANDIDATES) if having is here and alike else most, among)
         rows = _rows(tx, list(ranked), category, scope)
         if len(rows) == len(ranked):
             break
@@ -264,7 +267,9 @@ def recall_past(
     return hits
 
 
-def _ranked(words: "Words", alike: Alike | None, most: int) -> dict[str, tuple[float, float]]:
+def _ranked(
+    words: "Words", alike: Alike | None, most: int, among: Sequence[str] | None
+) -> dict[str, tuple[float, float]]:
     """The best, with all that are as good as the last of them: each one's relevance and likeness of meaning."""
     if alike is None:
         full = whole(words.wanted)
@@ -274,7 +279,7 @@ def _ranked(words: "Words", alike: Alike | None, most: int) -> dict[str, tuple[f
     words.settle(leading(words.scores, 1, words.slack))
     scale = max(words.full * SAYS_MUCH, *words.scores.values(), SAME)
     said = {id: score / scale for id, score in words.scores.items()}
-    near = alike.blended(said, ALIKE, alike.floor * ALIKE_FROM, most, words.slack / scale + SAME)
+    near = alike.blended(said, ALIKE, alike.floor * ALIKE_FROM, most, words.slack / scale + SAME, among)
     words.settle([id for id in near if id in said])
     found = {}
     for id, (score, likeness) in near.items():
@@ -399,6 +404,13 @@ def _total(tx: Tx) -> int:
 def _rows(tx: Tx, ids: Sequence[str], category: str | None, scope: str | None) -> dict[str, Any]:
     """Of these memories the active ones, in the category and scope that are asked for."""
     return {row.id: row for row in _whole(category, scope).rows(tx.conn, ids, {"owner": tx.owner})}
+
+
+def _few(tx: Tx, category: str | None, scope: str | None) -> Sequence[str] | None:
+    """All there is in the category and scope, each to be held against the question; None if that is very much."""
+    query = select(memories.c.id).where(memories.c.owner == tx.owner, _here(category, scope)).limit(FEW + 1)
+    found = list(tx.conn.execute(query).scalars())
+    return found if len(found) <= FEW else None
 
 
 @lru_cache(maxsize=64)

@@ -192,11 +192,17 @@ class Alike:
         return float(self._values(self._looked_at([])).max()) < self.floor
 
     def blended(
-        self, words: Mapping[str, float], weight: float, floor: float, most: int, slack: float
+        self,
+        words: Mapping[str, float],
+        weight: float,
+        floor: float,
+        most: int,
+        slack: float,
+        among: Collection[str] | None = None,
     ) -> dict[str, tuple[float, float]]:
         """The best memories by their words plus `weight` times their likeness, scaled over all from 0 to 1, and that
         likeness as it is. One without any of the words needs a likeness of `floor`; what is less than `slack` behind
-        the last one comes along."""
+        the last one comes along. With `among`, these and no others are compared."""
         # See Loaded.grown().
         import numpy as np
 
@@ -205,7 +211,9 @@ class Alike:
         said = np.fromiter(words.values(), dtype=np.float32, count=len(words))
         bare = [id for id, row in zip(words, at, strict=True) if row < 0] if (at < 0).any() else []
         at, said = at[at >= 0], said[at >= 0]
-        rows = self._looked_at(at)
+        rows = self._looked_at(at) if among is None else self._rows_of(among, at)
+        if rows is not None and not len(rows):
+            return {id: (words[id], 0.0) for id in bare}
         values = self._values(rows)
         scores = weight * scaled(values)
         speaks = values >= floor
@@ -250,6 +258,14 @@ class Alike:
             for here, row in zip(kept, rows[kept], strict=True)
             if parts[row][0] not in without
         }
+
+    def _rows_of(self, items: Collection[str], more: "Rows") -> "Rows":
+        # See Loaded.grown().
+        import numpy as np
+
+        row_of = self._loaded.row_of_item
+        found = np.array([row_of[item] for item in items if item in row_of], dtype=np.intp)
+        return np.union1d(found, more)
 
     def _looked_at(self, rows: "Rows | Sequence[int]") -> "Rows | None":
         """Which vectors are compared exactly: these, and what the sketch says is close; in a small book all (None)."""

@@ -55,6 +55,7 @@ PAGES = {
     "settings": Shown("/settings"),
     "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
     "forecasts": Shown("/results/forecasts"),
+    "record a forecast": Shown("/results/forecasts?record=1"),
     "resolve a forecast": Shown("/results/forecasts", ("a[href*='resolve=']",)),
     "bring in trades": Shown("/trading/import"),
     "agents": Shown("/agents", (".agent .menu > summary",)),
