@@ -43,8 +43,11 @@ class Sqlite:
         self._engine = self._make_engine()
 
     def prepare(self) -> None:
-        with self._begin("DEFERRED") as conn:
-            found = self._recognise(conn)
+        try:
+            with self._begin("DEFERRED") as conn:
+                found = self._recognise(conn)
+        except UnicodeDecodeError:  # what SQLite says of a damaged schema quotes it
+            raise _damaged(self.address) from None
         if found == schema.HEAD:
             return
         with self._begin("IMMEDIATE") as conn:
@@ -250,6 +253,10 @@ def _refusal(words: str, place: str) -> KeepbookError | None:
         )
     if "disk I/O error" in words:
         return KeepbookError(f"the disk that holds {place} gave an error; nothing was written", code="disk_error")
-    if "malformed" in words or "not a database" in words:
-        return Invalid(f"{place} is damaged or not a book; restore it from a backup", code="not_a_book", field="db")
+    if "malformed" in words or "not a database" in words or "Could not decode to UTF-8" in words:
+        return _damaged(place)
     return None
+
+
+def _damaged(place: str) -> Invalid:
+    return Invalid(f"{place} is damaged or not a book; restore it from a backup", code="not_a_book", field="db")

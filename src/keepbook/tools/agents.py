@@ -16,7 +16,7 @@ from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.decisions import Past
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
-from keepbook.book.trading import bars
+from keepbook.book.trading import bars, symbols
 from keepbook.book.trading.bars import Bar
 from keepbook.errors import Invalid
 from keepbook.tools.catalogue import SYSTEM, ToolSet, build
@@ -69,7 +69,7 @@ def get_bars(
     """The last complete bars of a symbol, oldest first: time, open, high, low, close, volume."""
     with book.reading() as (tx, _, now):
         known = bars.symbols(tx.conn)
-        found = bars.recent(tx.conn, _meant(symbol, known), now, timeframe=timeframe, limit=limit)
+        found = bars.recent(tx.conn, symbols.meant(tx.conn, symbol), now, timeframe=timeframe, limit=limit)
     if not found:
         there = f" There are bars for {', '.join(known[:20])}." if known else " There are no bars at all."
         return Answer(f"There are no bars for {symbol}.{there}", {"symbol": symbol, "bars": []})
@@ -179,14 +179,6 @@ def _bound(function: Callable[..., Answer], *given: object, name: str | None = N
 
 
 # Words
-
-
-def _meant(symbol: str, known: Sequence[str]) -> str:
-    """The symbol as the bars know it: in other letters, or `ETH` where there is one pair of it."""
-    wanted = symbol.strip().upper()
-    same = [one for one in known if one.upper() == wanted]
-    pairs = [one for one in known if one.upper().startswith((f"{wanted}/", f"{wanted}-"))]
-    return same[0] if same else pairs[0] if len(pairs) == 1 else symbol
 
 
 def _line(one: Past) -> str:

@@ -1,5 +1,7 @@
 """The thread behind the writers: it waits for quiet, serves one after the other, and never holds up an end."""
 
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -62,3 +64,24 @@ def test_a_program_that_ends_in_the_quiet_leaves_it_undone(monkeypatch: pytest.M
     filler.nudge("bob")
     assert served == []
     assert not any(thread.name == "keepbook vectors" for thread in threading.enumerate())
+
+
+ENDS = """
+import time
+from keepbook.book.recall import background
+background.QUIET = 0.0
+def work(owner):
+    print("begun", flush=True)
+    time.sleep(0.5)
+    print("ended", flush=True)
+filler = background.Filler(work)
+filler.nudge("alice")
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.process
+def test_a_program_that_ends_waits_for_what_is_under_way() -> None:
+    """A thread inside an embedder's own code at the end of the interpreter is an abort."""
+    done = subprocess.run([sys.executable, "-c", ENDS], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["begun", "ended"], "")

@@ -21,7 +21,7 @@ from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.when import instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
-from keepbook.book.trading import bars
+from keepbook.book.trading import bars, symbols
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions, runs
@@ -149,6 +149,8 @@ def begin(
     if not card.is_decision:
         return None
     told = {name: slots.get(name) for name in ("action", "symbol", "entry", "stop", "target", "conviction", "expires")}
+    if card.follow and told["symbol"]:
+        told["symbol"] = symbols.refuse_ambiguous(tx.conn, told["symbol"])
     symbol = told["symbol"]
     row = {
         "owner": tx.owner, "run_id": run_id, "agent_id": agent_id, "card_type": card.name, "decided_at": now,
@@ -161,6 +163,12 @@ def begin(
     elif card.follow or told["expires"]:
         due.remind(tx, due.RESOLVE, run_id, now)
     return get(tx, run_id)
+
+
+def refuse_ambiguous(tx: Tx, card: CardType, slots: Mapping[str, Any]) -> None:
+    """Before a card is kept: a symbol that may mean several of those there are bars of has to be said in full."""
+    if card.follow and isinstance(symbol := slots.get("symbol"), str):
+        symbols.refuse_ambiguous(tx.conn, symbol)
 
 
 def _forecast_of(card: CardType, slots: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,7 +215,9 @@ def _course(tx: Tx, row: Any, decision: Decision, now: str) -> Course:
     if decision.plan is not None and row.symbol is not None:
         # A bar that starts in the very instant of the decision does not start after it.
         begins = course.through or stamp(decision.decided_at + timedelta(microseconds=1))
-        course = walk(decision.plan, course, bars.coming(tx, row.symbol, begins, row.expires or now, now))
+        course = walk(
+            decision.plan, course, bars.coming(tx, symbols.meant(tx.conn, row.symbol), begins, row.expires or now, now)
+        )
     if course.outcome is None and row.expires is not None and now >= row.expires:
         course = at_expiry(course, row.expires, waited=decision.plan is None)
     return course

@@ -11,7 +11,7 @@ from typing import Any
 from keepbook.book.agents import agents, arming, calibration, decisions, forecasts, recorded, runs, second_looks
 from keepbook.book.agents.agents import Agent, Turn
 from keepbook.book.agents.calibration import Calibration
-from keepbook.book.agents.cards import CardTypes, card_types
+from keepbook.book.agents.cards import CardType, CardTypes, card_types
 from keepbook.book.agents.decisions import Decision, Past
 from keepbook.book.agents.recorded import Recorded, Transcript
 from keepbook.book.agents.runs import Line, Run
@@ -224,6 +224,11 @@ class Decisions:
     def get(self, run_id: str) -> Decision:
         with self._book.reading() as (tx, _, _):
             return decisions.get(tx, run_id)
+
+    def refuse_ambiguous(self, card: CardType, slots: Mapping[str, Any]) -> None:
+        """`Invalid`, with the choices, where a card's symbol may mean several of those there are bars of."""
+        with self._book.reading() as (tx, _, _):
+            decisions.refuse_ambiguous(tx, card, slots)
 
     def find(self, run_id: str) -> Decision | None:
         """The decision of a run, if its card made one."""

@@ -21,7 +21,7 @@ from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
-from keepbook.book.trading import bars
+from keepbook.book.trading import bars, symbols
 from keepbook.book.trading.bars import Bar
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
@@ -114,7 +114,8 @@ def settle(tx: Tx, cards: CardTypes, run_id: str) -> bool:
         return False
     now = stamp(tx.clock())
     begins = stamp(decision.decided_at + timedelta(microseconds=1))
-    found = by_rule(told.rule, float(level), list(bars.coming(tx, symbol, begins, due_at, now)), due_at, now)
+    there = list(bars.coming(tx, symbols.meant(tx.conn, symbol), begins, due_at, now))
+    found = by_rule(told.rule, float(level), there, due_at, now)
     if found is None:
         return False
     _close(tx, run_id, str(found[0]).lower(), found[1], "bars", f"{told.rule.test.replace('_', ' ')} {level:g}")

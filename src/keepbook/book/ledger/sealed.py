@@ -1,6 +1,7 @@
 """Holding every covered row against its seal: what was altered, added, removed or put in another's place is named."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +16,26 @@ from keepbook.storage.tables import covers, seals
 Progress = Callable[[int], None]
 AT_ONCE = 1000
 """Rows that a stream takes from the database at a time."""
+
+
+class Streams:
+    """What is read row by row in one look. All of it is closed when the look is over, also where that stops early:
+    nothing may be left open on a connection that goes back."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._conn, self._open = tx.conn, ExitStack()
+
+    def __enter__(self) -> "Streams":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def of(self, query: Any) -> Iterator[Any]:
+        rows = self._conn.execute(query.execution_options(yield_per=AT_ONCE))
+        self._open.callback(rows.close)
+        return iter(rows)
+
 
 # Rules
 
@@ -41,12 +62,12 @@ def named(table: Table, key: str) -> str:
 # Operations
 
 
-def rows_break(tx: Tx, progress: Progress = lambda _: None) -> Break | None:
+def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) -> Break | None:
     """The first row, table by table, that is not as its seal says."""
     done = 0
     for what, table in COVERED.items():
         expected = 0
-        for some in _in_chunks(_in_force(tx, what)):
+        for some in _in_chunks(_in_force(tx, streams, what)):
             found = ROWS[what].said(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
             for seal, why in some:
                 row = found.get(seal.key)
@@ -58,7 +79,7 @@ def rows_break(tx: Tx, progress: Progress = lambda _: None) -> Break | None:
             done += len(some)
             progress(done)
         if _count(tx, table) != expected:
-            return _unsealed(tx, table)
+            return _unsealed(tx, streams, table)
     return None
 
 
@@ -70,11 +91,11 @@ def _misfit(seal: Any, row: Any) -> str | None:
     return None
 
 
-def _unsealed(tx: Tx, table: Table) -> Break:
+def _unsealed(tx: Tx, streams: Streams, table: Table) -> Break:
     """A row that no seal knows: the count says that there is one."""
     sealed = {}
     query = select(table).where(table.c.owner == tx.owner, *_only(table)).order_by(*table.primary_key.columns)
-    for rows in _in_chunks(_rows(tx, query)):
+    for rows in _in_chunks(streams.of(query)):
         keys = [key_of(table, dict(row._mapping)) for row in rows]
         newest = select(seals.c.key, seals.c.nth, seals.c.digest).where(
             seals.c.owner == tx.owner, seals.c.what == table.name, seals.c.key.in_(keys)
@@ -94,22 +115,16 @@ def _at(tx: Tx, table: Table, key: str, nth: int, why: str) -> Break:
 # Queries
 
 
-def _in_force(tx: Tx, what: str) -> Iterator[tuple[Any, str | None]]:
+def _in_force(tx: Tx, streams: Streams, what: str) -> Iterator[tuple[Any, str | None]]:
     """The seal in force of each row of a table that should be there, or why its seals do not fit."""
     query = select(seals).where(seals.c.owner == tx.owner, seals.c.what == what).order_by(seals.c.key, seals.c.nth)
-    with tx.conn.execute(query.execution_options(yield_per=AT_ONCE)) as stream:
-        for _, group in groupby(stream, key=lambda seal: seal.key):
-            chain = list(group)
-            seal, why = live(chain)
-            if why is not None:
-                yield chain[-1], why
-            elif seal is not None and seal.digest is not None:
-                yield seal, None
-
-
-def _rows(tx: Tx, query: Any) -> Iterator[Any]:
-    with tx.conn.execute(query.execution_options(yield_per=CHUNK)) as rows:
-        yield from rows
+    for _, group in groupby(streams.of(query), key=lambda seal: seal.key):
+        chain = list(group)
+        seal, why = live(chain)
+        if why is not None:
+            yield chain[-1], why
+        elif seal is not None and seal.digest is not None:
+            yield seal, None
 
 
 def _in_chunks(stream: Iterator[Any]) -> Iterator[list[Any]]:

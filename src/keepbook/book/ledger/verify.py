@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Table, func, select
 
 from keepbook.book.ledger.chain import Break, Seen, walk
-from keepbook.book.ledger.sealed import AT_ONCE, Progress, rows_break
+from keepbook.book.ledger.sealed import Progress, Streams, rows_break
 from keepbook.book.memory.memories import STATE_FIELDS
 from keepbook.book.text.words import fold
 from keepbook.storage.database import Tx
@@ -81,21 +81,26 @@ def _left(table: Table, entry: Any, row: Any) -> bool:
 
 def verify(tx: Tx, progress: Progress = lambda _: None, seen: Seen = lambda *_: None) -> Verification:
     """Check everything of one owner; `progress` hears how many rows are done, `seen` each link with its hash."""
+    with Streams(tx) as streams:
+        return _verify(tx, streams, progress, seen)
+
+
+def _verify(tx: Tx, streams: Streams, progress: Progress, seen: Seen) -> Verification:
     erased = _erased(tx)
     walked = walk(
-        _stream(tx, select(ledger).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq)),
-        _stream(tx, select(covers).where(covers.c.owner == tx.owner).order_by(covers.c.link)),
-        _stream(tx, _TEXTS.where(versions.c.owner == tx.owner)),
-        _stream(tx, select(seals).where(seals.c.owner == tx.owner).order_by(seals.c.nth)),
+        streams.of(select(ledger).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq)),
+        streams.of(select(covers).where(covers.c.owner == tx.owner).order_by(covers.c.link)),
+        streams.of(_TEXTS.where(versions.c.owner == tx.owner)),
+        streams.of(select(seals).where(seals.c.owner == tx.owner).order_by(seals.c.nth)),
         erased,
         seen,
     )
     found = walked.stopped
     if found is None:
-        drifts = [*_first(_version_drifts(tx, erased)), *_first(_state_drifts(tx, erased))]
+        drifts = [*_first(_version_drifts(tx, streams, erased)), *_first(_state_drifts(tx, streams, erased))]
         found = min(drifts, key=lambda one: one.event or 0, default=None)
     if found is None:
-        found = rows_break(tx, progress)
+        found = rows_break(tx, streams, progress)
     if found is None:
         return Verification(True, walked.entries, links=walked.links, hash=walked.hash)
     why = found.why if found.row is None else f"{found.table}, {found.row}: {found.why}"
@@ -110,13 +115,13 @@ def _first(drifts: Iterator[Break]) -> list[Break]:
     return [] if earliest is None else [earliest]
 
 
-def _version_drifts(tx: Tx, erased: set[str]) -> Iterator[Break]:
+def _version_drifts(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[Break]:
     """Versions that no entry made, twice made, or whose time in the book is not what the ledger says."""
     last_entry = max(1, tx.conn.execute(select(func.max(ledger.c.seq)).where(ledger.c.owner == tx.owner)).scalar() or 1)
     twice = select(versions.c.event).where(versions.c.owner == tx.owner).group_by(versions.c.event)
     for event in tx.conn.execute(twice.having(func.count() > 1)).scalars():
         yield _drift(min(max(event, 1), last_entry), "a version stands in the book that this ledger did not make")
-    for row, following in pairwise(chain(_stream(tx, _VERSIONS.where(versions.c.owner == tx.owner)), [None])):
+    for row, following in pairwise(chain(streams.of(_VERSIONS.where(versions.c.owner == tx.owner)), [None])):
         place = min(max(row.event, 1), last_entry)
         if row.entry_memory != row.memory_id:
             yield _drift(place, "a version stands in the book that this ledger did not make")
@@ -129,10 +134,10 @@ def _version_drifts(tx: Tx, erased: set[str]) -> Iterator[Break]:
             yield _drift(place, "its text was blanked without an erasure")
 
 
-def _state_drifts(tx: Tx, erased: set[str]) -> Iterator[Break]:
+def _state_drifts(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[Break]:
     """Memories and links that are not as the last entry about them left them, or that no entry knows."""
-    for table, told in ((memories, _last_about_memories(tx, erased)), (links, _last_about_links(tx))):
-        present = _stream(tx, select(table).where(table.c.owner == tx.owner).order_by(table.c.id))
+    for table, told in ((memories, _last_about_memories(tx, streams, erased)), (links, _last_about_links(tx, streams))):
+        present = streams.of(select(table).where(table.c.owner == tx.owner).order_by(table.c.id))
         for id, row, entry in paired(present, told):
             if entry is None and id not in erased:
                 yield _drift(max(1, row.event), f"something stands in {table.name} that this ledger did not make")
@@ -154,11 +159,6 @@ _VERSIONS = (
 )
 
 
-def _stream(tx: Tx, query: Any) -> Iterator[Any]:
-    with tx.conn.execute(query.execution_options(yield_per=AT_ONCE)) as rows:  # closed also where a walk stops early
-        yield from rows
-
-
 def _erased(tx: Tx) -> set[str]:
     """Memories whose purge stands in the ledger and whose erasure names it."""
     join = (ledger.c.owner == erasures.c.owner) & (ledger.c.seq == erasures.c.event)
@@ -167,16 +167,16 @@ def _erased(tx: Tx) -> set[str]:
     return set(tx.conn.execute(query.where(erasures.c.owner == tx.owner, same)).scalars())
 
 
-def _last_about_memories(tx: Tx, erased: set[str]) -> Iterator[tuple[str, Any]]:
+def _last_about_memories(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[tuple[str, Any]]:
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.link_id.is_(None), ledger.c.memory_id.isnot(None))
-    stream = _stream(tx, query.order_by(ledger.c.memory_id, ledger.c.seq))
+    stream = streams.of(query.order_by(ledger.c.memory_id, ledger.c.seq))
     for id, group in groupby(stream, key=lambda row: row.memory_id):
         last = deque(group, maxlen=1)[0]
         if id not in erased and last.salt is not None:
             yield id, last
 
 
-def _last_about_links(tx: Tx) -> Iterator[tuple[str, Any]]:
+def _last_about_links(tx: Tx, streams: Streams) -> Iterator[tuple[str, Any]]:
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.link_id.isnot(None), ledger.c.salt.isnot(None))
-    for id, group in groupby(_stream(tx, query.order_by(ledger.c.link_id, ledger.c.seq)), key=lambda row: row.link_id):
+    for id, group in groupby(streams.of(query.order_by(ledger.c.link_id, ledger.c.seq)), key=lambda row: row.link_id):
         yield id, deque(group, maxlen=1)[0]

@@ -4,6 +4,7 @@ It begins when an owner has been quiet for a moment. So a burst of writes is don
 program that writes and ends is gone before anything was loaded for its sake; what it leaves is found by the next one.
 """
 
+import atexit
 import logging
 import threading
 import time
@@ -39,6 +40,7 @@ class Filler:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="keepbook vectors", daemon=True)
                 self._thread.start()
+                atexit.register(self.close)  # a thread inside an embedder must not meet the end of the interpreter
             self._awake.notify()
 
     def close(self) -> None:
@@ -46,6 +48,7 @@ class Filler:
         with self._awake:
             self._closed = True
             self._awake.notify()
+        atexit.unregister(self.close)
         if self._thread is not None:
             self._thread.join(timeout=ENDS_WITHIN)
 

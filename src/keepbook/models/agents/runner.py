@@ -250,14 +250,19 @@ class Runner:
         """The card in the answer. One that does not fit is sent back once, with what is wrong."""
         done = await self._done(work, order)
         try:
-            return read_card(card, done.text, self._now()), done
+            return await asyncio.to_thread(self._read_card, card, done.text), done
         except Invalid as error:
             wrong = prompts.WRONG.format(wrong=error.message)
         done = await self._done(work, replace(order, prompt=Said("user", wrong), after=done, review=False))
         try:
-            return read_card(card, done.text, self._now()), done
+            return await asyncio.to_thread(self._read_card, card, done.text), done
         except Invalid as error:
             raise ModelFailed(f"card refused twice: {error.message}", cause="garbage") from None
+
+    def _read_card(self, card: CardType, answer: str) -> dict[str, object]:
+        slots = read_card(card, answer, self._now())
+        self.book.decisions.refuse_ambiguous(card, slots)
+        return slots
 
     async def _done(self, work: Work, order: Order) -> Done:
         async for event in self.execute(work, order):
