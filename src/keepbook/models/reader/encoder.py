@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Floats = np.ndarray[Any, Any]
 
+KEPT_WINDOWS = 512
+"""Windows whose pieces are remembered: a long chat and a little more."""
 UNREADABLE = 0.3
 """The share of unknown tokens from which on a turn is left to the linear reader."""
 
@@ -130,12 +132,24 @@ class _Model:
     def __init__(self, encode: _Encoder, heads: "Arrays", coder: Coder) -> None:
         self._encode, self._heads, self.coder = encode, heads, coder
         self.chosen = shipped.bars("encoder")
+        self._read: dict[Any, list[_Scored]] = {}
 
     def strange(self, coded: Coded) -> bool:
         return not coded.ids or coded.ids.count(self.coder.unknown) > UNREADABLE * len(coded.ids)
 
     def scored(self, turns: Sequence[Turn], coded: Sequence[Coded], window: Window) -> list["_Scored"]:
-        """The pieces of a window, each with what speaks for every output."""
+        """The pieces of a window, each with what speaks for every output. A chat that goes on is read turn by turn, and
+        most of its windows stay the same: what was found in them is kept for a while."""
+        where = tuple((run, turns[run.turn].text) for run in window.runs)
+        key = (tuple(window.ids), tuple(window.types), where)
+        if (found := self._read.get(key)) is None:
+            found = self._scored(turns, coded, window)
+            if len(self._read) >= KEPT_WINDOWS:
+                self._read.clear()
+            self._read[key] = found
+        return found
+
+    def _scored(self, turns: Sequence[Turn], coded: Sequence[Coded], window: Window) -> list["_Scored"]:
         import numpy as np  # loaded by now
 
         hidden = self._encode(window.ids, window.types)
