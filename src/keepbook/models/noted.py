@@ -140,7 +140,7 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         return Noted(place, content, words, None, SAID_YES, True, True)
     plain = _is_plain(turn.text, piece)
     kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
-    if not kept and piece.label not in _TELLS:
+    if (not kept and piece.label not in _TELLS) or _MENDS.match(words):
         return None
     content = line(_alone(said, piece.turn, start, words))
     if len(content) < SHORTEST or (" " not in content and content.isascii()) or _POINTS.fullmatch(content):
@@ -151,20 +151,33 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
     return Noted(place, content, words, group, round(piece.keep, 3), sure, kept)
 
 
+_MENDS = re.compile(
+    r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:change|make|set|update|correct) (?:that|it|"
+    r"this)\b",
+    re.IGNORECASE,
+)
+"""Words that change something else say nothing alone."""
 _POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
 """ "Has raised it": words that only point elsewhere say nothing alone."""
 _PLAIN = re.compile(
     r"\W*(?:(?:oh|and|so|also|btw|ok(?:ay)?|well|hi|hey)\b[\s,]*)*(?:(?:i|we) (?:only |always |never |also |"
     r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
-    r"i'?m (?:allergic|a|an|from|married|vegan|vegetarian)\b|i'?ve got\b|(?:my|our) [\w' -]{2,40}? (?:is|"
+    r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:allergic|a|an|from|married|vegan|"
+    r"vegetarian)\b|"
+    r"i'?ve got\b|(?:my|our) [\w' -]{2,40}? (?:is|"
     r"are)\b)(?!.*\b(?:if|maybe|might|would|wish|tired|hungry|today|tonight|right now|this morning)\b)[^?\n]{3,90}",
     re.IGNORECASE,
 )
 """One plain sentence about the person, and nothing else: who writes only that wants it noted."""
 
 
+_RELATION = re.compile(r"\s*[A-ZÀ-Þ][\w'-]+ is (?:my|our) [a-z]+(?! favou?rite)\b[^?]*$")
+""" "Alec is my boss by the way": who somebody is, is told, never asked."""
+
+
 def _is_plain(turn: str, piece: Piece) -> bool:
-    return piece.label in ("keep", "if", "old", "passing") and len(turn) < 120 and bool(_PLAIN.fullmatch(turn.strip()))
+    told = piece.label in ("keep", "if", "old", "passing") or bool(_RELATION.match(turn))
+    return told and len(turn) < 120 and bool(_PLAIN.fullmatch(turn.strip()))
 
 
 _OFFER = re.compile(

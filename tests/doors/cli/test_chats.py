@@ -460,3 +460,14 @@ def test_the_extraction_bench_writes_predictions_for_the_scorer(ask: Ask, run: R
     assert [memory["content"] for memory in predicted["memories"]] == ["Lives in Oslo"]
     data.write_text("{}\n", encoding="utf-8")
     refused_in_one_line(run("bench", "extraction", "--data", data, "--out", out), "is not a file of chats")
+
+
+# --- topics ----------------------------------------------------------------------------------------------
+
+
+@on_sqlite
+def test_a_sentence_is_tried_against_the_topics(ask: Ask, run: Run) -> None:
+    ask("configure", "--never", "health")
+    assert ask("configure", "--try", "I have diabetes") == {"text": "I have diabetes", "topics": ["health"]}
+    assert run("configure", "--try", "I live in Oslo").out == "It may be kept: it speaks of none of your topics.\n"
+    assert ask("list")["total"] == 0

@@ -366,6 +366,34 @@ def test_what_the_offline_reader_holds_back_for_a_persons_word_is_shown_too(
     assert waiting.reason == f"your own word says: {known}"
 
 
+@pytest.mark.parametrize(
+    "invented",
+    [
+        "Lives in Oslo with a Labrador called Rex",  # a name and an animal that nobody spoke of
+        "Lives in Oslo and earns 90,000 a year",
+        "Plans a sabbatical in Patagonia next spring",
+    ],
+)
+def test_what_a_model_invents_waits_for_a_yes_though_it_cites_a_real_turn(kb: Any, alice: Any, invented: str) -> None:
+    use(kb, Reader([add(invented, 1), add("Lives in Oslo", 1)]))
+    began(kb, "I live in Oslo").close()
+    assert contents(alice) == ["Lives in Oslo"]
+    assert [waiting.content for waiting in alice.proposals.list()] == [invented]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Oublie mon chien, s'il te plaît", "ช่วยลืมเรื่องหมาของฉันด้วย", "请把我的狗忘掉吧", "Ne garde plus rien sur mon chien"],
+)
+def test_a_wish_to_forget_in_another_language_is_proposed(kb: Any, alice: Any, said: str) -> None:
+    dog = found_by_software(alice, "Has a dog called Bo")
+    use(kb, Reader([forget(dog.id, 1)]))
+    began(kb, said).close()
+    assert alice.get(dog.id).state == "active"
+    (waiting,) = alice.proposals.list()
+    assert (waiting.op, waiting.memory_id) == ("forget", dog.id)
+
+
 def test_what_software_found_is_updated_and_forgotten_by_it(kb: Any, alice: Any) -> None:
     home, dog = found_by_software(alice, "Lives in Oslo"), found_by_software(alice, "Has a dog")
     use(kb, Reader([update(home.id, "Lives in Bergen", 1), forget(dog.id, 2)]))

@@ -34,6 +34,7 @@ from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
 from keepbook.models.lines.matters import fit
+from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn
 from keepbook.models.orders.values import of_parts
 from keepbook.presets import Preset
@@ -142,7 +143,10 @@ def checked(candidate: Candidate, reading: Reading, made_by: str) -> Candidate:
     if made_by == OFFLINE or candidate.op == "skip":
         return candidate
     if candidate.op == "forget":
-        sure = any(asks_to_forget(turn.text) for turn in _evidence(candidate, reading))
+        line = next((one.content for one in reading.known if one.id == candidate.target), "")
+        sure = any(
+            asks_to_forget(turn.text) and tongue(turn.text) == tongue(line) for turn in _evidence(candidate, reading)
+        )  # in another language the words show that something is to go, not that it is this
     else:
         sure = is_grounded(candidate, reading)
     return replace(candidate, sure=candidate.sure and sure)

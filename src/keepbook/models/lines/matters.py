@@ -104,7 +104,24 @@ _FAINT = frozenset(
     ]
 )
 _WEAK = frozenset(
-    map(stem, ["age", "plan", "situation", "status", "amount", "date", "value", "habit", "problem", "issue", "idea"])
+    map(
+        stem,
+        [
+            "age",
+            "size",
+            "balance",
+            "plan",
+            "situation",
+            "status",
+            "amount",
+            "date",
+            "value",
+            "habit",
+            "problem",
+            "issue",
+            "idea",
+        ],
+    )
 )
 _KIN = (
     r"wife|husband|partner|boyfriend|girlfriend|son|daughter|mother|mom|mum|father|dad|brother|sister|boss|friend|uncle|"
@@ -297,7 +314,7 @@ def _plain(one: Slot) -> str:
 
 def same_matter(new: str, old: str) -> bool:
     """Whether a new line takes the place of an old one: the same one's, the same matter, another value."""
-    if subject(new) != subject(old) or not _differ(new, old) or _another(new, old):
+    if not _same_one(new, old) or not _differ(new, old) or _another(new, old):
         return False
     if any(matter.one and _speaks_of(matter, new) and _speaks_of(matter, old) for matter in matters()):
         return True
@@ -307,6 +324,13 @@ def same_matter(new: str, old: str) -> bool:
     if not shared:
         return not one and not other and bool(other_values(new, old))  # "boss is called Anna", "boss is called Hanna"
     return len(shared) / min(len(one), len(other)) >= 0.6 and len(shared) / max(len(one), len(other)) >= 0.34
+
+
+def _same_one(new: str, old: str) -> bool:
+    """Both are the same one's: "Ida is on the Legal team" goes with "Ida works on the Sales team"."""
+    one, other = subject(new), subject(old)
+    heads = [stem(tokens(text)[0]) if tokens(text) else "" for text in (new, old)]
+    return one == other or (one is None and other == heads[0]) or (other is None and one == heads[1])
 
 
 _ONE_MORE = re.compile(r"\b(?:has|have|got|is|bought|own|owns|with) (?:an?|another) (?P<what>[\w -]+)", re.IGNORECASE)

@@ -171,7 +171,7 @@ def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
 
 _PREPOSITION = re.compile(
     r"^(?:[^:]{0,40}:\s*)?(?:(?:at|on|in|after|before|about|around|for|to|from|it'?s|is|"
-    r"the)\s+)*(?=\S)",
+    r"age|the)\s+)*(?=\S)",
     re.IGNORECASE,
 )
 _AFTERWARDS = re.compile(

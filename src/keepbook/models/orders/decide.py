@@ -60,10 +60,23 @@ class Scene:
     waiting: Sequence[Held] = ()
     """Lines of this chat that wait for the person's answer."""
 
+    def of(self, one: Noted) -> Held:
+        """A statement of this chat; where a tool has saved it by now, the book's line and its place in one."""
+        saved = next((old for old in reversed(self.known) if _is_saved(one, old)), None)
+        if saved is None:
+            return Held(one.content, place=one.place)
+        return Held(saved.content, memory=saved.id, protected=saved.protected, place=one.place)
+
     def held(self) -> list[Held]:
         """Everything that may be meant: the book's lines first, then the chat's, oldest first."""
-        book = [Held(one.content, memory=one.id, protected=one.protected) for one in self.known]
-        return [*book, *self.waiting, *(Held(one.content, place=one.place) for one in self.noted if one.kept)]
+        here = [self.of(one) for one in self.noted if one.kept]
+        saved = {one.memory for one in here if one.memory}
+        book = [Held(one.content, memory=one.id, protected=one.protected) for one in self.known if one.id not in saved]
+        return [*book, *self.waiting, *here]
+
+
+def _is_saved(one: Noted, old: Known) -> bool:
+    return one.content == old.content or (says_again(one.content, old.content) and says_again(old.content, one.content))
 
 
 def decide(scene: Scene) -> list[Deed]:
@@ -109,7 +122,7 @@ def _parts(matter: str) -> list[str]:
 
 
 def _matter_withdrawn(scene: Scene, heard: Heard, matter: str, own: Place) -> Deed | None:
-    loose = [Held(one.content, place=one.place) for one in scene.noted if not one.kept]
+    loose = [scene.of(one) for one in scene.noted if not one.kept]
     found = meant(matter, [*scene.held(), *loose])
     if not found and not heard.sure:
         return None
@@ -134,7 +147,7 @@ def _last_said(scene: Scene, heard: Heard, own: Place) -> Deed:
         taken = (own, Place(scene.turn, 0, heard.start), *(one.place for one in told if one.place))
         return Deed("withdraw", changes=tuple(Change(old=one) for one in told), taken=taken)
     if scene.text[: heard.start].strip(" .,") and (before or len(scene.text[: heard.start].split()) > 3):
-        found = [Held(one.content, place=one.place) for one in before]
+        found = [scene.of(one) for one in before]
         whole = Place(scene.turn, 0, heard.start, scene.text[: heard.start].strip())
         changes = tuple(Change(old=one) for one in found) or (Change(old=Held(whole.content, place=whole)),)
         return Deed("withdraw", changes=changes, taken=(own, whole))
@@ -144,7 +157,7 @@ def _last_said(scene: Scene, heard: Heard, own: Place) -> Deed:
     wide = re.search(r"\b(?:any|all|everything|them|those|these)\b", heard.sentence, re.IGNORECASE)
     kept = [one for one in of_turn if one.kept]
     chosen = of_turn if wide or not kept else _sentence_of(scene, kept[-1], of_turn)
-    held = [Held(one.content, place=one.place) for one in chosen]
+    held = [scene.of(one) for one in chosen]
     if not held and scene.last_new is not None:
         held = [one for one in scene.held() if one.content == scene.last_new]
     return Deed(
@@ -226,10 +239,10 @@ def _targets(scene: Scene, heard: Heard) -> list[Held]:
     if heard.old and _of_task(scene, heard.old):
         return []
     if heard.old:
-        loose = [Held(one.content, place=one.place) for one in scene.noted if not one.kept]
+        loose = [scene.of(one) for one in scene.noted if not one.kept]
         return [one for one in reversed([*held, *loose]) if exchanged(one.content, heard.old, heard.value)]
     if heard.matter:
-        loose = [Held(one.content, place=one.place) for one in scene.noted if not one.kept]
+        loose = [scene.of(one) for one in scene.noted if not one.kept]
         return list(reversed(meant(heard.matter, [*held, *loose])))
     about = _of_unit(scene, heard.value) or _focus(scene)
     rest = content_words(re.sub(re.escape(heard.value), " ", heard.sentence, flags=re.IGNORECASE))
@@ -250,7 +263,7 @@ def _of_unit(scene: Scene, fragment: str) -> list[Held]:
     if new is None or not new.unit:
         return []
     unit = new.unit.rstrip("s")
-    said = [Held(one.content, place=one.place) for one in scene.noted if one.place.turn < scene.turn]
+    said = [scene.of(one) for one in scene.noted if one.place.turn < scene.turn]
     return [one for one in reversed(said) if any(slot.unit.rstrip("s").endswith(unit) for slot in slots(one.content))][
         :1
     ]
@@ -265,7 +278,7 @@ def _focus(scene: Scene) -> list[Held]:
             return found[-1:]
     told = [one for one in scene.held() if any(one.content.rstrip(".") in text for text in scene.told)]
     before = [one for one in scene.noted if _of_last_turn(scene, one)]
-    said = [Held(one.content, place=one.place) for one in before]
+    said = [scene.of(one) for one in before]
     return [*reversed(said)] or (told if len(told) == 1 else [])
 
 
@@ -286,6 +299,7 @@ def _restated(scene: Scene) -> Deed | None:
         if value(one.content) is not None or re.search(r"\?\s*$", one.words):
             continue
         new = re.sub(r",? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?$", "", one.content)
+        new = _RECENT.sub("", new)
         target = newest(old for old in _likely(new, _before(scene)) if _replaces(scene, one, new, old))
         if target is None or says_again(new, target.content):
             continue
@@ -294,10 +308,16 @@ def _restated(scene: Scene) -> Deed | None:
     return None
 
 
+_RECENT = re.compile(
+    r",?\s+(?:last (?:week|month|night)|yesterday|today|this (?:week|morning|month))\W*$", re.IGNORECASE
+)
+"""When it was is the version's; in the line it would be wrong tomorrow."""
+
+
 def _before(scene: Scene) -> list[Held]:
     """What a statement may take the place of: of a long chat, what was said lately."""
     late = replace(scene, noted=scene.noted[-LATELY:])
-    loose = [Held(one.content, place=one.place) for one in late.noted if not one.kept and one.place.turn < scene.turn]
+    loose = [scene.of(one) for one in late.noted if not one.kept and one.place.turn < scene.turn]
     return [one for one in [*loose, *late.held()] if one.place is None or one.place.turn < scene.turn]
 
 

@@ -120,7 +120,10 @@ _UNNAMED = re.compile(
     rf"and me|us)|"
     rf"i (?:don'?t|do not|never) want (?:that|this|it|any of (?:that|this|it)) (?:on (?:the )?(?:record|file)|"
     rf"kept|noted|"
-    rf"saved|stored|remembered|recorded|written down|in {_BOOK})|(?:strictly )?confidential)\W*(?:please|pls|"
+    rf"saved|stored|remembered|recorded|written down|in {_BOOK})|(?:(?:no|nope|nah)(?: need| thanks?| thank "
+    rf"you)?\b[\s,.]*)(?:it'?s |that'?s |that "
+    rf"was |this is |it was )?(?:just|only) (?:for )?"
+    rf"(?:this|that|today|now|the) ?(?:\w+ ?){{0,2}}|(?:strictly )?confidential)\W*(?:please|pls|"
     rf"thanks|ok|actually)?\W*",
     re.IGNORECASE,
 )

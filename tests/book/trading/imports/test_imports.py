@@ -314,13 +314,23 @@ def test_a_fee_is_converted_by_the_pair_the_other_way_round_or_named(alice: Any,
         (b"PK\x03\x04rest", "workbook of Excel"), (b"\xd0\xcf\x11\xe0\xa1", "old Excel"), (b"\x1f\x8b\x08", "gzip"),
         (b"%PDF-1.4", "PDF"), (b"PAR1", "Parquet"), (b"SQLite format 3\x00", "freqtrade"), (b"", "empty"),
         (b" \n\r\n ", "empty"), (b"one\ntwo\n", "no line with two columns"), (b'[{"a":', "JSON cannot be read"),
-        (b"2026-01-05 10:00:00,SOL/USDT,buy,1,100\n", "no header"), (b"Zeit;Was;Menge\n1;2;3\n", "--map time=COLUMN"),
+        (b"2026-01-05 10:00:00,SOL/USDT,buy,1,100\n", "no header"), (b"Zeit;Was;Menge\n1;2;3\n", "map time=COLUMN"),
         (b"time,symbol,side,quantity,price\n1,\"" + b"x" * 200_000, "quote"), (b"<html><p>Hello</p></html>", "CSV"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_table_is_refused_by_what_it_is(raw: bytes, words: str) -> None:
     with closing(Keepbook(":memory:", embedder="none")) as kb, pytest.raises(Invalid, match=words):
         kb.book("alice").trading.bring_in(raw, dry_run=True)
+
+
+def test_a_column_of_nothing_but_sides_is_the_side(alice: Any) -> None:
+    head = "time,symbol,Richtung,quantity,price"
+    rows = ("2026-01-05 10:00:00,A,Buy,1,100", "2026-01-06 10:00:00,A,Sell,1,110")
+    made = alice.trading.bring_in("\n".join([head, *rows, ""]).encode())
+    assert (made.trades, made.profit) == (1, 10.0)
+    two = "\n".join([f"{head},Other", *(f"{row},buy" for row in rows), ""]).encode()
+    with pytest.raises(Invalid, match="which column is the side"):
+        alice.trading.bring_in(two, dry_run=True)
 
 
 def test_a_header_alone_and_columns_of_one_name(alice: Any) -> None:

@@ -109,3 +109,28 @@ def test_an_empty_message_is_told_in_the_stream_and_nothing_is_kept(mine: TestCl
     assert [name for name, _ in told] == ["problem"]
     assert told[0][1]["field"] == "text"
     assert mine.get(f"/api/chat/threads/{thread}").json()["messages"] == []
+
+
+# Pencil, and what is never kept
+
+
+def test_pencil_is_read_kept_and_declined(mine: TestClient) -> None:
+    thread = start(mine)
+    path = f"/api/chat/threads/{thread}"
+    for text in ("I have a wedding gig in Porto on the 14th of September.", "I have a dog called Bo."):
+        mine.post(f"{path}/messages", json={"text": text}, headers={"Accept": "application/json"})
+    gig, dog = mine.get(f"{path}/pencil").json()["pencil"]
+    assert set(gig) == {"key", "turn_id", "content", "category", "op", "target", "score", "sure"}
+    kept = mine.post(f"{path}/pencil/{gig['key']}/keep")
+    assert (kept.status_code, kept.json()["source"]) == (200, "chat")
+    assert mine.post(f"{path}/pencil/{dog['key']}/no").json()["content"] == dog["content"]
+    assert mine.get(f"{path}/pencil").json() == {"pencil": []}
+    assert mine.post(f"{path}/pencil/{dog['key']}/keep").status_code == 404
+    mine.post(f"{path}/close")
+    assert [one["content"] for one in mine.get("/api/memory/").json()["memories"]] == [gig["content"]]
+
+
+def test_a_sentence_is_tried_against_the_topics(mine: TestClient) -> None:
+    mine.patch("/api/me", json={"never": ["health"]})
+    assert mine.post("/api/me/never/try", json={"text": "I have diabetes"}).json() == {"topics": ["health"]}
+    assert mine.post("/api/me/never/try", json={"text": "I live in Oslo"}).json() == {"topics": []}

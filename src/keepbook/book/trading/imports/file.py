@@ -130,6 +130,10 @@ def seen(source: Any, columns: Mapping[str, str] | None = None) -> Seen:
     chosen = {name.strip().lower(): ours for ours, name in (columns or {}).items()}
     by_name = {name: ours for ours, names in plain.OURS.items() for name in names}
     meant = {name: chosen.get(name.lower(), "" if columns else by_name.get(name.lower(), "")) for name in samples}
+    if not columns and "side" not in meant.values():
+        taken = {name.lower() for name, ours in meant.items() if ours}
+        told = plain.side_column(found, taken)
+        meant |= {name: "side" for name in samples if name.lower() == told}
     title = known.title if known else "A table, not a known export"
     return Seen(known.name if known else None, title, len(found.lines), samples, meant)
 

@@ -166,6 +166,10 @@ def _made(parts: list[int], rest: str, offset: str, text: str, name: str, zone: 
 # Words
 
 
+def is_side(value: Any) -> bool:
+    return str(value).strip().lower() in _SIDES
+
+
 def side(value: Any, name: str = "side") -> str:
     """`buy` or `sell`."""
     found = _SIDES.get(str(value).strip().lower())

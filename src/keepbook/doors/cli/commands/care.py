@@ -50,8 +50,14 @@ def configure(
     tier: Annotated[
         str | None, typer.Option("--tier", help="How to be talked to: beginner, intermediate or advanced.")
     ] = None,
+    tried: Annotated[
+        str | None, typer.Option("--try", metavar="TEXT", help="Say which topics a sentence touches; sets nothing.")
+    ] = None,
 ) -> None:
-    """Set the owner's own choices: --preset, --zone, --memory, --never, --tier."""
+    """Set the owner's own choices: --preset, --zone, --memory, --never, --tier; --try a sentence on the topics."""
+    if tried is not None:
+        call.answer({"text": tried, "topics": list(call.book.never_of(tried))}, _tried)
+        return
     if memory not in (None, "on", "off"):
         raise Invalid(f"memory is on or off, not {memory!r}", field="memory")
     topics = [topic for topic in never if topic] if never else None
@@ -125,6 +131,11 @@ def _verified(paper: Paper, result: "Verification") -> None:
         return
     paper.put(ink(f"The ledger is broken at {result.where}: {result.why}.", AMBER))
     paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
+
+
+def _tried(paper: Paper, answer: dict[str, Any]) -> None:
+    topics = " and ".join(answer["topics"])
+    paper.put(f"Never kept: it speaks of {topics}." if topics else "It may be kept: it speaks of none of your topics.")
 
 
 def _configured(paper: Paper, answer: dict[str, Any]) -> None:

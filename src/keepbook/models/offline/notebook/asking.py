@@ -18,7 +18,8 @@ MOST_ANSWERS = 4
 MOST_TURNS = 3
 QUOTE_CHARS = 200
 _ALL = re.compile(
-    r".*\b(?:what|all|everything|anything)\b.{0,30}\b(?:you|u|ya)\b.{0,12}\b(?:know|knw|have|got|remember|noted|written|wrote|saved|stored|keep|hold)\b.{0,20}"
+    r".*\b(?:what|all|everything|anything)\b.{0,30}\b(?:you|u|ya)\b.{0,12}\b(?:know|knw|have|got|remember|noted|"
+    r"written|wrote|saved|stored|keep|hold)\b.{0,20}"
     r"\b(?:about|abt|on|of|from) (?:me|myself|us)\b.*|.*\bwhat (?:have|did|do) (?:you|u) (?:remember|noted?|"
     r"written?|wrote|saved?|kept|keep|got)\b(?: down)?(?: so far| here| today| now| from (?:this|our) chat| in "
     r"this chat|,? all of it)*\W*|"
@@ -34,8 +35,11 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"\?\s*$|^\W*(?:\w+[,.]? ){0,12}?(?:what(?:'?s)?|where|when|who(?:se)?|which|how (?:much|many|old|often|long|"
-    r"big|tall)|do i|did i|have i|am i|is my|are my|was it|remind me|"
+    r"\?\s*$|^\W*(?:(?:and|so|ok(?:ay)?|hey|oh|but|btw)\b[\s,]*)*(?:do|did|have|am) i\b|^\W*(?:(?:and|so|ok(?:ay)?|"
+    r"hey)\b[\s,]*)*"
+    r"(?:is|are|was) (?:my|it)\b|^\W*(?:\w+[,.]? ){0,12}?(?:what(?:'?s)?|where|when|who(?:se)?|which|how (?:much|many|"
+    r"old|often|long|"
+    r"big|tall)|remind me|"
     r"tell me (?:what|where|when|who|which|how|about)|(?:do|did|can|could) (?:you|u) (?:know|remember|have|note|"
     r"tell|say)|wo|wann|wie|wer|welche|dónde|cuándo|cuál|quién|hvor|når|hvem|hvilke)\b",
     re.IGNORECASE,

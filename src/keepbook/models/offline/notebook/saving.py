@@ -26,10 +26,20 @@ _REMEMBER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 _STANDING = re.compile(
-    r"^\W*(?:and |so |ok |please )*(?:from (?:now|today) on|going forward|in future|always|never|my rule(?: from "
-    r"today)? is|ab jetzt|de ahora en adelante|fra nå av)\b",
+    r"^\W*(?:(?:and|so|ok(?:ay)?|please|pls|actually|oh|hey|btw|just|also|but)\b[\s,]*)*"
+    r"(?:from (?:now|today) on|going forward|in future|always|never(?! mind)|my rule(?: from today)? is|"
+    r"(?:don'?t|do not|dont|stop) (?:ever )?(?:suggest|recommend|show|offer|send|call|propose|use|end|start|begin|"
+    r"suggesting|recommending|using|sending|showing)\b|(?:keep|make) (?:your|all|the) (?:answers?|repl(?:y|ies)|"
+    r"responses?|"
+    r"messages?|summar(?:y|ies)|explanations?)\b|(?:answer|reply|respond|talk|speak|write) (?:to me )?(?:in|with|more|"
+    r"less|only)\b|"
+    r"i(?: really| would|'d)? (?:only (?:do|buy|use|eat|drink|want|trade|invest)|prefer|rather)\b|"
+    r"ab jetzt|de ahora en adelante|fra nå av)(?!.*\b(?:today|tonight|this (?:time|one|once|text|mail|email|page)|for "
+    r"now)\b)",
     re.IGNORECASE,
 )
+_ASKS_FIRST = re.compile(r"\bi(?: really| would|'d)? (?:only|prefer|rather)\b", re.IGNORECASE)
+"""A statement of one's own, not an order: where the preset asks first, it is offered."""
 _ONCE = re.compile(r"^\W*(?:to |me to |how |when |the day|when we)\b", re.IGNORECASE)
 _ANOTHER = re.compile(
     r"\b(?:another|different|separate|both|new|as well|too|other|keep it|andere|otro|beide|annen|begge)\b",
@@ -39,7 +49,8 @@ _UPDATE = re.compile(
     r"\b(?:update|replace|change|same|overwrite|correct|instead|änder\w*|actualiza|oppdater)\b", re.IGNORECASE
 )
 _STILL = re.compile(
-    r"^\W*(?:(?:yes|yeah|yep|no|ja|sí)\W+)*(?:(?:i|we|it|that|my \w+)\b.{0,20}\bstill\b|still\b|nothing(?:'s| "
+    r"^\W*(?:(?:yes|yeah|yep|no|ja|sí)\W+)*(?:(?:i|we|it|that|my \w+)\b.{0,20}\bstill\b|(?:i'?m |we'?re |it'?s "
+    r")?still\b|nothing(?:'s| "
     r"has)? changed|that still (?:holds|stands))",
     re.IGNORECASE,
 )
@@ -60,7 +71,7 @@ def explicit(talk: Talk) -> str | None:
     """An explicit or standing statement, saved at once; None where there is none."""
     if not talk.tools.keeps:
         return None
-    found = [what for what in map(_matter, _told(talk.text)) if what is not None]
+    found = [what for one in _told(talk.text) if (what := _matter(one, talk)) is not None]
     if not found:
         return None
     if found == [""]:
@@ -77,12 +88,20 @@ def _told(text: str) -> list[str]:
     return [text[start:end].strip() for start, end in sentences(text)]
 
 
-def _matter(sentence: str) -> str | None:
+def _matter(sentence: str, talk: Talk) -> str | None:
     found = _REMEMBER.match(sentence)
     if found is not None and not sentence.endswith("?") and not _ONCE.match(found["what"]):
         what = found["what"].strip(" .!")
         return "" if re.fullmatch(r"(?:that|this|it|please|all that)?", what, re.IGNORECASE) else what
-    return sentence if _STANDING.match(sentence) and len(sentence.split()) > 2 and not sentence.endswith("?") else None
+    stands = _STANDING.match(sentence)
+    if stands is None or len(sentence.split()) < 3 or sentence.endswith("?"):
+        return None
+    return None if talk.tools.asks_first and _ASKS_FIRST.search(stands[0]) else _PLEASE.sub("", sentence)
+
+
+_PLEASE = re.compile(
+    r"^\W*(?:(?:and|so|ok(?:ay)?|please|pls|actually|oh|hey|btw|also|but)\b[\s,]*)+|[\s,]*\bplease\W*$", re.IGNORECASE
+)
 
 
 def keep(talk: Talk, content: str, *, force: bool = False) -> str:
@@ -112,7 +131,21 @@ def _subject(content: str) -> str | None:
 
 def _category(talk: Talk, content: str) -> str | None:
     """The category that the reader gave the same line, else the preset's own choice."""
-    return talk.conversation.categories.get(content)
+    given = talk.conversation.categories.get(content)
+    preset = talk.conversation.preset
+    if given is not None or preset is None or not preset.categories:
+        return given
+    wish = next((name for name in _WISHES if name in preset.categories), None) if _WISH.match(content) else None
+    return wish or preset.default_category
+
+
+_WISHES = ("response_style", "preference")
+_WISH = re.compile(
+    r"(?:from (?:now|today) on|always|never|don'?t|do not|please|keep|make|use|prefers?|likes?|wants?|going forward|"
+    r"in future)\b",
+    re.IGNORECASE,
+)
+"""How a line begins that says how the person wants things."""
 
 
 def _answered(talk: Talk, answer: Any, key: str) -> str:
@@ -155,6 +188,9 @@ def _settled(talk: Talk) -> str | None:
     return talk.say("not_kept") if refuses(talk.text) else None
 
 
+_AFFIRMS = re.compile(r"\b(?:yes|yeah|yep|no|still|only|it'?s|i'?m|that|holds|stands)\b", re.IGNORECASE)
+
+
 def still(talk: Talk) -> str | None:
     """ "Yes, still …": the memory it speaks of stays fresh."""
     if not talk.tools.can("confirm") or not _STILL.match(talk.text):
@@ -162,6 +198,6 @@ def still(talk: Talk) -> str | None:
     shown = talk.last.text if talk.last else ""
     known = talk.conversation.known
     spoken = [one for one in known if one.content.rstrip(".") in shown]
-    named = meant(re.sub(r"\bstill\b", "", talk.text, flags=re.IGNORECASE), known)
+    named = meant(_AFFIRMS.sub("", talk.text), known)
     chosen = (named or spoken)[:1]
     return _answered(talk, talk.tools.do("confirm", memory=chosen[0].id), "confirmed") if chosen else None

@@ -54,6 +54,16 @@ def test_memory_is_switched_off_and_on(client: TestClient, alice: Any) -> None:
     assert alice.choices.memory
 
 
+def test_a_sentence_is_tried_against_the_topics_and_not_kept(client: TestClient, alice: Any) -> None:
+    alice.choose(never=["health"])
+    page = client.post("/settings/never/try", data={"text": "I have diabetes"})
+    assert "This would never be kept: it speaks of health." in page.text
+    assert "illness, pain, doctors" in page.text
+    page = client.post("/settings/never/try", data={"text": "I live in Oslo"})
+    assert "This may be kept" in page.text
+    assert not alice.list()
+
+
 def test_topics_never_to_be_remembered_come_and_go(client: TestClient, alice: Any) -> None:
     client.post("/settings/never", data={"topic": "  my   health "})
     page = client.post("/settings/never", data={"topic": "My Health"})

@@ -4,7 +4,7 @@ A mapping says which column of the file is which of ours, `entry_time=Open Time`
 whole trades, without they are fills.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 
@@ -58,12 +58,14 @@ def mapped(mapping: Mapping[str, str]) -> Format:
         for ours, known in OURS.items():
             if ours not in found and (there := next((name for name in known if name in names - theirs.keys()), None)):
                 found[ours] = there
+        if "side" not in found and (told := side_column(table, found.values())):
+            found["side"] = told
         whole = all(name in found for name in WHOLE)
         needed = WHOLE if whole or {"entry_price", "entry_time"} & found.keys() else FILLS
         if missing := [name for name in needed if name not in found and not (name == "symbol" and reader.symbol)]:
             bare = sum(any(char.isdigit() for char in name) for name in table.columns) > len(table.columns) / 2
             asks = "its first line is no header: put the names of the columns above it" if bare else (
-                f"say which column is the {missing[0]}: --map {missing[0]}=COLUMN"
+                f"say which column is the {missing[0]}: map {missing[0]}=COLUMN"
             )  # fmt: skip
             raise Invalid(f"{asks}; the file has {', '.join(table.columns)}", field="map")
         ours_first = replace(table, lines=tuple(_renamed(line, found) for line in table.lines))
@@ -71,6 +73,14 @@ def mapped(mapping: Mapping[str, str]) -> Format:
 
     used = frozenset(theirs) | frozenset(name for names in OURS.values() for name in names)
     return Format("plain", "A plain table", (frozenset(theirs),), used, read)
+
+
+def side_column(table: Table, taken: Collection[str]) -> str | None:
+    """The one column, whatever its name, in which nothing stands but which way a trade went."""
+    free = [name.lower() for name in table.columns if name and name.lower() not in taken]
+    cells = {name: [str(line.cells.get(name) or "") for line in table.lines] for name in free}
+    found = [name for name, some in cells.items() if some and all(map(values.is_side, some))]
+    return found[0] if len(found) == 1 else None
 
 
 def _renamed(line: Line, found: Mapping[str, str]) -> Line:

@@ -17,6 +17,7 @@ from fastapi.responses import Response
 from keepbook.book.owners.authority import EVERYTHING, ask_token
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.owners.tokens import NewToken
+from keepbook.book.text.topics import covers
 from keepbook.doors.http.web.account.sign_in import keep_session
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, KeepbookError
@@ -26,6 +27,7 @@ router = APIRouter(include_in_schema=False)
 
 HOME = "/settings"
 THEMES = ("system", "light", "dark")
+MOST_TRIED = 2000
 YEAR = 365 * 24 * 3600
 COUNTED = {
     "memories": "memories",
@@ -98,6 +100,8 @@ def page(
         "typed": typed,
         "made": made,
         "own": None,
+        "tried": None,
+        "covered": {topic: covers(topic) for topic in book.choices.never},
     }
     return visit.page("settings_part.html" if visit.partial else "settings.html", status, **(known | told))
 
@@ -188,6 +192,13 @@ def allow(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
     book = visit.writing("choices.change")
     book.choose(never=[one for one in book.choices.never if one != topic])
     return _answer(visit, "memory", "removed", {"topic": topic})
+
+
+@router.post(f"{HOME}/never/try")
+def try_never(visit: Changing, text: Annotated[str, Form()] = "") -> Response:
+    """Which topics a sentence touches. Nothing of it is kept, so the page comes back at once, not by a redirect."""
+    said = " ".join(text.split())[:MOST_TRIED]
+    return page(visit, part="memory", tried=(said, visit.book.never_of(said)) if said else None)
 
 
 # How it looks here

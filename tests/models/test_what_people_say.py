@@ -1,0 +1,200 @@
+"""Conversations as people have them with a coach, an advisor and an assistant, offline: every move said in three ways,
+judged by what is in the book after the turn and after closing, not by the words of the reply."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from keepbook import Book, Keepbook
+from keepbook.models.model import TextDelta
+
+
+class Move(NamedTuple):
+    """What is said, and what must (`has`) and must not (`lacks`) be in the book after it: patterns of one line."""
+
+    said: str
+    has: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    reply: str = ""
+
+
+@pytest.fixture(scope="module")
+def shelf() -> Iterator[Keepbook]:
+    with Keepbook(":memory:", embedder="none") as kb:
+        yield kb
+
+
+def talked(kb: Keepbook, owner: str, preset: str, book: tuple[str, ...], moves: tuple[Move, ...]) -> Book:
+    alice = kb.book(owner)
+    for content in book:
+        alice.remember(content, force=True)
+    chat = alice.threads.start(preset=preset)
+
+    async def say(text: str) -> str:
+        return "".join([one.text async for one in kb.talk(chat).say(text) if isinstance(one, TextDelta)])
+
+    for move in moves:
+        reply = asyncio.run(say(move.said))
+        holds(alice, move.has, move.lacks, move.said)
+        assert re.search(move.reply, reply, re.IGNORECASE), reply
+    chat.close()
+    holds(alice, moves[-1].has, moves[-1].lacks, "closed")
+    return alice
+
+
+def holds(alice: Book, has: tuple[str, ...], lacks: tuple[str, ...], when: str) -> None:
+    lines = [memory.content for memory in alice.list(limit=100)]
+    for pattern in has:
+        assert any(re.search(pattern, line, re.IGNORECASE) for line in lines), (when, pattern, lines)
+    for pattern in lacks:
+        assert not any(re.search(pattern, line, re.IGNORECASE) for line in lines), (when, pattern, lines)
+
+
+# --- advisor: saved the moment it is said, changed, confirmed, forgotten
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third"),
+    [
+        ("remember I'm aiming to retire at 52", "Actually, change that to age 57", "Forget the retirement age thing"),
+        ("Please note that I want to retire at 61", "no sorry, make it 63", "please forget my retirement age"),
+        ("keep in mind that I plan to retire at 48", "Change it to 50", "scrap that retirement thing from your notes"),
+    ],
+)
+def test_a_fact_is_saved_changed_and_forgotten(shelf: Keepbook, first: str, second: str, third: str) -> None:
+    old, new = re.findall(r"\d+", first)[0], re.findall(r"\d+", second)[0]
+    alice = talked(
+        shelf, f"advisor {first}", "advisor", (),
+        (Move(first, has=(rf"retire.*\b{old}\b",)), Move(second, has=(rf"retire.*\b{new}\b",), lacks=(rf"\b{old}\b",)),
+         Move(third, lacks=("retire",))),
+    )  # fmt: skip
+    assert not alice.proposals.list()
+    assert any("retire" in memory.content for memory in alice.list(state="archived"))
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "again"),
+    [
+        ("don't suggest single shares, I only do index funds", "index funds", "yes, still index funds only"),
+        ("I only buy bonds, never recommend crypto to me", "bonds", "yep, still only bonds"),
+        ("Please don't recommend leveraged products, I only use plain ETFs", "ETF", "still plain ETFs only"),
+    ],
+)
+def test_a_rule_is_saved_at_once_and_confirmed(shelf: Keepbook, said: str, word: str, again: str) -> None:
+    alice = talked(shelf, f"rule {said}", "advisor", (), (Move(said, has=(word,)), Move(again, has=(word,))))
+    assert len(alice.list()) == 1
+    assert alice.list()[0].last_confirmed_at is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("keep your answers short please", "short"),
+        ("From now on explain things as if I were a beginner", "beginner"),
+        ("Please always answer in bullet points", "bullet"),
+    ],
+)
+def test_a_response_style_is_saved_at_once(shelf: Keepbook, said: str, word: str) -> None:
+    alice = talked(shelf, f"style {said}", "advisor", (), (Move(said, has=(word,)),))
+    assert [memory.category for memory in alice.list()] == ["response_style"]
+
+
+# --- assistant: offers, takes yes and no, updates without asking
+
+
+@pytest.mark.parametrize(
+    ("said", "yes", "has"),
+    [
+        ("Renate is my boss by the way", "Yes", "Renate.*boss"),
+        ("my new manager is called Oskar", "sure", "manager.*Oskar"),
+        ("Priya is our landlord btw", "yes please", "Priya.*landlord"),
+    ],
+)
+def test_what_is_new_is_offered_and_a_yes_keeps_it(shelf: Keepbook, said: str, yes: str, has: str) -> None:
+    alice = talked(
+        shelf,
+        f"offer {said}",
+        "assistant",
+        (),
+        (Move(said, lacks=(has,), reply=r"shall I remember"), Move(yes, (has,))),
+    )
+    assert not alice.proposals.list()
+
+
+@pytest.mark.parametrize(
+    ("said", "no", "word"),
+    [
+        ("I'm working with Bruno on this project", "No, it's just for this task", "Bruno"),
+        ("my contact there is called Lin", "no need, only for today", "Lin"),
+        ("I'm doing the slides together with Mona", "nope, only for this one", "Mona"),
+    ],
+)
+def test_a_no_keeps_it_out_for_good(shelf: Keepbook, said: str, no: str, word: str) -> None:
+    alice = talked(shelf, f"no {said}", "assistant", (), (Move(said, lacks=(word,)), Move(no, lacks=(word,))))
+    assert not alice.proposals.list()
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "has", "gone"),
+    [
+        ("Marta works on the Search team", "Marta moved to the Design team last week", "Marta.*Design", "Search"),
+        ("Tariq works on the Billing squad", "Actually Tariq switched to the Payments squad", "Payments", "Billing"),
+        ("Ida works on the Sales team", "btw Ida is on the Legal team now", "Ida.*Legal", "Sales"),
+    ],
+)  # fmt: skip
+def test_what_changed_is_updated_without_asking(shelf: Keepbook, known: str, said: str, has: str, gone: str) -> None:
+    alice = talked(shelf, f"moved {said}", "assistant", (known,), (Move(said, has=(has,), lacks=(gone, "last week")),))
+    assert alice.list()[0].version == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("Remember that I prefer Tuesday due dates", "Tuesday"),
+        ("From now on, always set reminders for 8am", "8am"),
+        ("please note that I like my summaries on Mondays", "Mondays"),
+    ],
+)
+def test_what_is_said_outright_is_kept_without_asking(shelf: Keepbook, said: str, word: str) -> None:
+    alice = talked(shelf, f"outright {said}", "assistant", (), (Move(said, has=(word,)),))
+    assert [memory.category for memory in alice.list()] == ["preference"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I'm so tired today", "This one is for the Thursday meeting", "Can you make a task to update Renate on the move?"],
+)
+def test_what_passes_is_not_kept(shelf: Keepbook, said: str) -> None:
+    alice = talked(shelf, f"passing {said}", "assistant", ("Renate is their boss",), (Move(said, has=("Renate",)),))
+    assert len(alice.list()) == 1
+    assert not alice.proposals.list()
+
+
+# --- coach: remembers without a word, forgets what is corrected
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "old", "new"),
+    [
+        ("I only risk 2% per trade", "no sorry, 0.5% per trade", r"\b2%", r"0\.5%"),
+        ("My max is four trades a day", "change that to three", "four", "three"),
+        ("I trade the DAX from 9 to 11", "actually I trade the DAX from 10 to 12", "9 to 11", "10 to 12"),
+    ],
+)
+def test_the_coach_is_corrected(shelf: Keepbook, said: str, right: str, old: str, new: str) -> None:
+    talked(shelf, f"coach {said}", "coach", (), (Move(said), Move(right, has=(new,), lacks=(old,))))
+
+
+@pytest.mark.parametrize(
+    ("said", "forget", "word"),
+    [
+        ("Remember that I never trade on Fridays", "forget that I never trade on Fridays", "Friday"),
+        ("remember my favourite setup is the opening range breakout", "Forget my favourite setup", "breakout"),
+        ("note that my account is 25,000 euros", "please delete my account size from your memory", "25,000"),
+    ],
+)
+def test_the_coach_remembers_and_forgets(shelf: Keepbook, said: str, forget: str, word: str) -> None:
+    talked(shelf, f"forgets {said}", "coach", (), (Move(said, has=(word,)), Move(forget, lacks=(word,))))
