@@ -15,7 +15,7 @@ from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topics import Likeness, touched
 from keepbook.models.lines.context import answered, named, whole
 from keepbook.models.lines.matters import fit
-from keepbook.models.lines.wording import line
+from keepbook.models.lines.wording import line, only_leads
 from keepbook.models.orders.hear import sentences
 from keepbook.models.orders.values import Deed, Place
 from keepbook.models.reader import values as reader_values
@@ -140,7 +140,7 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         return Noted(place, content, words, None, SAID_YES, True, True)
     plain = _is_plain(turn.text, piece)
     kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
-    if (not kept and piece.label not in _TELLS) or _MENDS.match(words):
+    if (not kept and piece.label not in _TELLS) or _MENDS.match(words) or only_leads(words):
         return None
     content = line(_alone(said, piece.turn, start, words))
     if len(content) < SHORTEST or (" " not in content and content.isascii()) or _POINTS.fullmatch(content):

@@ -11,7 +11,8 @@ from keepbook.book.text.words import STOP_WORDS
 
 LONGEST = 300
 _OPENERS = re.compile(
-    r"(?:\s*\b(?:oh+|ah|well|so|and|but|also|plus|ok(?:ay)?|um+|uh+|er|hm+|hey|hi|hello|yes|yeah|yep|anyway|anyways|"
+    r"(?:\s*\b(?:no(?:pe)?,? (?:sorry|wait|actually)|sorry|oops|wait|correction|i mean|oh+|ah|well|so|and|but|also|"
+    r"plus|ok(?:ay)?|um+|uh+|er|hm+|hey|hi|hello|yes|yeah|yep|anyway|anyways|"
     r"actually|honestly|basically|listen|look|btw|fyi|ps|ugh+|just|besides|though|because|then|"
     r"by the (?:way|by)|for (?:your|ur) (?:info(?:rmation)?|notes?)|(?:just )?so (?:you|u) know|in case (?:you|u) "
     r"need it|"
@@ -255,6 +256,13 @@ def bare(text: str) -> str:
     out = rest if re.search(r"\w", rest) else out
     cut = _ENDINGS.sub("", out)
     return (cut if re.search(r"\w\W+\w", cut) else out).strip(_EDGES)
+
+
+def only_leads(text: str) -> bool:
+    """Whether a text is nothing but what leads to something: "oh wait", "ok so"."""
+    out = text.strip(_EDGES)
+    found = _OPENERS.match(out)
+    return found is not None and not re.search(r"\w", out[found.end() :])
 
 
 def line(text: str) -> str:

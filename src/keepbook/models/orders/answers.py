@@ -55,9 +55,12 @@ _SENTENCE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 _VERB = re.compile(
-    r"\b(?:am|is|are|was|were|be|have|has|had|do|does|did|don'?t|doesn'?t|can|can'?t|will|won'?t|would|should|must|'m|'re|'ve|'s|im|ive|"
-    r"live|work|train|pay|earn|save|like|love|hate|prefer|want|need|use|take|drink|eat|go|run|swim|play|trade|hold|keep|risk|read|speak|teach|"
-    r"study|own|drive|ride|rent|plan|buy|sell|start|stop|move|moved|quit|switched|turned|get|got|make|see|meet|call|write|sleep|wake|cook|sing|"
+    r"\b(?:am|is|are|was|were|be|have|has|had|do|does|did|don'?t|doesn'?t|can|can'?t|will|won'?t|would|should|must|'m|"
+    r"'re|'ve|'s|im|ive|"
+    r"live|work|train|pay|earn|save|like|love|hate|prefer|want|need|use|take|drink|eat|go|run|swim|play|trade|hold|"
+    r"keep|risk|read|speak|teach|"
+    r"study|own|drive|ride|rent|plan|buy|sell|start|stop|move|moved|quit|switched|turned|get|got|make|see|meet|call|"
+    r"write|sleep|wake|cook|sing|"
     r"\w+(?:ed|s))\b",
     re.IGNORECASE,
 )  # fmt: skip
@@ -135,6 +138,22 @@ def chosen_line(text: str, lines: Sequence[str]) -> str | None:
 # --- what a memory should say
 
 
+_WANTS = re.compile(
+    r"\W*(?:i (?:want|would like|need|have) to|i'd like to|let me|can i|please let me) (?:change|edit|correct|update|"
+    r"fix) "
+    r"(?:it|that|this|something)\W*",
+    re.IGNORECASE,
+)
+"""A wish to change it says not yet to what."""
+_GIVEN = re.compile(
+    r"\W*(?:please |pls |actually |ok )*(?:change (?:it|that|this) to|it should (?:say|read|be)|make it(?: say)?|"
+    r"(?:it is|it's) now|"
+    r"it should now say|new wording|write)\s*[:–—]\s*(?P<whole>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_POINTED = re.compile(r"\W*(?:actually,? )?it(?:'s| is) (?:now )?(?P<new>[^:]+)", re.IGNORECASE)
+
+
 def edited(text: str, old: str) -> tuple[str | None, bool, bool]:
     """The new line for an edit, whether it was a whole sentence, and whether the person wants no change at all."""
     plain = text.strip()
@@ -142,6 +161,15 @@ def edited(text: str, old: str) -> tuple[str | None, bool, bool]:
         return None, False, True
     if _REFUSES.fullmatch(plain):
         return None, False, True
+    if _WANTS.fullmatch(plain):
+        return None, False, False
+    if (given := _GIVEN.fullmatch(plain)) is not None:
+        said = given["whole"].strip(" \"'“”„")
+        if _VERB.search(said) and len(said.split()) > 2:
+            return line(said), True, False
+        plain = said
+    elif (pointed := _POINTED.fullmatch(plain)) is not None:
+        plain = pointed["new"]
     if (heard := correction(plain)) is not None and heard.old:
         return exchanged(old, heard.old, heard.value), False, False
     whole = _SENTENCE.fullmatch(plain)

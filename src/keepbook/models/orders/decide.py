@@ -303,9 +303,32 @@ def _restated(scene: Scene) -> Deed | None:
         target = newest(old for old in _likely(new, _before(scene)) if _replaces(scene, one, new, old))
         if target is None or says_again(new, target.content):
             continue
+        if _is_part(new, target.content):
+            mended = _part_anew(new, target.content)
+            if mended is None:
+                continue  # it says something of its own; the longer line stays
+            new = mended
         taken = (one.place, *((target.place,) if target.place else ()))
         return Deed("correct", changes=(Change(target, new, one.category),), taken=taken)
     return None
+
+
+def _is_part(new: str, old: str) -> bool:
+    """The new line is about one of several things that the old one says: "Ella is 10" beside "two kids, Max is 6 and
+    Ella is 9"."""
+    head = new.split(" ", 1)[0]
+    return bool(re.search(rf".\b{re.escape(head)}\b", old)) and bool(re.search(r",| and ", old))
+
+
+def _part_anew(new: str, old: str) -> str | None:
+    """The old line with the one value after that name said anew; None where it is not certain."""
+    head = new.split(" ", 1)[0]
+    values = [one for one in slots(new) if one.start > 0]
+    at = old.rfind(head)
+    after = [one for one in slots(old) if one.start > at and one.kind == values[0].kind] if len(values) == 1 else []
+    if not after or after[0].kind == "name":
+        return None
+    return f"{old[: after[0].start]}{values[0].text}{old[after[0].end :]}"
 
 
 _RECENT = re.compile(

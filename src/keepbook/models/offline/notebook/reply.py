@@ -29,6 +29,11 @@ _SMALL = {
     "bye": re.compile(r"\W*(?:ok(?:ay)?\W+)*(?:bye|goodbye|good night|see you|that's all|cya)\b.{0,20}", re.IGNORECASE),
     "understood": re.compile(r"\W*(?:ok(?:ay)?|great|cool|nice|perfect|good|got it|alright|lol|haha+|wow|i see|"
                              r"makes sense|yes|yeah|no|nope|sure|fine)\W*", re.IGNORECASE),
+    "intro": re.compile(
+        r"\W*(?:so |and |ok |hey )*(?:what (?:can|do) (?:you|u) do|how (?:does this|do you|do u) work|what are you|"
+        r"who are you|"
+        r"help|what is this)\W*(?:for me|exactly|here)?\W*", re.IGNORECASE
+    ),
     "remind": re.compile(
         r"\W*(?:please |can you |could you )*(?:remind me to|set (?:a|an) (?:reminder|alarm))\b.*", re.IGNORECASE
     ),

@@ -490,8 +490,8 @@ def test_search_marks_the_words_and_leads_to_the_turn(person: Page, talk: Any) -
     person.goto("/chat")
     person.get_by_label("Search all chats").fill("mortgage")
     person.get_by_label("Search all chats").press("Enter")
-    expect(person.locator("mark")).to_have_text("mortgage")
-    person.locator("main .entry a").click()
+    expect(person.locator("mark").first).to_have_text("mortgage")
+    person.locator("main .entry a[href$='#turn-1']").click()
     expect(person).to_have_url(re.compile(f"/chat/{chat.id}#turn-1$"))
     expect(person.locator("#turn-1")).to_be_in_viewport()
 
@@ -527,32 +527,42 @@ def test_edit_in_chat_waits_for_the_persons_words_and_then_makes_version_two(
     assert alice.get(memory.id).version == 1
     say(person, "I want to change it")
     expect(person.locator(".turn .said")).to_have_count(2)
-    expect(person.locator(".turn .said").last).to_contain_text("What should it say instead?")
+    expect(person.locator(".turn .said").last).to_contain_text("What should the whole sentence be?")
     assert alice.get(memory.id).version == 1
-    say(person, "It is now six months of expenses in cash")
+    say(person, "It is now six months")
+    expect(person.locator(".turn .said").last).to_contain_text("Shall I change it?")
+    say(person, "yes")
     expect(person.locator(".saved")).to_be_visible()
     assert "six months" in alice.get(memory.id).content
     assert alice.get(memory.id).version == 2
     assert alice.get(other.id).version == 1
 
 
+SIX = "Keeps six months of expenses in cash"
+
+
 @pytest.mark.parametrize(
     "answer",
-    [
-        "It is now six months",
-        "change it to six months",
-        "Actually six, not four",
-        "Change it to: Keeps six months of expenses in cash",
-        "It should say: “Keeps six months of expenses in cash”",
-        "it is now: Keeps six months of expenses in cash",
-    ],
+    [f"Change it to: {SIX}", f"It should say: “{SIX}”", f"it is now: {SIX}", "I keep six months of expenses in cash"],
 )
-def test_edit_in_chat_understands_the_first_answer(client: TestClient, alice: Any, talk: Any, answer: str) -> None:
+def test_edit_in_chat_takes_a_whole_sentence_at_once(client: TestClient, alice: Any, talk: Any, answer: str) -> None:
     memory = alice.remember(LINE, category="finance_context")
     client.post(f"/memory/{memory.id}/edit-in-chat")
-    (chat,) = alice.threads.list()
-    talk(answer, chat=alice.threads.get(chat.id))
-    assert alice.get(memory.id).content == "Keeps six months of expenses in cash"
+    talk(answer, chat=alice.threads.get(alice.threads.list()[0].id))
+    assert alice.get(memory.id).content == SIX
+
+
+@pytest.mark.parametrize("answer", ["It is now six months", "change it to six months", "Actually six, not four", "six"])
+def test_edit_in_chat_shows_what_a_fragment_makes_and_waits_for_a_yes(
+    client: TestClient, alice: Any, talk: Any, answer: str
+) -> None:
+    memory = alice.remember(LINE, category="finance_context")
+    client.post(f"/memory/{memory.id}/edit-in-chat")
+    chat = alice.threads.get(alice.threads.list()[0].id)
+    talk(answer, chat=chat)
+    assert (alice.get(memory.id).content, SIX in chat.messages()[-1].text) == (LINE, True)
+    talk("yes", chat=chat)
+    assert alice.get(memory.id).content == SIX
 
 
 @pytest.mark.parametrize("answer", ["thanks, leave it as it is", "no", "What do you know about me?"])
