@@ -45,6 +45,7 @@ def rows(crowd: int) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
                     (
                         owner,
                         seq,
+                        seq,
                         at,
                         "person",
                         "bench",
@@ -67,7 +68,7 @@ def rows(crowd: int) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
 
 COLUMNS = {
     "owners": "owner, created_at, zone",
-    "ledger": "owner, seq, at, actor, door, action, memory_id, before, after, salt, digest, previous, hash",
+    "ledger": "owner, seq, link, at, actor, door, action, memory_id, before, after, salt, digest, previous, hash",
     "memories": "owner, id, category, confidence, importance, version, created_at, edited_at, updated_at, event",
     "versions": "owner, memory_id, version, content, source, turn_ids, valid_from, recorded_at, correction, event",
     "terms": "owner, term, memory_id, weight",

@@ -72,8 +72,8 @@ PLACES = [
 ]
 
 COLUMNS = {
-    "ledger": "owner, seq, at, actor, door, thread_id, action, memory_id, other_id, link_id, undoes, before, after, "
-    "salt, digest, previous, hash",
+    "ledger": "owner, seq, link, at, actor, door, thread_id, action, memory_id, other_id, link_id, undoes, before, "
+    "after, salt, digest, previous, hash",
     "memories": "owner, id, category, subject, subject_key, scope, confidence, importance, version, created_at, "
     "edited_at, updated_at, last_confirmed_at, archived_at, archived_reason, trashed_at, purged_at, event",
     "versions": "owner, memory_id, version, content, summary, body, source, score, made_by, thread_id, "

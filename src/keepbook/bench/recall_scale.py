@@ -99,7 +99,7 @@ def grow(path: Path, owner: str, held: int, facts: Sequence[str]) -> None:
             at = stamp(datetime(2020, 1, 1, tzinfo=UTC) + timedelta(minutes=nth))
             id = b32encode(hashlib.blake2b(str(nth).encode(), digest_size=5).digest()).decode().lower()  # in no order
             mark, previous = f"mark {nth}", f"mark {nth - 1}" if nth > 1 else ""
-            entry = (owner, nth, at, "person", "bench", "remember", id, "{}", "{}", "", "", previous, mark)
+            entry = (owner, nth, nth, at, "person", "bench", "remember", id, "{}", "{}", "", "", previous, mark)
             for table, row in (
                 ("ledger", entry),
                 ("memories", (owner, id, "fact", "asserted", 0.5, 1, at, at, at, nth)),

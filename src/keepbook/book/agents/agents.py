@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import func, insert, select, update
 
 from keepbook.book.agents import arming, schedule
-from keepbook.book.ground import due
+from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_line, clean_optional, clean_text
 from keepbook.book.ground.when import parse_stamp, stamp
@@ -439,7 +439,7 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         memory_enabled=bool(row.memory_enabled),
         review_decisions=bool(row.review_decisions),
         second_looks=bool(row.second_looks),
-        team=tuple(Specialist(**one) for one in json.loads(row.team)),
+        team=tuple(Specialist(**one) for one in stored.loads(row.team)),
         created_at=parse_stamp(row.created_at),
         updated_at=parse_stamp(row.updated_at),
         next_run=None if next_run is None else parse_stamp(next_run),

@@ -6,7 +6,6 @@ Figures of a handful are noise and look like knowledge: under ten decisions ther
 fewer than six says how many it has and no share.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from sqlalchemy import Select, select
 
 from keepbook.book.agents import agents
 from keepbook.book.agents.decisions import is_late
+from keepbook.book.ground import stored
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions, runs
 
@@ -271,7 +271,7 @@ def _looks(tx: Tx, slot: str) -> dict[str, list[tuple[str, Any]]]:
     )
     found: dict[str, list[tuple[str, Any]]] = {}
     for row in tx.conn.execute(query):
-        stated = json.loads(row.card).get(slot)
+        stated = stored.loads(row.card).get(slot)
         if stated is not None:
             found.setdefault(row.parent_run, []).append((row.finished_at, stated))
     return found

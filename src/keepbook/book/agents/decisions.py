@@ -5,7 +5,6 @@ last one stopped. Past its expiry it is closed with the bars there are; if some 
 is looked at once more. Nothing here is ever changed by a re-examination.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +15,7 @@ from sqlalchemy import ColumnElement, func, insert, select, update
 
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line_of
 from keepbook.book.agents.resolution import Course, Plan, at_expiry, walk
-from keepbook.book.ground import due
+from keepbook.book.ground import due, stored
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.when import instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
@@ -380,7 +379,7 @@ def past(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence
 
 
 def _to_past(tx: Tx, cards: CardTypes, row: Any, now: str) -> Past:
-    slots, decision = json.loads(row.card), find(tx, row.id)
+    slots, decision = stored.loads(row.card), find(tx, row.id)
     return Past(
         run_id=row.id, at=parse_stamp(row.finished_at), card_type=row.card_type,
         line=line_of(cards.find(row.card_type), slots, row.finished_at, now),

@@ -5,7 +5,6 @@ that it cannot be told, which leaves the forecast out of every score. What a pro
 answer anew; what the forecast itself said never changes.
 """
 
-import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -16,7 +15,7 @@ from keepbook.book.agents import decisions
 from keepbook.book.agents.cards import CardTypes
 from keepbook.book.agents.cards.types import BarRule, Forecast
 from keepbook.book.agents.decisions import Decision
-from keepbook.book.ground import due
+from keepbook.book.ground import due, stored
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
@@ -135,5 +134,5 @@ def _close(tx: Tx, run_id: str, outcome: str, at: str, by: str, note: str | None
 
 def _slots(tx: Tx, run_id: str) -> Mapping[str, Any]:
     query = select(run_rows.c.card).where(run_rows.c.owner == tx.owner, run_rows.c.id == run_id)
-    found: Mapping[str, Any] = json.loads(tx.conn.execute(query).scalar() or "{}")
+    found: Mapping[str, Any] = stored.loads(tx.conn.execute(query).scalar() or "{}")
     return found

@@ -17,7 +17,7 @@ from keepbook.book.agents import agents, decisions
 from keepbook.book.agents.agents import Turn
 from keepbook.book.agents.cards import RE_EXAMINATION, CardTypes, validate
 from keepbook.book.chats.threads import ROLES, estimate
-from keepbook.book.ground import due
+from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_count, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
@@ -408,12 +408,12 @@ def _to_run(row: Any) -> Run:
     known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name not in ("kind", "waits_until")}
     for name in ("created_at", "started_at", "finished_at", "made_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
-    card = None if row.card is None else Card(row.card_type, json.loads(row.card))
+    card = None if row.card is None else Card(row.card_type, stored.loads(row.card))
     return Run(**known | {"kind": row.nature, "card": card})  # `kind` is what a line of an export is
 
 
 def _to_line(row: Any) -> Line:
     return Line(
         turn=row["turn"], role=row["role"], text=row["text"], at=parse_stamp(row["at"]), tokens=row["tokens"],
-        parts=json.loads(row["parts"]) if row["parts"] else None,
+        parts=stored.loads(row["parts"]) if row["parts"] else None,
     )  # fmt: skip

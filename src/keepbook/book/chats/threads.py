@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
 
-from keepbook.book.ground import due
+from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text
 from keepbook.book.ground.when import later, parse_stamp, stamp
@@ -374,7 +374,7 @@ def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
         .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, or_(gone, undone))
         .order_by(versions.c.memory_id, versions.c.version)
     )
-    return [TakenBack(row.content, frozenset(json.loads(row.turn_ids))) for row in tx.conn.execute(query)]
+    return [TakenBack(row.content, frozenset(stored.loads(row.turn_ids))) for row in tx.conn.execute(query)]
 
 
 def being_closed(tx: Tx, now: str) -> int:
@@ -393,7 +393,7 @@ def to_thread(row: Any) -> Thread:
 def to_message(row: Any) -> Message:
     return Message(
         turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
-        tokens=row["tokens"], hidden=row["hidden"], parts=json.loads(row["parts"]) if row["parts"] else None,
+        tokens=row["tokens"], hidden=row["hidden"], parts=stored.loads(row["parts"]) if row["parts"] else None,
     )  # fmt: skip
 
 

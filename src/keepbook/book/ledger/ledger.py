@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, literal, or_, select, true
 
+from keepbook.book.ground import stored
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import NotFound
@@ -286,7 +287,7 @@ def _entry(row: Any, texts: Mapping[tuple[str, int], str | None]) -> Entry:
     def told(state: str | None) -> dict[str, Any] | None:
         if state is None:
             return None
-        known: dict[str, Any] = json.loads(state)
+        known: dict[str, Any] = stored.loads(state)
         if row.link_id is None and "version" in known:
             known["content"] = texts.get((row.memory_id, known["version"]))
         return known

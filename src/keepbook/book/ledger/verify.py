@@ -5,7 +5,6 @@ memory, version and link with what the last entry about it says, and every other
 is read as streams, so that memory stays flat. The first thing that does not agree is named.
 """
 
-import json
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Table, func, select
 
+from keepbook.book.ground import stored
 from keepbook.book.ledger.chain import Break, Seen, walk
 from keepbook.book.ledger.sealed import Progress, Streams, rows_break
 from keepbook.book.memory.memories import STATE_FIELDS
@@ -68,7 +68,7 @@ def paired(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterator[tu
 def _left(table: Table, entry: Any, row: Any) -> bool:
     """Whether a row stands as the last entry about it left it."""
     names = STATE_FIELDS if table is memories else LINK_FIELDS
-    if {name: getattr(row, name) for name in names} != json.loads(entry.after) or row.event != entry.seq:
+    if {name: getattr(row, name) for name in names} != stored.loads(entry.after) or row.event != entry.seq:
         return False
     if table is links:
         return True

@@ -4,13 +4,13 @@
 recorded by then exist. `valid` is the world's clock: of those versions, newest first, the one that holds.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
 
+from keepbook.book.ground import stored
 from keepbook.book.memory.block import Entry
 from keepbook.book.memory.memories import Memory, State, holding_at, to_memory
 from keepbook.presets import Preset
@@ -112,7 +112,7 @@ def _states(tx: Tx, cut: Cut) -> dict[str, tuple[State, str]]:
     query = select(ledger.c.memory_id, ledger.c.after, ledger.c.at).where(
         ledger.c.owner == tx.owner, ledger.c.seq.in_(last), ledger.c.after.isnot(None)
     )
-    return {id: (State(**json.loads(after)), at) for id, after, at in tx.conn.execute(query)}
+    return {id: (State(**stored.loads(after)), at) for id, after, at in tx.conn.execute(query)}
 
 
 def _chains(tx: Tx, cut: Cut) -> Mapping[str, dict[int, Any]]:

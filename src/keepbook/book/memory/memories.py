@@ -4,7 +4,6 @@ A memory has a state (category, confidence, archived…) that only ever changes 
 and versions of which one is current. Nothing here writes; `changes.py` does.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
 
+from keepbook.book.ground import stored
 from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp
@@ -210,7 +210,7 @@ def to_memory(
         archived_at=_when(state.archived_at),
         archived_reason=state.archived_reason,
         thread_id=version.thread_id,
-        turn_ids=tuple(json.loads(version.turn_ids)),
+        turn_ids=tuple(stored.loads(version.turn_ids)),
         made_by=version.made_by,
         stale=days_between(referenced, now) >= STALE_DAYS,
     )
@@ -226,7 +226,7 @@ def to_version(row: Any) -> Version:
         score=row.score,
         made_by=row.made_by,
         thread_id=row.thread_id,
-        turn_ids=tuple(json.loads(row.turn_ids)),
+        turn_ids=tuple(stored.loads(row.turn_ids)),
         valid_from=parse_stamp(row.valid_from),
         valid_until=_when(row.valid_until),
         recorded_at=parse_stamp(row.recorded_at),

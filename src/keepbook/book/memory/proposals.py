@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from keepbook.book.ground import due
+from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.when import later, parse_stamp
 from keepbook.book.ledger.ledger import Origin
@@ -161,7 +161,7 @@ def _waiting(tx: Tx, id: str) -> Proposal:
 
 def _to_proposal(row: Any) -> Proposal:
     known = {name: getattr(row, name) for name in Proposal.__dataclass_fields__}
-    known["turn_ids"] = tuple(json.loads(row.turn_ids))
+    known["turn_ids"] = tuple(stored.loads(row.turn_ids))
     known["created_at"] = parse_stamp(row.created_at)
     known["decided_at"] = None if row.decided_at is None else parse_stamp(row.decided_at)
     return Proposal(**known)

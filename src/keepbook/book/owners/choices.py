@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
+from keepbook.book.ground import stored
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.text.topics import touched
 from keepbook.errors import Invalid, NotAllowed
@@ -63,5 +64,5 @@ def choose(
 
 def chosen(tx: Tx) -> Choices:
     rows = tx.conn.execute(select(choices.c.name, choices.c.value).where(choices.c.owner == tx.owner))
-    known = {name: json.loads(value) for name, value in rows}
+    known = {name: stored.loads(value) for name, value in rows}
     return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"))

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import delete, func, insert, select, update
 
+from keepbook.book.ground import stored
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import trade_days as kept_days
 from keepbook.storage.tables import trades
@@ -171,12 +172,12 @@ def _parts(rows: Iterable[Any]) -> Parts:
 
 
 def _piece(day: str, figures: str) -> Piece:
-    *told, turns = json.loads(figures)
+    *told, turns = stored.loads(figures)
     return Piece._make((day, *told, tuple(Turn._make(one) for one in turns)))
 
 
 def _kept_parts(told: str) -> Parts:
-    known = json.loads(told)
+    known = stored.loads(told)
     spans = None if known["spans"] is None else [(one, other) for one, other in known["spans"]]
     return Parts(known["sums"], spans, known["entered"], known["left"])
 

@@ -7,7 +7,6 @@ What was known when: an entry of the ledger counts from the instant it was about
 reflection which wrote it, also where that was worked out later, and for what a person did the moment they did it.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+from keepbook.book.ground import stored
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
@@ -198,7 +198,7 @@ def _as_of(
 
     after = None
     for entry in entries:
-        told = json.loads(entry.after)
+        told = stored.loads(entry.after)
         if counts_from(entry, told) <= known_at and (told["version"] in figures or after is not None):
             after = told
     if after is None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import delete, insert, select
 
+from keepbook.book.ground import stored
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.trading.files import number
 from keepbook.book.trading.imports.formats import NAMES, plain
@@ -58,10 +59,10 @@ def named(tx: Tx, name: str) -> dict[str, str]:
     if found is None:
         kept = ", ".join([*NAMES, *listed(tx)])
         raise NotFound(f"there is no format {name[:60]!r}; there are {kept}", field="format")
-    told: dict[str, str] = json.loads(found)
+    told: dict[str, str] = stored.loads(found)
     return told
 
 
 def listed(tx: Tx) -> dict[str, dict[str, str]]:
     query = select(mappings).where(mappings.c.owner == tx.owner).order_by(mappings.c.name)
-    return {row.name: json.loads(row.columns) for row in tx.conn.execute(query)}
+    return {row.name: stored.loads(row.columns) for row in tx.conn.execute(query)}
