@@ -258,7 +258,9 @@ def test_a_file_that_is_too_large_is_told_the_limit(run: Run, alice: Any) -> Non
 def test_the_persons_choices_bind_the_tool(run: Run, alice: Any) -> None:
     run("create", path=NOTES, file_text=TEXT)
     alice.choose(never=["health"])
-    assert "never to keep anything about health" in run("insert", path=NOTES, insert_line=0, insert_text="Her health is fine")
+    assert "never to keep anything about health" in run(
+        "insert", path=NOTES, insert_line=0, insert_text="Her health is fine"
+    )
     alice.choose(memory=False)
     assert "switched memory off" in run("create", path="/memories/b.md", file_text="x")
     assert run("delete", path=NOTES).startswith("Successfully")

@@ -210,6 +210,7 @@ def test_a_memory_deleted_for_good_is_sent_no_more(wire: Wire, opened: Open) -> 
 
 
 @on_each_once
+@pytest.mark.usefixtures("plain_reader")
 def test_turn_fifty_costs_about_what_turn_five_did(wire: Wire, opened: Open) -> None:
     kb = opened(wire, context_tokens=6_000, cheap_model="offline")
     alice = kb.book("alice")
@@ -484,6 +485,7 @@ def test_a_whole_chat_works_without_any_model(kb: Any, alice: Any) -> None:
 
 
 @on_sqlite
+@pytest.mark.usefixtures("plain_reader")
 def test_offline_too_the_prefix_is_stable_and_a_long_chat_stays_small(book_url: str, clock: Any) -> None:
     spy = Spy()
     with Keepbook(book_url, clock=clock, settings=Settings(context_tokens=4_000)) as kb:
