@@ -1,7 +1,7 @@
 """How the story is lived: on a clock that obeys, through the same operations that a real day uses.
 
 The agent's replies are written down beforehand; everything around them is real. The block is injected, tools write,
-a long chat is compressed, and a chat that closes is read under its lease, by the script or the offline extractor.
+a long chat is compressed, and a chat that closes is read under its lease, by the script.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import estimate
-from keepbook.demo.plays import Calendar, Exchange, Play
+from keepbook.demo.plays import Calendar, Exchange, Finding, Play
 from keepbook.errors import ModelFailed
 from keepbook.models.chat import Kept, Notice, Talk
 from keepbook.models.choose import Models
@@ -93,10 +93,8 @@ class Script:
         return ToolCall(f"call_{self.next}_{name}", name, dict(arguments), answer.text, answer.memory_event)
 
     async def extract(self, reading: Reading) -> Extraction:
-        if self.play.reader == OFFLINE.name:
-            return await OFFLINE.extract(reading)
         found = tuple(
-            Candidate("add", None, one.category, None, one.content, one.score, (2 * nth - 1,))
+            _candidate(one, 2 * nth - 1, reading)
             for nth, exchange in enumerate(self.play.exchanges, 1)
             for one in exchange.findings
         )
@@ -108,6 +106,14 @@ class Script:
 
     async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
         return self.play.title or "", Usage(estimate(turns[0].text), 8)
+
+
+def _candidate(one: Finding, turn: int, reading: Reading) -> Candidate:
+    """What is new, or, with a piece of what is known in place of a category, what that should say instead."""
+    if not one.category.startswith("~"):
+        return Candidate("add", None, one.category, None, one.content, one.score, (turn,))
+    known = next(each for each in reading.known if one.category[1:].strip() in each.content)
+    return Candidate("update", known.id, None, None, one.content, one.score, (turn,))
 
 
 class Performed(Talk):

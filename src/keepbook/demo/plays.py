@@ -7,9 +7,9 @@ A chat is a table of a TOML file. Its `said` has a mark at the start of each tur
     + category | content    before its reply the agent saves something,
     ~ piece | content       says anew the memory that holds this piece,
     - piece                 or forgets it
-    ? category | .82 | …    what reading the person's last turn for memories will find, and how surely
+    ? category | .82 | …    what reading the person's last turn for memories will find, and how surely;
+    ? ~piece | .82 | …      with a piece of what is known in place of the category, what that should say instead
 
-With `reader = "offline"` the offline extractor reads the chat when it closes, and there are no such lines.
 `when` is "-27 19:45" (days before today), "moved+32 18:02" (days after a date of the story) or "now-48m".
 """
 
@@ -60,7 +60,6 @@ class Play:
     preset: str = "advisor"
     incognito: bool = False
     closes: bool = True
-    reader: str = "script"
     window: int = 32_000
     summary: str = ""
 
