@@ -36,6 +36,7 @@ NEEDED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 """What any program needs of the environment: where it lives and in which language; no key of anybody's."""
 AGENT_ID = re.compile(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
 SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+LAST_WORDS_SECONDS = 5.0
 PIECE = 65_536
 
 
@@ -163,9 +164,15 @@ class ClaudeCli:
                     raise _failed(f"the program said more than {most:,} bytes; raise agent_output_bytes", "garbage")
             return bytes(heard)
 
-        out, err, _ = await asyncio.gather(hear(process.stdout), hear(process.stderr), tell())
+        parts = [asyncio.ensure_future(part) for part in (hear(process.stdout), hear(process.stderr), tell())]
+        try:
+            out, err, _ = await asyncio.gather(*parts)
+        finally:
+            for part in parts:
+                part.cancel()
+            await asyncio.gather(*parts, return_exceptions=True)
         await process.wait()
-        return out, err
+        return out or b"", err or b""
 
 
 def _found(program: str) -> str:
@@ -192,7 +199,12 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     """Also whatever it has started itself; it leads a group of its own."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    with suppress(TimeoutError):  # what has left the group may hold the pipe
+        async with asyncio.timeout(LAST_WORDS_SECONDS):
+            for stream in (process.stdout, process.stderr):
+                while stream is not None and await stream.read(PIECE):
+                    pass  # a process counts as ended when all that it said is read
+            await process.wait()
 
 
 def _sent(order: Order) -> str:

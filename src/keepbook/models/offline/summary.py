@@ -20,6 +20,7 @@ LIMIT = 1_000
 READ = 4_000
 """How much of a turn is read; what is longer is pasted."""
 _PIECE = 160
+_LONGEST = 24
 _WORDS = (3, 5)
 _UNTITLED = "New chat"
 _QUOTED = re.compile(r"```.*?```|\"[^\"\n]{20,}\"|“[^”\n]{20,}”|^>.*$", re.DOTALL | re.MULTILINE)
@@ -158,8 +159,13 @@ def title(turns: Sequence[Turn]) -> str:
     if len(words) < _WORDS[0]:
         known = {word.lower() for word in words}
         words += [word for word in _heavy(answer) if word.lower() not in known][: _WORDS[0] - len(words)]
-    text = " ".join(words[: _WORDS[1]]).strip(" '’-:/")
+    text = " ".join(map(_no_longer, words[: _WORDS[1]])).strip(" '’-:/")
     return text[:1].upper() + text[1:] or _UNTITLED
+
+
+def _no_longer(word: str) -> str:
+    """A word that no title has room for, such as an address, shows how it begins."""
+    return word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}…"
 
 
 def _unspaced(text: str) -> str:

@@ -94,8 +94,10 @@ widths => {
     }
   }
   for (const e of every("input, select, textarea, button, .mark, .pill")) {
-    if (!shown(e) || clipped(e) || getComputedStyle(e.parentElement).display === "inline") continue;
-    const past = e.getBoundingClientRect().right - e.parentElement.getBoundingClientRect().right;
+    let parent = e.parentElement; // the nearest that has a box
+    while (getComputedStyle(parent).display === "contents") parent = parent.parentElement;
+    if (!shown(e) || clipped(e) || getComputedStyle(parent).display === "inline") continue;
+    const past = e.getBoundingClientRect().right - parent.getBoundingClientRect().right;
     if (past > 2) out.push(`wider than its parent by ${Math.round(past)}: ${name(e)}`);
   }
 

@@ -262,7 +262,7 @@ def test_a_broken_ledger_is_named(client: TestClient, alice: Any, monkeypatch: p
     from keepbook.book import book as books
     from keepbook.book.ledger.verify import Verification
 
-    monkeypatch.setattr(books, "verify", lambda _: Verification(False, 9, 4, "its text was altered"))
+    monkeypatch.setattr(books, "verify", lambda *_: Verification(False, 9, 4, "its text was altered"))
     page = client.get("/settings?verify=1").text
     assert "Entry № 4 does not hold: its text was altered." in page
 
