@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header, Path, Query
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,7 +38,34 @@ Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
 Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Asked = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
+Tagged = Annotated[list[str] | None, Query(alias="tag", description="Only what has this tag; repeated, all of them.")]
 IfMatch = Annotated[str | None, Header(description="The ETag the change is based on.", max_length=200)]
+
+
+METADATA = "metadata."
+FILTERS: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "metadata",
+            "in": "query",
+            "description": "Only what has these, each written metadata.KEY=VALUE.",
+            "style": "form",
+            "explode": True,
+            "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+            "example": {"metadata.project": "atlas"},
+        }
+    ]
+}
+"""For the document: the framework knows no parameter whose name is the caller's to choose."""
+
+
+def asked_metadata(request: Request) -> dict[str, str]:
+    """The pairs of a query string that begin with `metadata.`; of a key said twice the last counts."""
+    given = request.query_params.multi_items()
+    return {name.removeprefix(METADATA): value for name, value in given if name.startswith(METADATA)}
+
+
+Noted = Annotated[dict[str, str], Depends(asked_metadata)]
 
 
 class Sent(BaseModel):
@@ -53,6 +80,8 @@ class NewMemory(Sent):
     subject: str | None = None
     summary: str | None = None
     body: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="What a program notes with it: at most 32 strings.")
+    tags: list[str] | None = Field(None, description="Words to file it under: at most 32.")
     confidence: str | None = Field(None, description="asserted or inferred")
     importance: float | None = None
     valid_from: str | None = None
@@ -69,6 +98,8 @@ class ChangedMemory(Sent):
     body: str | None = None
     category: str | None = None
     subject: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Left out, it stays as it is; {} empties it.")
+    tags: list[str] | None = Field(None, description="Left out, they stay as they are; [] takes them away.")
     confidence: str | None = None
     importance: float | None = None
     valid_from: str | None = None
@@ -140,9 +171,10 @@ class Proposals:
 # Reading. Fixed paths stand before /{id}.
 
 
-@router.get("/", response_model=MemoryPage)
+@router.get("/", response_model=MemoryPage, openapi_extra=FILTERS)
 def list_memories(
     call: Reading,
+    metadata: Noted,
     category: str | None = None,
     subject: str | None = None,
     scope: Annotated[str | None, Query(description="Also this agent's own; * for all.")] = None,
@@ -150,21 +182,24 @@ def list_memories(
     q: Annotated[str | None, Query(description="Only what says this.", max_length=500)] = None,
     limit: Limit = 100,
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
+    tags: Tagged = None,
 ) -> Response:
-    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q))
+    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q, metadata, tags))
 
 
-@router.get("/recall", response_model=Hits)
+@router.get("/recall", response_model=Hits, openapi_extra=FILTERS)
 def recall(
     call: Reading,
+    metadata: Noted,
     q: Asked,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     category: str | None = None,
     scope: str | None = None,
     known: Moment = None,
     valid: Moment = None,
+    tags: Tagged = None,
 ) -> Response:
-    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid)
+    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid, metadata, tags)
     return answer(Hits(list(hits), getattr(hits, "notice", None)))
 
 
