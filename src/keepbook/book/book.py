@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.room import Room
 from keepbook.book.ground.to_json import Page
@@ -55,6 +56,7 @@ class _OnlyLooked(Exception):
         self.taken = taken
 
 
+@explained
 class Book(Writing):
     """One owner's memory. Get one from `Keepbook.book(owner)`."""
 
@@ -185,10 +187,7 @@ class Book(Writing):
     def verify(
         self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
     ) -> Verification:
-        """Walk the whole ledger and hold the book against it, row by row.
-
-        `anchor` is a file that notes the newest hash of each check: held against the ledger, then extended.
-        """
+        """Walk the whole ledger and hold the book against it, row by row."""
         if anchor is None:
             with self._database.read(self.owner) as tx:
                 return verify(tx, progress)

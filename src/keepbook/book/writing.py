@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import Moment, stamp
 from keepbook.book.ledger import undo as undoing
@@ -24,6 +25,7 @@ from keepbook.errors import NotAllowed
 OVER_PERSON = "an agent wanted this; it is your own word, so you decide"
 
 
+@explained
 class Writing(Opened):
     """What a book lets one write."""
 
@@ -149,6 +151,7 @@ class Writing(Opened):
             return links.link(tx, self.origin, from_id, to_id, relation)
 
     def unlink(self, link_id: str) -> Link:
+        """Take a link away; the memories stay."""
         with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 

@@ -8,23 +8,23 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Body, Header, Path, Query
 from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.chats.closed import Closed
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.memory.memories import Memory
 from keepbook.book.recall.chats import Snippet
-from keepbook.doors.http.api.memory import Sent
+from keepbook.doors.http.api.memory import Block, Sent
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL, document, documented
 from keepbook.doors.http.stream import DESCRIBED, event
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Kept, Notice, Talk
-from keepbook.models.closing.close import Closed
 from keepbook.models.model import Called, TextDelta
 
 router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL)
@@ -72,6 +72,10 @@ class NewNote(Sent):
 
 class ChangedNote(Sent):
     text: str
+
+
+class Asked(Sent):
+    scope: str | None = Field(None, description="As this agent or skill sees it.")
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,17 @@ def restore(call: Writing, id: Id) -> Response:
 def close(call: Writing, id: Id) -> Response:
     """Read what is new for memories, once. `status`: closed, nothing, busy, open or failed."""
     return answer(call.book.threads.get(id).close())
+
+
+@router.post("/chat/threads/{id}/inject", response_model=Block)
+def inject(call: Writing, id: Id, told: Annotated[Asked | None, Body()] = None) -> Response:
+    """The memory block of this chat: rendered at the first call, then the same bytes."""
+
+    def do(book: Any) -> Block:
+        chat = book.threads.get(id)
+        return Block(chat.inject(scope=call.scope(told.scope if told else None)), chat.thread.preset)
+
+    return call.write(do)
 
 
 @router.get("/chat/threads/{id}/messages", response_model=Shown)

@@ -185,7 +185,9 @@ async def import_(
         lines = list(io.StringIO(sent.decode(), newline=None))  # not splitlines: a text may hold U+2028
     except UnicodeDecodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge=merge, dry_run=dry_run))
+    if dry_run:  # takes itself back, which it cannot inside the transaction that keeps an answer for its key
+        return answer(await run_in_threadpool(call.book.import_, lines, merge=merge, dry_run=True))
+    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge=merge))
 
 
 @router.post("/erase", response_model=Receipt)

@@ -11,8 +11,9 @@ from keepbook.book.book import Book, Detailed
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.verify import Verification
+from keepbook.book.memory.block import Rendered
 from keepbook.book.memory.links import Link
-from keepbook.book.memory.memories import REASONS, Memory, Written
+from keepbook.book.memory.memories import REASONS, Memory, Version, Written
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
@@ -88,7 +89,7 @@ class NewMemory(Sent):
     valid_until: str | None = None
     scope: str | None = None
     thread_id: str | None = None
-    turn_ids: list[str] = []
+    turn_ids: list[str | int] = []
     force: bool = Field(False, description="Keep it although something like it is there.")
 
 
@@ -107,7 +108,7 @@ class ChangedMemory(Sent):
     correction: bool = Field(False, description="As it should have been from the start.")
     expect_version: int | None = None
     thread_id: str | None = None
-    turn_ids: list[str] = []
+    turn_ids: list[str | int] = []
 
 
 class Forgotten(Sent):
@@ -139,6 +140,18 @@ class Block:
 
     block: str
     preset: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """The memory that a reference means."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Versions:
+    versions: list[Version]
 
 
 @dataclass(frozen=True)
@@ -203,6 +216,20 @@ def recall(
     return answer(Hits(list(hits), getattr(hits, "notice", None)))
 
 
+@router.get("/rendered", response_model=Rendered)
+def rendered(
+    call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
+) -> Response:
+    """The block with what it shows, and why each other memory is not in it."""
+    return answer(call.book.rendered(preset=preset, scope=call.scope(scope), known=known, valid=valid))
+
+
+@router.get("/replay", response_model=Block)
+def replay(call: Reading, session: Annotated[str, Query(max_length=200)]) -> Response:
+    """The block of a session rendered again from the ledger: the bytes it was given."""
+    return answer(Block(call.book.replay(session), call.book.preset().name))
+
+
 @router.get("/recall-chats", response_model=ChatHits)
 def recall_chats(call: ReadingChats, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
     hits = call.book.recall_chats(q, limit)
@@ -253,6 +280,23 @@ def audit(call: Checking) -> Response:
 def proposals(call: ReadingProposals, status: str = "waiting") -> Response:
     """What waits for the person's word."""
     return answer(Proposals(list(call.book.proposals.list(status))))
+
+
+@router.get("/proposals/{id}", response_model=Proposal)
+def proposal(call: ReadingProposals, id: Id) -> Response:
+    return answer(call.book.proposals.get(id))
+
+
+@router.get("/find", response_model=Found)
+def find(call: Reading, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]) -> Response:
+    """The id behind a reference; 409 with `candidates` where several memories fit."""
+    return answer(Found(call.book.find(ref)))
+
+
+@router.get("/{id}/history", response_model=Versions)
+def history(call: Reading, id: Id) -> Response:
+    """Every version of a memory, oldest first."""
+    return answer(Versions(list(call.book.history(id))))
 
 
 @router.get("/{id}", response_model=Detailed)
