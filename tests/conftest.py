@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import hypothesis
 import pytest
+from tests import quicker
 from tests.databases import Pool, admin, database, url_of
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
@@ -44,6 +45,9 @@ for _name in list(os.environ):
         del os.environ[_name]
 os.environ |= {"LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "TZ": "UTC"}
 time.tzset()
+
+# After the environment: what it loads reads it.
+quicker.share()
 
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
