@@ -11,6 +11,8 @@ import asyncio
 import fcntl
 import json
 import os
+import random
+import secrets
 import shutil
 import signal
 import subprocess
@@ -245,6 +247,22 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@contextmanager
+def alike_in_every_run() -> Iterator[None]:
+    """Ids and salts are drawn from a seed: for tests that choose bytes, rows or lines of what they wrote by number."""
+    draw = random.Random(0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "randbelow", draw.randrange)
+        patch.setattr(secrets, "token_hex", lambda size: draw.randbytes(size).hex())
+        yield
+
+
+@pytest.fixture
+def alike() -> Iterator[None]:
+    with alike_in_every_run():
+        yield
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
