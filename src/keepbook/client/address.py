@@ -1,6 +1,5 @@
 """Where a book is: a server's address, and which of them are spoken to."""
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from keepbook.errors import Invalid
@@ -19,6 +18,9 @@ def checked(address: str) -> str:
 
 
 def _loopback(host: str) -> bool:
+    # A file or a database asks none of this.
+    import ipaddress
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

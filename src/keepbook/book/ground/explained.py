@@ -3,8 +3,9 @@
 An argument of one name means one thing in every method, so its words stand here and not in forty docstrings.
 """
 
-import inspect
-from typing import Any, TypeVar
+from inspect import cleandoc
+from types import FunctionType
+from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)
 
@@ -93,15 +94,18 @@ ARGUMENTS = {
 def explained(public: Class) -> Class:
     """Say in the docstring of every public method what each argument means."""
     for name, method in vars(public).items():
-        if not name.startswith("_") and inspect.isfunction(method):
+        if not name.startswith("_") and isinstance(method, FunctionType):
             method.__doc__ = _told(method)
     return public
 
 
-def _told(method: Any) -> str | None:
-    known = [name for name in inspect.signature(method).parameters if name in ARGUMENTS]
-    first = inspect.cleandoc(method.__doc__ or "")
-    if not known or "\n\n" in first:
-        return method.__doc__  # type: ignore[no-any-return]
+def _told(method: FunctionType) -> str | None:
+    code = method.__code__
+    spread = sum(bool(code.co_flags & flag) for flag in (0x04, 0x08))  # *args and **kwargs come behind the others
+    taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + spread]
+    known = [name for name in taken if name in ARGUMENTS]
+    first = cleandoc(method.__doc__ or "")
+    if not known:
+        return method.__doc__
     lines = "\n".join(f"{name}: {ARGUMENTS[name]}" for name in known)
     return f"{first}\n\n{lines}\n" if first else f"{lines}\n"

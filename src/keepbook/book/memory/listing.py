@@ -1,7 +1,7 @@
 """Listing memories: filtered, in order of creation, page by page."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
@@ -14,6 +14,20 @@ from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import memories, versions
+
+
+class Place(NamedTuple):
+    """Where to look: in a category and scope, at what has so many labels; which those are, is said each time."""
+
+    category: str | None
+    scope: str | None
+    labels: int
+
+
+def active_in(place: Place) -> ColumnElement[bool]:
+    """The active memories of a place."""
+    here = and_(IS_ACTIVE, in_scope(place.scope), labelled(place.labels))
+    return here if place.category is None else and_(here, memories.c.category == place.category)
 
 
 def list_page(

@@ -14,20 +14,20 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select
+from sqlalchemy import Table, and_, bindparam, func, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ledger import ledger
 from keepbook.book.memory.as_of import by_instant, past_of
-from keepbook.book.memory.labels import NOTHING, bound, has, labelled
+from keepbook.book.memory.labels import NOTHING, bound, has
 from keepbook.book.memory.labels import Wanted as Labels
+from keepbook.book.memory.listing import Place, active_in
 from keepbook.book.memory.memories import (
     IS_ACTIVE,
     WHOLE,
     Memory,
     covers,
     fits_scope,
-    in_scope,
     said_by,
     shaped,
     to_memory,
@@ -82,14 +82,6 @@ class Wanted(NamedTuple):
     share: float
     idf: float
     typo: bool = False
-
-
-class Place(NamedTuple):
-    """Where to look: in a category and scope, at what has so many labels; which those are, is said each time."""
-
-    category: str | None
-    scope: str | None
-    labels: int
 
 
 class Placed(NamedTuple):
@@ -421,27 +413,22 @@ def _rows(tx: Tx, ids: Sequence[str], place: Place, bound_to: Mapping[str, str])
 
 def _few(tx: Tx, place: Place, bound_to: Mapping[str, str]) -> Sequence[str] | None:
     """All there is in a place, each to be held against the question; None if that is very much."""
-    query = select(memories.c.id).where(memories.c.owner == tx.owner, _here(place)).limit(FEW + 1)
+    query = select(memories.c.id).where(memories.c.owner == tx.owner, active_in(place)).limit(FEW + 1)
     found = list(tx.conn.execute(query, dict(bound_to)).scalars())
     return found if len(found) <= FEW else None
 
 
 @lru_cache(maxsize=64)
 def _whole(place: Place) -> Among:
-    here = _here(place)
+    here = active_in(place)
     return Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), here))
 
 
 @lru_cache(maxsize=64)
 def _having(place: Place) -> Prepared:
     """The entries of a term that are in the place that is asked for."""
-    mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, _here(place))
+    mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, active_in(place))
     return Prepared(_ENTRIES.join(memories, mine).limit(bindparam("most")))
-
-
-def _here(place: Place) -> ColumnElement[bool]:
-    here = and_(IS_ACTIVE, in_scope(place.scope), labelled(place.labels))
-    return here if place.category is None else and_(here, memories.c.category == place.category)
 
 
 _of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
