@@ -124,7 +124,7 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown(Run):
+class ShownRun(Run):
     """A run with what was said in it, its team's runs, its decision, and whether it may be looked at again."""
 
     transcript: list[Line]
@@ -276,13 +276,13 @@ async def run(call: Running, id: AgentId, new: Annotated[NewRun | None, Body()] 
     return await _begun(call, lambda runner: runner.queue(call.agent(id), prompt), wait)
 
 
-@router.get("/runs/{id}", response_model=Shown)
+@router.get("/runs/{id}", response_model=ShownRun)
 def show_run(call: ReadingRuns, id: RunId) -> Response:
     book = call.book
     found = book.runs.get(call.run(id))
     known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
     return answer(
-        Shown(
+        ShownRun(
             **known,
             transcript=list(book.runs.transcript(id)),
             specialists=list(book.runs.specialists(id)),

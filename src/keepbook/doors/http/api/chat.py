@@ -84,13 +84,13 @@ class Threads:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownChat:
     thread: Thread
     messages: list[Message]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTurns:
     turns: list[Snippet]
 
 
@@ -143,20 +143,20 @@ def start(call: Writing, new: NewThread) -> Response:
     return call.write(do, 201)
 
 
-@router.get("/chat/threads/search", response_model=Found)
+@router.get("/chat/threads/search", response_model=FoundTurns)
 def search(
     call: Reading,
     q: Annotated[str, Query(min_length=1, max_length=500)],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Response:
     """What was said, with the words marked between ⟦ and ⟧."""
-    return answer(Found(list(call.book.threads.search(q, limit))))
+    return answer(FoundTurns(list(call.book.threads.search(q, limit))))
 
 
-@router.get("/chat/threads/{id}", response_model=Shown)
+@router.get("/chat/threads/{id}", response_model=ShownChat)
 def show(call: Reading, id: Id) -> Response:
     chat = call.book.threads.get(id)
-    return answer(Shown(chat.thread, list(chat.messages())))
+    return answer(ShownChat(chat.thread, list(chat.messages())))
 
 
 @router.patch("/chat/threads/{id}", response_model=Thread)
@@ -200,7 +200,7 @@ def inject(call: Writing, id: Id, told: Annotated[Asked | None, Body()] = None) 
     return call.write(do)
 
 
-@router.get("/chat/threads/{id}/messages", response_model=Shown)
+@router.get("/chat/threads/{id}/messages", response_model=ShownChat)
 def messages(call: Reading, id: Id) -> Response:
     return show(call, id)
 

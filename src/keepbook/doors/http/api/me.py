@@ -170,7 +170,7 @@ def export(call: Exporting) -> Response:
 @router.post(
     "/import",
     response_model=Imported,
-    openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(("text/plain", LINES), TEXT)}},
+    openapi_extra={"requestBody": {"required": True, "content": {LINES: TEXT}}},
 )
 async def import_(
     call: Importing,

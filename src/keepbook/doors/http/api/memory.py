@@ -143,7 +143,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMemory:
     """The memory that a reference means."""
 
     id: str
@@ -287,10 +287,10 @@ def proposal(call: ReadingProposals, id: Id) -> Response:
     return answer(call.book.proposals.get(id))
 
 
-@router.get("/find", response_model=Found)
+@router.get("/find", response_model=FoundMemory)
 def find(call: Reading, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]) -> Response:
     """The id behind a reference; 409 with `candidates` where several memories fit."""
-    return answer(Found(call.book.find(ref)))
+    return answer(FoundMemory(call.book.find(ref)))
 
 
 @router.get("/{id}/history", response_model=Versions)

@@ -35,8 +35,6 @@ _FILE = {
         "required": True,
         "description": "The file: CSV, JSON Lines or Parquet, or freqtrade's database.",
         "content": {
-            "text/plain": {"schema": {"type": "string"}},
-            "application/jsonl": {"schema": {"type": "string"}},
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
         },
     }
