@@ -11,7 +11,7 @@ from keepbook import Keepbook
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.document import EXAMPLES, TAGS
 
-NO_BODY = {"metrics", "export", "events", "say"}
+NO_BODY = {"metrics", "export_book"}
 """Operations whose answer is not, or not only, JSON: each says so with its own content type."""
 
 

@@ -1,10 +1,9 @@
 """The OpenAPI document: what the framework reads from the routes, made fit for programs that write clients from it.
 
-Operation ids are short and stay: the name of the function, with its tag before it where two have the same. Names of
-schemas are single words. Examples stand here, beside each other, and are tested against the schemas.
+Operation ids are short and stay: the name of the function, which no other endpoint has. Names of schemas are single
+words. Examples stand here, beside each other, and are tested against the schemas.
 """
 
-from collections import Counter
 from typing import Any
 
 from fastapi import FastAPI
@@ -30,17 +29,20 @@ NAMES = {
 """Schemas whose classes have the same name in two rooms."""
 EXAMPLES: dict[str, Any] = {
     "remember": {"content": "Lives in Oslo", "category": "profile", "tags": ["home"], "metadata": {"source": "crm"}},
-    "memory_update": {"content": "Lives in Bergen", "correction": False, "expect_version": 1},
-    "forget": {"reason": "user_corrected"},
-    "memory_inject": {"session": "chat-42"},
-    "link": {"from_id": "Ab12Cd34", "to_id": "Ef56Gh78", "relation": "because_of"},
-    "start": {"session": "chat-42"},
-    "say": {"text": "I moved to Bergen last week"},
+    "update_memory": {"content": "Lives in Bergen", "correction": False, "expect_version": 1},
+    "forget_memory": {"reason": "user_corrected"},
+    "inject_block": {"session": "chat-42"},
+    "make_link": {"from_id": "Ab12Cd34", "to_id": "Ef56Gh78", "relation": "because_of"},
+    "start_chat": {"session": "chat-42"},
+    "say_in_chat": {"text": "I moved to Bergen last week"},
     "write_note": {"text": "Ask Anna about the harbour"},
-    "agents_create": {"name": "Swing desk", "card_type": "trade-decision"},
-    "record": {"card": {"question": "Will it rain?", "probability": 0.7, "resolves_by": "2027-01-01"}, "key": "rain-1"},
-    "run": {"prompt": "BTC/USDT, the daily close"},
-    "choose": {"zone": "Europe/Oslo", "never": ["health"]},
+    "create_agent": {"name": "Swing desk", "card_type": "trade-decision"},
+    "record_decision": {
+        "card": {"question": "Will it rain?", "probability": 0.7, "resolves_by": "2027-01-01"},
+        "key": "rain-1",
+    },
+    "run_agent": {"prompt": "BTC/USDT, the daily close"},
+    "change_me": {"zone": "Europe/Oslo", "never": ["health"]},
     "make_token": {"kind": "agent", "scopes": ["read", "write"], "name": "my agent"},
     "call_tool": {"query": "what is the dog called?"},
     "try_never": {"text": "I saw a doctor today"},
@@ -51,7 +53,9 @@ EXAMPLES: dict[str, Any] = {
 def described(app: FastAPI) -> dict[str, Any]:
     """The document, with the token that every path but /health takes."""
     if app.openapi_schema is None:
-        _name_operations([route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema])
+        for route in app.routes:
+            if isinstance(route, APIRoute):
+                route.operation_id = route.name
         made = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes,
             tags=[{"name": name, "description": told} for name, told in TAGS.items()],
@@ -64,13 +68,6 @@ def described(app: FastAPI) -> dict[str, Any]:
         app.openapi_schema = _renamed(made)
         _title_schemas(app.openapi_schema["components"]["schemas"])
     return app.openapi_schema
-
-
-def _name_operations(routes: list[APIRoute]) -> None:
-    names = Counter(route.name for route in routes)
-    for route in routes:
-        own = route.name.rstrip("_")
-        route.operation_id = own if names[route.name] == 1 else f"{route.tags[0]}_{own}"
 
 
 def _show_examples(made: dict[str, Any]) -> None:

@@ -201,7 +201,7 @@ def list_memories(
 
 
 @router.get("/recall", response_model=Hits, openapi_extra=FILTERS)
-def recall(
+def recall_memories(
     call: Reading,
     metadata: Noted,
     q: Asked,
@@ -217,7 +217,7 @@ def recall(
 
 
 @router.get("/rendered", response_model=Rendered)
-def rendered(
+def get_rendered(
     call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
     """The block with what it shows, and why each other memory is not in it."""
@@ -225,7 +225,7 @@ def rendered(
 
 
 @router.get("/replay", response_model=Block)
-def replay(call: Reading, session: Annotated[str, Query(max_length=200)]) -> Response:
+def replay_block(call: Reading, session: Annotated[str, Query(max_length=200)]) -> Response:
     """The block of a session rendered again from the ledger: the bytes it was given."""
     return answer(Block(call.book.replay(session), call.book.preset().name))
 
@@ -237,7 +237,7 @@ def recall_chats(call: ReadingChats, q: Asked, limit: Annotated[int, Query(ge=1,
 
 
 @router.get("/block", response_model=Block)
-def block(
+def get_block(
     call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
     """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
@@ -246,13 +246,13 @@ def block(
 
 
 @router.get("/as-of", response_model=Memories)
-def as_of(call: ReadingLedger, known: Moment = None, valid: Moment = None) -> Response:
+def list_as_of(call: ReadingLedger, known: Moment = None, valid: Moment = None) -> Response:
     """What was known at one instant about another."""
     return answer(Memories(list(call.book.as_of(known, valid))))
 
 
 @router.get("/ledger", response_model=Entries)
-def ledger(
+def read_ledger(
     call: ReadingLedger,
     memory: str | None = None,
     thread: str | None = None,
@@ -267,40 +267,42 @@ def ledger(
 
 
 @router.get("/verify", response_model=Verification)
-def verify(call: Checking) -> Response:
+def verify_ledger(call: Checking) -> Response:
     return answer(call.book.verify())
 
 
 @router.get("/audit", response_model=Audit)
-def audit(call: Checking) -> Response:
+def audit_book(call: Checking) -> Response:
     return answer(call.book.audit())
 
 
 @router.get("/proposals", response_model=Proposals)
-def proposals(call: ReadingProposals, status: str = "waiting") -> Response:
+def list_proposals(call: ReadingProposals, status: str = "waiting") -> Response:
     """What waits for the person's word."""
     return answer(Proposals(list(call.book.proposals.list(status))))
 
 
 @router.get("/proposals/{id}", response_model=Proposal)
-def proposal(call: ReadingProposals, id: Id) -> Response:
+def get_proposal(call: ReadingProposals, id: Id) -> Response:
     return answer(call.book.proposals.get(id))
 
 
 @router.get("/find", response_model=FoundMemory)
-def find(call: Reading, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]) -> Response:
+def find_memory(
+    call: Reading, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]
+) -> Response:
     """The id behind a reference; 409 with `candidates` where several memories fit."""
     return answer(FoundMemory(call.book.find(ref)))
 
 
 @router.get("/{id}/history", response_model=Versions)
-def history(call: Reading, id: Id) -> Response:
+def list_versions(call: Reading, id: Id) -> Response:
     """Every version of a memory, oldest first."""
     return answer(Versions(list(call.book.history(id))))
 
 
 @router.get("/{id}", response_model=Detailed)
-def get(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
+def get_memory(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
     memory = call.book.get(id)
     if if_none_match is not None and _tag(memory) in if_none_match:
         return Response(status_code=304, headers=_tagged(memory))
@@ -318,7 +320,7 @@ def remember(call: Writing, new: NewMemory) -> Response:
 
 
 @router.put("/{id}", response_model=Written, responses=documented(412))
-def update(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
+def update_memory(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
     given = changed.model_dump()
     content = given.pop("content")
 
@@ -331,7 +333,7 @@ def update(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = No
 
 
 @router.delete("/{id}", response_model=Written, responses={204: {"description": "Gone for good"}, **documented(412)})
-def delete(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
+def delete_memory(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
     def do(book: Book) -> Written | None:
         with book.transaction():
             _refuse_miss(book, id, if_match)
@@ -341,32 +343,32 @@ def delete(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = Non
 
 
 @router.post("/{id}/forget", response_model=Written)
-def forget(call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
+def forget_memory(call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
     return call.write(lambda book: book.forget(id, (told or Forgotten()).reason))
 
 
 @router.post("/{id}/restore", response_model=Written)
-def restore(call: Writing, id: Id) -> Response:
+def restore_memory(call: Writing, id: Id) -> Response:
     return call.write(lambda book: book.restore(id))
 
 
 @router.post("/{id}/confirm", response_model=Written)
-def confirm(call: Writing, id: Id) -> Response:
+def confirm_memory(call: Writing, id: Id) -> Response:
     return call.write(lambda book: book.confirm(id))
 
 
 @router.post("/{id}/promote", response_model=Written)
-def promote(call: Promoting, id: Id) -> Response:
+def promote_memory(call: Promoting, id: Id) -> Response:
     return call.write(lambda book: book.promote(id))
 
 
 @router.post("/{id}/demote", response_model=Written)
-def demote(call: Promoting, id: Id) -> Response:
+def demote_memory(call: Promoting, id: Id) -> Response:
     return call.write(lambda book: book.demote(id))
 
 
 @router.post("/inject", response_model=Block)
-def inject(call: Injecting, session: Session) -> Response:
+def inject_block(call: Injecting, session: Session) -> Response:
     """The block of a session: rendered at the first call, then the same bytes."""
 
     def do(book: Book) -> Block:
@@ -377,28 +379,28 @@ def inject(call: Injecting, session: Session) -> Response:
 
 
 @router.post("/links", status_code=201, response_model=Link)
-def link(call: Writing, new: NewLink) -> Response:
+def make_link(call: Writing, new: NewLink) -> Response:
     return call.write(lambda book: book.link(new.from_id, new.to_id, new.relation), 201)
 
 
 @router.delete("/links/{id}", response_model=Link)
-def unlink(call: Writing, id: Id) -> Response:
+def remove_link(call: Writing, id: Id) -> Response:
     return call.write(lambda book: book.unlink(id))
 
 
 @router.post("/undo/{event}", response_model=Written | Link)
-def undo(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
+def undo_event(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
     return call.write(lambda book: book.undo(event))
 
 
 @router.post("/proposals/{id}/accept", response_model=Written)
-def accept(call: Answering, id: Id) -> Response:
+def accept_proposal(call: Answering, id: Id) -> Response:
     return call.write(lambda book: book.proposals.accept(id))
 
 
 @router.post("/proposals/{id}/decline", response_model=Proposal)
-def decline(call: Answering, id: Id) -> Response:
+def decline_proposal(call: Answering, id: Id) -> Response:
     return call.write(lambda book: book.proposals.decline(id))
 
 

@@ -42,7 +42,7 @@ _FILE = {
 
 
 @router.post("/import", response_model=Loaded | Imported, openapi_extra=_FILE)
-async def import_file(
+async def import_trading_file(
     call: Loading,
     request: Request,
     kind: Annotated[Kind, Query(description="What the file holds.")],
