@@ -158,7 +158,7 @@ def revoke_token(call: RevokingTokens, id: Annotated[str, Path(max_length=200)])
 @router.get(
     "/export",
     response_class=Response,
-    responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
+    responses={200: {"description": "JSON Lines: everything.", "content": {"text/plain": TEXT}}},
 )
 def export_book(call: Exporting) -> Response:
     lines = io.StringIO()
@@ -170,7 +170,7 @@ def export_book(call: Exporting) -> Response:
 @router.post(
     "/import",
     response_model=Imported,
-    openapi_extra={"requestBody": {"required": True, "content": {LINES: TEXT}}},
+    openapi_extra={"requestBody": {"required": True, "content": {"text/plain": TEXT}}},
 )
 async def import_book(
     call: Importing,
