@@ -158,7 +158,7 @@ def revoke_token(call: RevokingTokens, id: Annotated[str, Path(max_length=200)])
 @router.get(
     "/export",
     response_class=Response,
-    responses={200: {"description": "JSON Lines: everything.", "content": {"text/plain": TEXT}}},
+    responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
 )
 def export_book(call: Exporting) -> Response:
     lines = io.StringIO()
