@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-fast test-deep check deploy-check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-fast test-deep test-adapters check deploy-check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ test-fast: setup ## Run the tests of the engine that start no process but Postgr
 test-deep: setup ## Run every test, with ten times as many drawn examples: long
 	@$(BIN)/python scripts/browser.py
 	@KEEPBOOK_TESTS_DEEPER=10 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
+
+test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
+	@$(BIN)/python scripts/test_adapters.py $(ARGS)
 
 check: setup ## Only the fast checks: ruff and mypy
 	@$(BIN)/ruff check src tests scripts

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Self
 
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
-from keepbook.book.ground import leases
+from keepbook.book.ground import due, leases
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
@@ -336,6 +337,17 @@ class Keepbook:
         found = portions(look_at(Path(place).expanduser()), owner, owner_map or {})
         books = [(self.book(name, door=door), incoming) for name, incoming in found.items()]
         return tuple(book.bring_in(incoming, dry_run=dry_run, progress=progress) for book, incoming in books)
+
+    def counted(self) -> Mapping[tuple[str, str], float]:
+        """What has happened in this process, by name and kind; and under `due` and `due_since` what waits now."""
+        now = self._database.clock()
+        with self._database.unscoped() as conn:
+            waiting = due.waiting(conn, stamp(now))
+        found = dict(self._database.tally.seen())
+        for work, (number, since) in waiting.items():
+            found["due", work] = number
+            found["due_seconds", work] = (now - parse_stamp(since)).total_seconds()
+        return found
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""

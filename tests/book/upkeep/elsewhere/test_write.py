@@ -150,7 +150,7 @@ def test_chats_come_in_with_their_times_wait_for_the_person_and_are_closed_offli
 
     closed = alice.close_thread(chat.id, offline=True)
     assert closed.made_by == "offline"
-    assert any("walnuts" in one.content for one in alice.list())
+    assert any("walnuts" in one.content for one in [*alice.list(), *alice.proposals.list()])
 
 
 def test_a_chat_that_went_on_comes_in_from_where_it_was(alice: Any) -> None:
