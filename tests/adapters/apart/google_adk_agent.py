@@ -69,7 +69,7 @@ async def main() -> None:
 
         tea = MemoryEntry(content=types.Content(parts=[types.Part(text="Likes tea")]), timestamp="2025-03-01")
         await memory.add_memory(app_name="shop", user_id="alice", memories=[tea])
-        [found] = [one for one in (await memory.search_memory(app_name="shop", user_id="alice", query="tea")).memories]
+        [found] = (await memory.search_memory(app_name="shop", user_id="alice", query="tea")).memories
         assert (found.content.parts[0].text, found.timestamp[:10]) == ("Likes tea", "2025-03-01")
         await memory.delete_memory(app_name="shop", user_id="alice", memory_id=found.id)
         assert (await memory.search_memory(app_name="shop", user_id="alice", query="tea")).memories == []
