@@ -28,7 +28,10 @@ def import_texts(book: Opened, stream: Iterable[str], *, merge: bool, dry_run: b
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
     if is_ours(texts):
         return _import_ours(book, texts, merge=merge, dry_run=dry_run)
-    return bring_in(book, of_one(sources.look_into("".join(texts)), theirs), dry_run=dry_run)
+    whole = "".join(
+        text if text.endswith("\n") else f"{text}\n" for text in texts
+    )  # lines come with their ends or without
+    return bring_in(book, of_one(sources.look_into(whole), theirs), dry_run=dry_run)
 
 
 def of_one(incoming: Incoming, theirs: str | None) -> Incoming:

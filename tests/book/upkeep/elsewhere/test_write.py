@@ -47,6 +47,10 @@ def test_without_an_answer_whose_they_are_nothing_is_written(kb: Any) -> None:
     assert kb.owners() == []
 
 
+def test_lines_may_come_without_their_ends(alice: Any) -> None:
+    assert alice.import_([json.dumps({"memory": text}) for text in ("Likes tea", "Likes rye")]).memories == 2
+
+
 def test_one_person_of_a_file_comes_into_ones_own_book(kb: Any) -> None:
     sent = io.StringIO((SAMPLES / "mem0-get-all.json").read_text())
     assert kb.book("me").import_(sent, theirs="ben").memories == 1
