@@ -5,6 +5,7 @@ engine is sync: each request does its work in a worker thread, which a client th
 model got wrong in a tool call is an answer in words, marked as an error; it never ends the conversation.
 """
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -278,11 +279,12 @@ async def _telling(context: Context) -> AsyncIterator[None]:
             await anyio.sleep(TELL_SECONDS)
             await context.session.report_progress(number * TELL_SECONDS, None, "still at work")
 
-    async with anyio.create_task_group() as group:
-        await context.session.report_progress(0, None, "begun")
-        group.start_soon(tell)
+    await context.session.report_progress(0, None, "begun")
+    telling = asyncio.create_task(tell())  # not a group of tasks, which would wrap up what a call raises
+    try:
         yield
-        group.cancel_scope.cancel()
+    finally:
+        telling.cancel()
 
 
 async def _work(do: Callable[[], Value]) -> Value:
