@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-fast test-deep test-adapters check docs deploy-check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-adapters test-clients test-deep test-fast test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,15 @@ test-deep: setup ## Run every test, with ten times as many drawn examples: long
 
 test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
 	@$(BIN)/python scripts/test_adapters.py $(ARGS)
+
+test-typescript: setup ## Build clients/typescript from the OpenAPI document and test it against a server (needs Node 20)
+	@$(BIN)/python scripts/typescript.py
+
+test-clients: setup ## Let common programs write clients from the OpenAPI document, and skip nothing
+	@mkdir -p build && $(BIN)/python scripts/openapi.py build/openapi.json
+	@cd build && ../$(BIN)/uv tool run --from openapi-python-client openapi-python-client generate --path openapi.json \
+		--config ../clients/openapi-python-client.yaml --output-path python-client --overwrite --meta none --fail-on-warning
+	@npm exec --yes --package openapi-typescript@7.8.0 -- openapi-typescript build/openapi.json -o build/document.ts
 
 check: setup ## Only the fast checks: ruff and mypy
 	@$(BIN)/ruff check src tests scripts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from keepbook.app import Keepbook
+    from keepbook.asynchronous import AsyncKeepbook
     from keepbook.book.book import Book
     from keepbook.book.ground.to_json import Page, to_json
     from keepbook.book.memory.links import Link
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ambiguous",
+    "AsyncKeepbook",
     "Book",
     "Conflict",
     "Hit",
@@ -46,6 +48,7 @@ __all__ = [
 
 _HOMES = {
     "Keepbook": "app",
+    "AsyncKeepbook": "asynchronous",
     "Book": "book.book",
     "Link": "book.memory.links",
     "Memory": "book.memory.memories",

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
@@ -23,7 +23,8 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.tokens import Tokens
-from keepbook.errors import Invalid
+from keepbook.client.address import is_address
+from keepbook.errors import Invalid, NotAllowed
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.copies import copy as copy_database
@@ -33,6 +34,7 @@ from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
+    from keepbook.book.chats.closed import Closed
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
     from keepbook.book.trading.bars import Market
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
-    from keepbook.models.closing.close import Closed
     from keepbook.models.compress import Budget
     from keepbook.tools.catalogue import ToolSet
 
@@ -97,7 +98,17 @@ def utc_now() -> datetime:
 
 
 class Keepbook:
-    """An open installation: one database, many owners. Use it as a context manager, or close it."""
+    """An open installation: one database, many owners. Use it as a context manager, or close it.
+
+    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); by default what
+    the settings say. token: the key to a server. preset: the vocabulary and policy in force, whatever an owner's own
+    is. clock: what tells the time. settings: instead of those of environment and file. embedder: what recall by meaning
+    goes by. demo: whether this is a visitor's copy of the demo.
+    """
+
+    def __new__(cls, db: "str | Path | None" = None, **_: Any) -> "Keepbook":
+        """A server's address opens the same thing elsewhere."""
+        return super().__new__(Elsewhere if cls is Keepbook and is_address(db) else cls)
 
     def __init__(
         self,
@@ -108,7 +119,10 @@ class Keepbook:
         settings: Settings | None = None,
         embedder: str | None = None,
         demo: bool = False,
+        token: str | None = None,
     ) -> None:
+        if token is not None:
+            raise Invalid("a token opens a server: give its address, https://host", field="token")
         self.demo = demo
         """Whether this is a visitor's copy of the demo: no key, no program, no model but the offline one."""
         self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
@@ -376,3 +390,55 @@ class Keepbook:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class Elsewhere(Keepbook):
+    """An installation on a server. What works only where the database is says so."""
+
+    def __init__(self, db: str | Path | None = None, *, token: str | None = None, **local: Any) -> None:
+        if given := [name for name, value in local.items() if value]:
+            raise NotAllowed(f"{', '.join(given)}: the server at {db} decides that itself", code="local_only")
+        self._line = self._opened(str(db), token)
+
+    def _opened(self, address: str, token: str | None) -> Any:
+        # Loaded for a server alone: a book here needs no line to one.
+        from keepbook.client.line import Line
+
+        return Line(address, token)
+
+    def book(self, owner: str, *, by: str = "person", door: str = "python", hand: Actor | None = None) -> Book:
+        from keepbook.client.books import open_book  # as above
+
+        if door != "python" or hand is not None:
+            raise NotAllowed("through which door and with which key is the server's to say", code="local_only")
+        return cast(Book, open_book(self._line, owner, by))
+
+    def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
+        from keepbook.client.talk import TalkElsewhere  # as above
+
+        if models is not None:
+            raise NotAllowed("which models answer is the server's to say", code="local_only")
+        return cast("Talk", TalkElsewhere(chat))
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        from keepbook.client.tokens import TOKENS  # as above
+
+        return cast(Tokens, TOKENS(self._line, ""))
+
+    def close(self) -> None:
+        self._line.close()
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("_") and name not in OFFERED and name in vars(Keepbook):
+            raise NotAllowed(f"Keepbook.{name} works only where the book is; open it there", code="local_only")
+        return super().__getattribute__(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("demo", "settings"):
+            raise NotAllowed(f"Keepbook.{name} is the server's own", code="local_only")
+        raise AttributeError(name)
+
+
+OFFERED = frozenset({"book", "talk", "tokens", "close"})
+"""What an installation elsewhere offers."""

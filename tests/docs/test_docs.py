@@ -34,13 +34,13 @@ from tests.docs.pages import (
 from tests.sources import tree
 
 from keepbook.book.book import Book, Detailed
+from keepbook.book.chats.closed import Closed
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.links import RELATIONS, Link
 from keepbook.book.memory.memories import REASONS, STATES, Memory, Version, Written
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.recall.memories import Hit
 from keepbook.doors.cli import command_line
-from keepbook.models.closing.close import Closed
 from keepbook.models.prompt import MODES
 from keepbook.models.providers.failures import _CAUSES
 from keepbook.presets import Argument, Line, Preset, Selection, Tool, load_preset, preset_names

@@ -28,7 +28,7 @@ except ImportError as error:
     raise missing("the OpenAI Agents SDK", "openai-agents") from error
 
 if TYPE_CHECKING:
-    from keepbook.models.closing.close import Closed
+    from keepbook.book.chats.closed import Closed
 
 LONGEST_ID = 190
 """What leaves room in the name of a chat for the mark of those that follow after a clearing."""

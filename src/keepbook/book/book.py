@@ -13,25 +13,22 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.limits import clean_line
-from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.room import Room
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.ledger import anchors, ledger
-from keepbook.book.ledger import undo as undoing
 from keepbook.book.ledger.verify import Verification, verify
-from keepbook.book.memory import changes, injections, links
-from keepbook.book.memory import proposals as waiting
+from keepbook.book.memory import injections, links
 from keepbook.book.memory.as_of import as_of
 from keepbook.book.memory.block import Rendered
-from keepbook.book.memory.change import PERSONS_WORD
-from keepbook.book.memory.changes import Statement
-from keepbook.book.memory.links import Detailed, Link
+from keepbook.book.memory.labels import Metadata, Tags, wanted
+from keepbook.book.memory.links import Detailed
 from keepbook.book.memory.listing import list_page
-from keepbook.book.memory.memories import Memory, Version, Written, find_row, resolve, to_version, version_rows
+from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
 from keepbook.book.memory.review import Review
-from keepbook.book.owners import choices, owners
+from keepbook.book.owners import choices
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spending
 from keepbook.book.recall.chats import ChatHit
@@ -39,8 +36,8 @@ from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
 from keepbook.book.text.topics import touched
 from keepbook.book.upkeep.audit import Audit, audit
-from keepbook.book.upkeep.erase import Receipt, erase, purge, purge_due
-from keepbook.errors import NotAllowed
+from keepbook.book.upkeep.erase import Receipt, erase
+from keepbook.book.writing import Writing
 
 if TYPE_CHECKING:
     from keepbook.book.agents.face import Agents, Decisions, Runs
@@ -50,10 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Book", "Detailed"]
 
-OVER_PERSON = "an agent wanted this; it is your own word, so you decide"
 
-
-class Book(Opened):
+@explained
+class Book(Writing):
     """One owner's memory. Get one from `Keepbook.book(owner)`."""
 
     def __repr__(self) -> str:
@@ -64,142 +60,6 @@ class Book(Opened):
         """Writes inside are kept together when the block ends, and not at all when it raises."""
         with self.writing():
             yield self
-
-    def _after_refusal(self, refused: NotAllowed) -> None:
-        """What an agent may not do to the person's word is left for them to decide."""
-        if refused.code == PERSONS_WORD:
-            refused.details["proposal"] = self._leave(refused.details.pop("wanted"), refused.details["memory_id"])
-
-    def _leave(self, wanted: dict[str, Any], memory_id: str) -> str | None:
-        with self._database.write(self.owner) as tx:
-            left = waiting.propose(
-                tx, stamp(tx.clock()), nature="conflict", turn_ids=(), memory_id=memory_id, reason=OVER_PERSON,
-                thread_id=self.origin.thread_id, **wanted,
-            )  # fmt: skip
-            return None if left is None else left.id
-
-    # Writing
-
-    def remember(
-        self,
-        content: str,
-        *,
-        category: str | None = None,
-        subject: str | None = None,
-        summary: str | None = None,
-        body: str | None = None,
-        confidence: str | None = None,
-        importance: float | None = None,
-        valid_from: Moment = None,
-        valid_until: Moment = None,
-        scope: str | None = None,
-        thread_id: str | None = None,
-        turn_ids: Sequence[Any] = (),
-        force: bool = False,
-    ) -> Written:
-        """Keep a new thing. Said before, it answers with what is there (`unchanged`); `similar` lists what is close."""
-        said = Statement(
-            content, category=category, subject=subject, summary=summary, body=body, confidence=confidence,
-            importance=importance, valid_from=valid_from, valid_until=valid_until, scope=scope, thread_id=thread_id,
-            turn_ids=turn_ids, force=force,
-        )  # fmt: skip
-        if self.hand.agent is not None and scope not in (None, self.hand.agent):
-            raise NotAllowed("this token speaks for one agent: it writes for nobody else's scope", code="bound")
-        with self.writing() as (tx, preset):
-            return changes.remember(tx, self.origin, preset, said)
-
-    def update(
-        self,
-        ref: str,
-        content: str,
-        *,
-        summary: str | None = None,
-        body: str | None = None,
-        category: str | None = None,
-        subject: str | None = None,
-        confidence: str | None = None,
-        importance: float | None = None,
-        valid_from: Moment = None,
-        valid_until: Moment = None,
-        correction: bool = False,
-        expect_version: int | None = None,
-        thread_id: str | None = None,
-        turn_ids: Sequence[Any] = (),
-    ) -> Written:
-        """Say it anew: a change from now on, or with `correction` as it should have been from the start."""
-        said = Statement(
-            content, category=category, subject=subject, summary=summary, body=body, confidence=confidence,
-            importance=importance, valid_from=valid_from, valid_until=valid_until, thread_id=thread_id,
-            turn_ids=turn_ids,
-        )  # fmt: skip
-        with self.writing() as (tx, preset):
-            return changes.update(
-                tx, self.origin, preset, ref, said, correction=correction, expect_version=expect_version
-            )
-
-    def forget(self, ref: str, reason: str = "user_deleted") -> Written:
-        """Archive: out of every chat and recall, listed apart, restorable."""
-        with self.writing() as (tx, preset):
-            return changes.forget(tx, self.origin, preset, ref, reason)
-
-    def delete(self, ref: str, forever: bool = False) -> Written | None:
-        """Into the trash for 30 days; with `forever` gone at once, which nothing undoes."""
-        if forever:
-            self.ask("memories.purge")
-        with self.writing() as (tx, preset):
-            if not forever:
-                return changes.delete(tx, self.origin, preset, ref)
-            purge(tx, self.origin, resolve(tx, ref))
-            return None
-
-    def purge(self) -> int:
-        """Delete for good what has been in the trash for 30 days; answers how many."""
-        with self._database.write(self.owner) as tx:
-            return purge_due(tx, replace(self.origin, actor="job"))
-
-    def restore(self, ref: str) -> Written:
-        """Back from the trash to where it was, or from the archive."""
-        with self.writing() as (tx, preset):
-            return changes.restore(tx, self.origin, preset, ref)
-
-    def confirm(self, ref: str) -> Written:
-        """Still true: its fading starts anew."""
-        with self.writing() as (tx, preset):
-            return changes.confirm(tx, self.origin, preset, ref)
-
-    def promote(self, ref: str) -> Written:
-        """From a reading to the person's own word."""
-        self.ask("memories.promote")
-        with self.writing() as (tx, preset):
-            return changes.set_confidence(tx, self.origin, preset, ref, "asserted")
-
-    def demote(self, ref: str) -> Written:
-        """From the person's word to a reading."""
-        self.ask("memories.promote")
-        with self.writing() as (tx, preset):
-            return changes.set_confidence(tx, self.origin, preset, ref, "inferred")
-
-    def link(self, from_id: str, to_id: str, relation: str) -> Link:
-        """Join two memories: relates_to, contradicts, supersedes, because_of, or another short word."""
-        with self.writing() as (tx, _):
-            return links.link(tx, self.origin, from_id, to_id, relation)
-
-    def unlink(self, link_id: str) -> Link:
-        with self.writing() as (tx, _):
-            return links.unlink(tx, self.origin, link_id)
-
-    def undo(self, event: int) -> Written | Link:
-        """Take back exactly the write that answered with `event`. Undo of an undo is redo."""
-        with self.writing() as (tx, preset):
-            return undoing.undo(tx, self.origin, preset, event)
-
-    def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
-        """The owner's own choices: preset and time zone."""
-        self.ask("choices.change")
-        with self._database.write(self.owner) as tx:
-            if preset is not None:
-                self.preset(preset)
-            owners.configure(tx, stamp(self._database.clock()), preset=preset, zone=zone)
 
     # Reading
 
@@ -217,12 +77,14 @@ class Book(Opened):
         limit: int = 100,
         cursor: str | None = None,
         q: str | None = None,
+        metadata: Metadata | None = None,
+        tags: Tags | None = None,
     ) -> Page[Memory]:
         """Memories in order of creation: unscoped ones, with `scope` also its own, with `scope="*"` all."""
         with self.reading() as (tx, preset, now):
             return list_page(
                 tx, preset, now, category=category, subject=subject, scope=scope, state=state, limit=limit,
-                cursor=cursor, q=q,
+                cursor=cursor, q=q, labels=wanted(metadata, tags),
             )  # fmt: skip
 
     def history(self, ref: str) -> tuple[Version, ...]:
@@ -255,13 +117,15 @@ class Book(Opened):
         scope: str | None = None,
         known: Moment = None,
         valid: Moment = None,
+        metadata: Metadata | None = None,
+        tags: Tags | None = None,
     ) -> Sequence[Hit]:
         """The memories that answer a question, best first, each with its reasons."""
         with self.reading() as (tx, preset, now):
+            where: Any = {"category": category, "scope": scope, "labels": wanted(metadata, tags)}
             if known is None and valid is None:
-                return recall(tx, preset, now, query, limit=limit, category=category, scope=scope, meaning=self.meaning)
-            past = self._instants(known, valid, now)
-            return recall_past(tx, preset, *past, query, limit=limit, category=category, scope=scope)
+                return recall(tx, preset, now, query, limit=limit, meaning=self.meaning, **where)
+            return recall_past(tx, preset, *self._instants(known, valid, now), query, limit=limit, **where)
 
     def block(
         self,
@@ -315,10 +179,7 @@ class Book(Opened):
     def verify(
         self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
     ) -> Verification:
-        """Walk the whole ledger and hold the book against it, row by row.
-
-        `anchor` is a file that notes the newest hash of each check: held against the ledger, then extended.
-        """
+        """Walk the whole ledger and hold the book against it, row by row."""
         if anchor is None:
             with self._database.read(self.owner) as tx:
                 return verify(tx, progress)

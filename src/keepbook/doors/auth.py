@@ -99,7 +99,7 @@ def caller_for(
             raise unauthenticated("send a token: Authorization: Bearer kb_… (keepbook token create makes one)")
         if named is not None and named != kb.settings.owner:
             raise NotAllowed("without tokens only the local owner is served; make a service token", code="other_owner")
-        return Caller(kb.settings.owner)
+        return Caller(kb.settings.owner, kind="agent" if acts == "agent" else "person")
     token = kb.tokens.of_session(secret) if page else kb.tokens.check(secret)
     if token is None:
         raise unauthenticated("this token is unknown, revoked or expired; make a new one: keepbook token create")
@@ -112,7 +112,8 @@ def caller_for(
         return Caller(clean_owner(named), token.kind, scopes, token.id, as_person=_as_person(scopes, acts))
     if named is not None and named != token.owner:
         raise NotAllowed("this token opens another owner's book", code="other_owner")
-    return Caller(token.owner, token.kind, scopes, token.id, agent=token.agent, session=secret if page else None)
+    kind = "agent" if acts == "agent" and token.kind == "person" else token.kind  # less than it may, never more
+    return Caller(token.owner, kind, scopes, token.id, agent=token.agent, session=secret if page else None)
 
 
 def _as_person(scopes: frozenset[str], acts: str | None) -> bool:

@@ -174,6 +174,8 @@ versions = _table(
     Column("content", Word, CheckConstraint("length(content) BETWEEN 4 AND 500")),
     Column("summary", Word, CheckConstraint("length(summary) <= 200")),
     Column("body", Word),
+    Column("metadata", Word),
+    Column("tags", Word),
     Column(
         "source",
         Word,
@@ -277,6 +279,16 @@ terms = _table(
 # A few keys for each active memory, such that any two near-duplicates share one (see book/memory/similar.py).
 likeness = _table(
     "likeness",
+    _owner(),
+    Column("key", Word, nullable=False),
+    Column("memory_id", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "key", "memory_id"),
+)
+
+# One key for each tag and each metadata pair that a memory's current version has, in whatever state the memory is: what
+# filters look up (see book/memory/labels.py).
+labels = _table(
+    "labels",
     _owner(),
     Column("key", Word, nullable=False),
     Column("memory_id", Word, nullable=False),
@@ -890,6 +902,7 @@ OWNED = (
     due,
     terms,
     likeness,
+    labels,
     injected,
     injections,
     links,

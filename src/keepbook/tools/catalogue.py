@@ -17,7 +17,7 @@ from keepbook.book.ground.to_json import to_json
 from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.presets import Argument, Preset
 from keepbook.tools.definition import Answer, Schema, Tool, define
-from keepbook.tools.memory import ARGUMENT_OF, OPERATIONS, line
+from keepbook.tools.memory import ARGUMENT_OF, OPERATIONS, OUTSIDE, line
 from keepbook.tools.trading import trading_tools
 
 Format = Literal["openai", "anthropic", "mcp"]
@@ -53,7 +53,7 @@ def build(
     spoken = bool(turn_ids) and thread_id is not None and book.origin.actor == "person"
     working = _worked_by_agent(book, chosen, thread_id, spoken)
     tools = []
-    for spec, tool in zip(chosen.tools, _memory_tools(chosen), strict=True):
+    for spec, tool in zip(chosen.tools, _memory_tools(chosen, outside), strict=True):
         if spec.outside and not outside:
             continue
         from_chat = {"turn_ids": tuple(turn_ids)} if OPERATIONS[spec.does].says else {}
@@ -89,7 +89,7 @@ def _worked_by_agent(book: Book, preset: Preset, thread_id: str | None, spoken: 
 
 
 @lru_cache(maxsize=64)
-def _memory_tools(preset: Preset) -> tuple[Tool, ...]:
+def _memory_tools(preset: Preset, outside: bool) -> tuple[Tool, ...]:
     """The preset's tools before they are bound to a book."""
     narrowed: dict[str, Any] = {}
     if preset.categories:
@@ -105,7 +105,7 @@ def _memory_tools(preset: Preset) -> tuple[Tool, ...]:
             operation.function,
             name=tool.name,
             description=tool.description,
-            arguments=tool.arguments,
+            arguments={**tool.arguments, **(OUTSIDE.get(tool.does, {}) if outside else {})},
             narrowed=narrowed,
             tags=("memory", SYSTEM) if preset.most_tools is None else ("memory",),
             annotations=operation.annotations,

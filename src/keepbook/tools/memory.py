@@ -20,6 +20,7 @@ from keepbook.book.memory.memories import Memory, State, Version, Written
 from keepbook.book.owners.choices import heed
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
+from keepbook.presets import Argument
 from keepbook.tools.definition import READS, Annotations, Answer
 
 LIST_CHARS = 24_000
@@ -83,16 +84,18 @@ def remember(
     until: str | None = None,
     confidence: Literal["asserted", "inferred"] | None = None,
     force: bool = False,
+    tags: list[str] | None = None,
+    metadata: dict[str, str] | None = None,
     *,
     turn_ids: Sequence[str] = (),
 ) -> Answer:
     """Keep one new fact."""
-    heed(book.choices, content)
+    heed(book.choices, " ".join((content, *(tags or ()), *(metadata or {}).values())))
     with book.transaction():
         written = book.remember(
             content, category=category, subject=subject, body=detail, confidence=_confidence(book, confidence),
             valid_from=_moment(book, since, "since"), valid_until=_moment(book, until, "until"),
-            force=force, turn_ids=turn_ids,
+            force=force, tags=tags, metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
             return _written(book, written, f"Already known {line(written)}. Nothing was written.")
@@ -110,14 +113,17 @@ def update(
     content: str,
     detail: str | None = None,
     correction: bool = False,
+    tags: list[str] | None = None,
+    metadata: dict[str, str] | None = None,
     *,
     turn_ids: Sequence[str] = (),
 ) -> Answer:
     """Say it anew: the world changed, or with `correction` it was never right."""
-    heed(book.choices, content)
+    heed(book.choices, " ".join((content, *(tags or ()), *(metadata or {}).values())))
     with book.transaction():
         written = book.update(
-            memory, content, body=detail, correction=correction, confidence=_confidence(book, None), turn_ids=turn_ids
+            memory, content, body=detail, correction=correction, confidence=_confidence(book, None), tags=tags,
+            metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
             return _written(book, written, f"It says so already: {line(written)}. Nothing was written.")
@@ -157,12 +163,18 @@ def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> Answ
         return Answer(f"{said}:\n{ends}", to_json(made), _event(book, made.from_id, made.event))
 
 
-def list_memories(book: Book, /, category: str | None = None) -> Answer:
+def list_memories(
+    book: Book,
+    /,
+    category: str | None = None,
+    tags: list[str] | None = None,
+    metadata: dict[str, str] | None = None,
+) -> Answer:
     """What is stored right now, the newest last."""
-    page = book.list(category or None, limit=PAGE)
+    page = book.list(category or None, limit=PAGE, tags=tags, metadata=metadata)
     stored, total = list(page), page.total
     while page.next:
-        page = book.list(category or None, limit=PAGE, cursor=page.next)
+        page = book.list(category or None, limit=PAGE, cursor=page.next, tags=tags, metadata=metadata)
         stored += page
     if not stored:
         return Answer(f"Nothing is stored{f' under {category}' if category else ' yet'}.", _listed([], 0))
@@ -174,9 +186,16 @@ def list_memories(book: Book, /, category: str | None = None) -> Answer:
     return Answer("\n".join([said, *lines]), _listed(shown, total))
 
 
-def recall(book: Book, /, query: str, limit: Annotated[int, Field(ge=1, le=200)] = 10) -> Answer:
+def recall(
+    book: Book,
+    /,
+    query: str,
+    limit: Annotated[int, Field(ge=1, le=200)] = 10,
+    tags: list[str] | None = None,
+    metadata: dict[str, str] | None = None,
+) -> Answer:
     """Search everything stored, best answer first."""
-    hits = book.recall(query, limit)
+    hits = book.recall(query, limit, tags=tags, metadata=metadata)
     if not hits:
         return Answer("Nothing stored answers that.", {"hits": []})
     lines = []
@@ -289,6 +308,19 @@ OPERATIONS: Mapping[str, Operation] = {
     "record_turns": Operation(record_turns, Annotations(), Recorded),
 }
 """By the name that a preset's `does` gives."""
+
+_LABELS = {
+    "tags": Argument("tags", "Words to file it under; left out, those it has stay.", required=False),
+    "metadata": Argument("metadata", "What your program notes with it, name and text each.", required=False),
+}
+_LABELLED = {
+    "tags": Argument("tags", "Only what has all of these tags.", required=False),
+    "metadata": Argument("metadata", "Only what has all of these, name and text each.", required=False),
+}
+OUTSIDE: Mapping[str, Mapping[str, Argument]] = {
+    "remember": _LABELS, "update": _LABELS, "list": _LABELLED, "recall": _LABELLED,
+}  # fmt: skip
+"""What agents outside may give beside a preset's own arguments: labels are for programs, not for a chat."""
 
 ARGUMENT_OF = {
     "body": "detail",

@@ -41,6 +41,22 @@ def test_remember_keeps_every_field(ask: Ask) -> None:
     assert (written["event"], written["unchanged"], written["similar"]) == (1, False, [])
 
 
+def test_labels_are_given_looked_for_and_taken_away(ask: Ask, run: Run) -> None:
+    labels = ("--tag", "work", "--tag", "travel", "--meta", "source=calendar", "--meta", "note=a=b")
+    written = ask("remember", "Flies to Oslo", *labels)
+    assert (written["tags"], written["metadata"]) == (["travel", "work"], {"note": "a=b", "source": "calendar"})
+    ask("remember", "Flies to Bergen", "--tag", "work")
+    assert ask("list", "--tag", "work")["total"] == 2
+    assert [memory["id"] for memory in ask("list", *labels)["memories"]] == [written["id"]]
+    assert [hit["id"] for hit in ask("recall", "flies", *labels)] == [written["id"]]
+    assert ask("recall", "flies", "--known", "now", "--tag", "home") == []
+    assert "travel, work" in run("show", written["id"]).out
+    assert ask("update", written["id"], "Flies to Rome")["tags"] == ["travel", "work"]
+    bare = ask("update", written["id"], "Flies to Rome", "--tag", "", "--meta", "")
+    assert (bare["tags"], bare["metadata"]) == ([], {})
+    assert "KEY=VALUE" in run("list", "--meta", "source", "--json").error["message"]
+
+
 def test_what_is_typed_is_the_persons_word_through_this_door(ask: Ask) -> None:
     assert ask("remember", "Likes tea")["source"] == "profile"
     (entry,) = ask("ledger")

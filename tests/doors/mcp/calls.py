@@ -20,6 +20,10 @@ async def general(call: Call) -> None:
     assert (await call("link", from_memory=id, to_memory=cause, relation="because_of"))["relation"] == "because_of"
     assert [memory["id"] for memory in (await call("list_memories"))["memories"]] == [id, cause]
     assert [hit["id"] for hit in (await call("recall", query="Which dogs are there?", limit=1))["hits"]] == [id]
+    labels = {"tags": ["garden"], "metadata": {"source": "crm"}}
+    assert (await call("remember", content="Grows plums", **labels))["tags"] == ["garden"]
+    assert [memory["content"] for memory in (await call("list_memories", **labels))["memories"]] == ["Grows plums"]
+    assert (await call("recall", query="plums", metadata={"source": "mail"}))["hits"] == []
     turns = [{"role": "user", "text": "I keep bees in Oslo"}, {"role": "assistant", "text": "How many hives?"}]
     assert len((await call("record_turns", session="chat-1", turns=turns))["turns"]) == 2
     assert (await call("recall_chats", query="bees"))["hits"][0]["text"] == "I keep bees in Oslo"

@@ -17,12 +17,14 @@ from keepbook.book.agents.recorded import Recorded, Transcript
 from keepbook.book.agents.runs import Line, Run
 from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.ground import due
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import Moment, stamp
 from keepbook.book.owners.authority import ask_agent, may
 from keepbook.storage.database import Tx
 
 
+@explained
 class Agents:
     """The agents of a book: `book.agents`. Wherever an agent is named, its id or its name will do."""
 
@@ -132,6 +134,7 @@ class Agents:
         return sorted(self.cards.types)
 
 
+@explained
 class Runs:
     """The runs of a book: `book.runs`."""
 
@@ -215,6 +218,7 @@ class Runs:
         return card_types(self._book.card_folders)
 
 
+@explained
 class Decisions:
     """How decisions turn out: `book.decisions`."""
 

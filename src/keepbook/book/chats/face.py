@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from keepbook.book.chats import notes, pencil, threads
+from keepbook.book.chats.closed import Closed
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import instant, stamp
 from keepbook.book.ledger.ledger import present
@@ -19,6 +21,7 @@ from keepbook.book.owners import choices, owners
 from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
 
 
+@explained
 class Chat:
     """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
 
@@ -86,11 +89,13 @@ class Chat:
         with self.book.writing(self.thread.preset) as (tx, preset):
             return pencil.keep(tx, self.book.origin, preset, self.id, one)
 
-    def close(self) -> Any:
+    def close(self) -> Closed:
         """Read what is new for memories, once; the chat rests after that until something is said again."""
-        return self.book.close_thread(self.id)
+        closed: Closed = self.book.close_thread(self.id)
+        return closed
 
 
+@explained
 class Chats:
     """The chats of a book: `book.threads`."""
 
@@ -169,6 +174,7 @@ class Chats:
             return recall_chats(tx, query, limit=limit, meaning=self._book.meaning)
 
 
+@explained
 class Journal:
     """The notes of a book: `book.notes`."""
 

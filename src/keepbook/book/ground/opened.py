@@ -77,7 +77,7 @@ class Opened:
         return self._copy(self, self.origin, Presets(lambda _: preset, preset.name))
 
     def preset(self, asked: str | None = None) -> Preset:
-        """The preset in force, or the one asked for by name."""
+        """The preset in force, or the one `asked` for by name."""
         with self._database.read(self.owner) as tx:
             return self._presets.of(tx, asked)
 

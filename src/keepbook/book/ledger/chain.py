@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from keepbook.book.ledger import cover
-from keepbook.book.ledger.ledger import VERSION_TEXT, digest_of, hash_of
+from keepbook.book.ledger.ledger import digest_of, digested, hash_of
 
 Seen = Callable[[int, str], None]
 """Hears of each link that holds: its number and its hash."""
@@ -101,7 +101,7 @@ def _entry_break(row: Any, walked: Walked, made: InStep, erased: set[str]) -> st
         if row.before is not None or row.after is not None:
             return "it was blanked, and words were put into the blank"
         return None
-    text = None if version is None else {name: getattr(version, name) for name in VERSION_TEXT}
+    text = None if version is None else digested(version._mapping)
     if digest_of(row.salt, row.before, row.after, text) != row.digest:
         return "what it recorded, or the text it made, was altered"
     return None

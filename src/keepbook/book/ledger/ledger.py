@@ -99,11 +99,19 @@ VERSION_TEXT = (
     "valid_from", "valid_until", "restored_from", "correction",
 )  # fmt: skip
 """The columns of a version that its entry's digest covers."""
+VERSION_LABELS = ("metadata", "tags")
+"""These too, where a version has any: one without is spelled as before there were labels."""
 
 CHAINED = (
     "previous", "seq", "at", "actor", "door", "thread_id", "action", "memory_id", "other_id", "link_id",
     "undoes", "digest",
 )  # fmt: skip
+
+
+def digested(version: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a version its entry's digest speaks of."""
+    told = {name: version[name] for name in VERSION_TEXT}
+    return told | {name: version[name] for name in VERSION_LABELS if version[name] is not None}
 
 
 def hash_of(row: Mapping[str, Any]) -> str:
@@ -158,7 +166,7 @@ def append(
     before_text = canonical(before) if before is not None else None
     after_text = canonical(after) if after is not None else None
     salt = secrets.token_hex(16)
-    text = None if version is None else {name: version[name] for name in VERSION_TEXT}
+    text = None if version is None else digested(version)
     row: dict[str, Any] = {
         "owner": tx.owner, "seq": last.seq + 1, "link": last.link + 1, "at": at, "actor": origin.actor,
         "door": origin.door, "thread_id": origin.thread_id, "action": action, "memory_id": memory_id,

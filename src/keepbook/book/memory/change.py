@@ -16,6 +16,7 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory.labels import keys_of, relabel
 from keepbook.book.memory.memories import (
     AUTOMATIC,
     Memory,
@@ -46,6 +47,8 @@ class Text:
     content: str
     summary: str | None
     body: str | None
+    metadata: str | None = None
+    tags: str | None = None
     source: str
     score: float | None
     made_by: str | None
@@ -159,6 +162,8 @@ class Change:
             _NEW_MEMORY.run(conn, columns)
         if version is not None:
             _NEW_VERSION.run(conn, version | {"event": event})
+            had = set() if self.row is None else keys_of(self.row.metadata, self.row.tags)
+            relabel(self.tx, self.id, had, keys_of(version["metadata"], version["tags"]))
         if self.before is not None:
             _STATE.run(conn, {f"b_{name}": value for name, value in columns.items()})
 

@@ -22,6 +22,7 @@ from keepbook.book.ground.when import Moment, instant
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.change import TEXT_FIELDS, Change, Text, change_of
+from keepbook.book.memory.labels import Metadata, Tags, clean_metadata, clean_tags
 from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, shaped, to_state
 from keepbook.book.memory.similar import find_alike
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
@@ -47,6 +48,8 @@ class Statement:
     subject: str | None = None
     summary: str | None = None
     body: str | None = None
+    metadata: Metadata | None = None
+    tags: Tags | None = None
     confidence: str | None = None
     importance: float | None = None
     valid_from: Moment = None
@@ -102,12 +105,16 @@ def refuse_stale(row: Any, expected: int | None) -> None:
         )
 
 
+def whole_text(text: Text) -> str:
+    """What of a version takes room."""
+    return "".join(part or "" for part in (text.content, text.body, text.metadata, text.tags))
+
+
 def says_the_same(row: Any, text: Text) -> bool:
     """Nothing new is said, and no person takes over what software had said."""
     adopted = row.source in AUTOMATIC and text.source not in AUTOMATIC
-    return not adopted and (row.content, row.summary, row.body, row.valid_until) == (
-        text.content, text.summary, text.body, text.valid_until,
-    )  # fmt: skip
+    said = ("content", "summary", "body", "metadata", "tags", "valid_until")
+    return not adopted and all(getattr(row, name) == getattr(text, name) for name in said)
 
 
 def worded(
@@ -124,6 +131,8 @@ def worded(
     content = clean_line(said.content, "content", preset.content_min, preset.content_max)
     summary = clean_optional(said.summary, "summary", 200)
     body = (clean_body(said.body) or None) if said.body is not None else row.body if row is not None else None
+    metadata = clean_metadata(said.metadata) if said.metadata is not None else getattr(row, "metadata", None)
+    tags = clean_tags(said.tags) if said.tags is not None else getattr(row, "tags", None)
     score = clean_share(said.score, "score") if source == "extracted" else None
     thread_id = clean_optional(said.thread_id, "thread_id", 200) or origin.thread_id
     turn_ids = clean_turns(said.turn_ids)
@@ -134,8 +143,8 @@ def worded(
         valid_until = instant(said.valid_until if row is None else said.valid_until or None, field="valid_until")
     check_period(valid_from, valid_until)
     return Text(
-        content=content, summary=summary, body=body, source=source, score=score, made_by=said.made_by,
-        thread_id=thread_id, turn_ids=turn_ids, valid_from=valid_from, valid_until=valid_until,
+        content=content, summary=summary, body=body, metadata=metadata, tags=tags, source=source, score=score,
+        made_by=said.made_by, thread_id=thread_id, turn_ids=turn_ids, valid_from=valid_from, valid_until=valid_until,
         correction=int(correction),
     )  # fmt: skip
 
@@ -164,7 +173,7 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement) -> Written
     similar = tuple(shaped(row, at, preset) for row in alike)
     if preset.consent == "ask" and not said.force:
         refuse_similar(similar)
-    room_for_memory(tx, f"{text.content}{text.body or ''}")
+    room_for_memory(tx, whole_text(text))
     _make_owner(tx, at)
     return replace(Change(tx, origin, preset, "remember", at, new_id()).to(state, text), similar=similar)
 
@@ -176,7 +185,8 @@ def _repeat(change: Change, text: Text) -> Written:
         return change.unchanged()
     kept = replace(
         text, summary=text.summary or row.summary, body=text.body or row.body,
-        valid_from=row.valid_from, valid_until=row.valid_until, correction=1,
+        metadata=text.metadata or row.metadata, tags=text.tags or row.tags, valid_from=row.valid_from,
+        valid_until=row.valid_until, correction=1,
     )  # fmt: skip
     return change.to(replace(state, confidence="asserted", version=row.version + 1, edited_at=change.at), kept)
 
@@ -212,7 +222,7 @@ def update(
     )
     if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
-    room_for_text(tx, f"{text.content}{text.body or ''}")
+    room_for_text(tx, whole_text(text))
     return change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
 
 

@@ -16,6 +16,7 @@ from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory.block import effective_score
+from keepbook.book.memory.labels import told_metadata, told_tags
 from keepbook.book.text.word_index import Said
 from keepbook.book.text.words import fold
 from keepbook.errors import Ambiguous, Invalid, NotFound
@@ -46,6 +47,8 @@ class Memory:
     content: str
     summary: str | None
     body: str | None
+    metadata: dict[str, str]
+    tags: tuple[str, ...]
     version: int
     source: str
     confidence: str
@@ -78,6 +81,8 @@ class Version:
     content: str | None
     summary: str | None
     body: str | None
+    metadata: dict[str, str]
+    tags: tuple[str, ...]
     source: str
     score: float | None
     made_by: str | None
@@ -191,6 +196,8 @@ def to_memory(
         content=version.content,
         summary=version.summary,
         body=version.body,
+        metadata=told_metadata(version.metadata),
+        tags=told_tags(version.tags),
         version=version.version,
         source=version.source,
         confidence=state.confidence,
@@ -222,6 +229,8 @@ def to_version(row: Any) -> Version:
         content=row.content,
         summary=row.summary,
         body=row.body,
+        metadata=told_metadata(row.metadata),
+        tags=told_tags(row.tags),
         source=row.source,
         score=row.score,
         made_by=row.made_by,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select, update
 
 from keepbook.book.ground import due
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.memory import proposals
@@ -80,6 +81,7 @@ def first(book: Opened, most: int) -> Sequence[Question]:
         ]
 
 
+@explained
 class Review:
     """What waits for the person's word: `book.proposals`."""
 

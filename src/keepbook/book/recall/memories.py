@@ -14,18 +14,20 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select
+from sqlalchemy import Table, and_, bindparam, func, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ledger import ledger
 from keepbook.book.memory.as_of import by_instant, past_of
+from keepbook.book.memory.labels import NOTHING, bound, has
+from keepbook.book.memory.labels import Wanted as Labels
+from keepbook.book.memory.listing import Place, active_in
 from keepbook.book.memory.memories import (
     IS_ACTIVE,
     WHOLE,
     Memory,
     covers,
     fits_scope,
-    in_scope,
     said_by,
     shaped,
     to_memory,
@@ -192,6 +194,7 @@ def recall(
     limit: int = 10,
     category: str | None = None,
     scope: str | None = None,
+    labels: Labels = NOTHING,
     meaning: Meaning | None = None,
 ) -> list[Hit]:
     """The active memories that answer a question, as the book stands now."""
@@ -199,15 +202,15 @@ def recall(
     asked, named = query_terms(query), asked_stretch(query, now)
     alike, failure = _alike(tx, meaning, query)
     most = limit if named is None else limit * LOOKED_AT
-    category, scope = category if category is None else sought(category), scope if scope is None else sought(scope)
-    here = _having(category, scope)
+    place = Place(category and sought(category), scope and sought(scope), labels.count)
+    here, bound_to = _having(place), bound(labels)
     rows: dict[str, Any] = {}
     # Few books have scopes: first as if there were none, and once more among those asked for if there are.
-    for having in (_ANYWHERE, here) if category is None else (here,):
-        words = Words(tx, asked, having)
-        among = None if having is _ANYWHERE or alike is None else _few(tx, category, scope)
+    for having in (_ANYWHERE, here) if category is None and labels is NOTHING else (here,):
+        words = Words(tx, asked, having, bound_to)
+        among = None if having is _ANYWHERE or alike is None else _few(tx, place, bound_to)
         ranked = _ranked(words, alike, max(most, CANDIDATES) if having is here and alike else most, among)
-        rows = _rows(tx, list(ranked), category, scope)
+        rows = _rows(tx, list(ranked), place, bound_to)
         if len(rows) == len(ranked):
             break
     placed = best_first(_placed(row, ranked[id][0], now, named) for id, row in rows.items())[:limit]
@@ -236,13 +239,14 @@ def recall_past(
     limit: int = 10,
     category: str | None = None,
     scope: str | None = None,
+    labels: Labels = NOTHING,
 ) -> list[Hit]:
     """The same for a past instant: rare, so it reads everything that was known then."""
     check_query(query, limit)
     past = {
         item.id: item for item in past_of(tx, by_instant(known), valid)
         if item.state.name == "active" and (category is None or item.state.category == category)
-        and fits_scope(item.state.scope, scope)
+        and fits_scope(item.state.scope, scope) and has(item.version, labels)
     }  # fmt: skip
     values: dict[str, dict[str, float]] = {}
     for id, item in past.items():
@@ -326,8 +330,9 @@ class Words:
     `values` holds the weight of each term at each memory.
     """
 
-    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared) -> None:
+    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared, bound_to: Mapping[str, str]) -> None:
         self._tx = tx
+        self._asked = {"owner": tx.owner, "most": CANDIDATES, **bound_to}
         self._settled: set[str] = set()
         read = {term: self._read(having, term) for term in asked}
         full = [term for term, rows in read.items() if having is not _ANYWHERE or len(rows) == CANDIDATES]
@@ -365,7 +370,7 @@ class Words:
         self.scores |= scored(self.wanted, some)
 
     def _read(self, having: Prepared, term: str) -> list[tuple[str, float]]:
-        return having.tuples(self._tx.conn, {"owner": self._tx.owner, "term": term, "most": CANDIDATES})
+        return having.tuples(self._tx.conn, {**self._asked, "term": term})
 
 
 def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
@@ -401,34 +406,29 @@ def _total(tx: Tx) -> int:
     return total
 
 
-def _rows(tx: Tx, ids: Sequence[str], category: str | None, scope: str | None) -> dict[str, Any]:
-    """Of these memories the active ones, in the category and scope that are asked for."""
-    return {row.id: row for row in _whole(category, scope).rows(tx.conn, ids, {"owner": tx.owner})}
+def _rows(tx: Tx, ids: Sequence[str], place: Place, bound_to: Mapping[str, str]) -> dict[str, Any]:
+    """Of these memories the active ones, in the place that is asked for."""
+    return {row.id: row for row in _whole(place).rows(tx.conn, ids, {"owner": tx.owner, **bound_to})}
 
 
-def _few(tx: Tx, category: str | None, scope: str | None) -> Sequence[str] | None:
-    """All there is in the category and scope, each to be held against the question; None if that is very much."""
-    query = select(memories.c.id).where(memories.c.owner == tx.owner, _here(category, scope)).limit(FEW + 1)
-    found = list(tx.conn.execute(query).scalars())
+def _few(tx: Tx, place: Place, bound_to: Mapping[str, str]) -> Sequence[str] | None:
+    """All there is in a place, each to be held against the question; None if that is very much."""
+    query = select(memories.c.id).where(memories.c.owner == tx.owner, active_in(place)).limit(FEW + 1)
+    found = list(tx.conn.execute(query, dict(bound_to)).scalars())
     return found if len(found) <= FEW else None
 
 
 @lru_cache(maxsize=64)
-def _whole(category: str | None, scope: str | None) -> Among:
-    here = _here(category, scope)
+def _whole(place: Place) -> Among:
+    here = active_in(place)
     return Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), here))
 
 
 @lru_cache(maxsize=64)
-def _having(category: str | None, scope: str | None) -> Prepared:
-    """The entries of a term that are in the category and scope that are asked for."""
-    mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, _here(category, scope))
+def _having(place: Place) -> Prepared:
+    """The entries of a term that are in the place that is asked for."""
+    mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, active_in(place))
     return Prepared(_ENTRIES.join(memories, mine).limit(bindparam("most")))
-
-
-def _here(category: str | None, scope: str | None) -> ColumnElement[bool]:
-    here = and_(IS_ACTIVE, in_scope(scope))
-    return here if category is None else and_(here, memories.c.category == category)
 
 
 _of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, insert, literal, or_, select, tuple_
 
 from keepbook.book.ground.opened import Opened
+from keepbook.book.memory.labels import keys_of
 from keepbook.book.memory.memories import IS_ACTIVE, said_by
 from keepbook.book.text.turn_index import turn_weights
 from keepbook.book.text.word_index import likeness_keys, term_weights
 from keepbook.storage.database import Database, Tx
-from keepbook.storage.tables import likeness, memories, messages, terms, threads, turn_terms, versions
+from keepbook.storage.tables import labels, likeness, memories, messages, terms, threads, turn_terms, versions
 
 SLICE = 5000
 """So many memories or turns are held against their index at once."""
@@ -45,7 +46,7 @@ class Kind(NamedTuple):
 def rebuild(database: Database, owner: str, progress: Callable[[int], None] | None = None) -> int:
     """Put right what differs; answers of how many memories and turns. `progress` hears how many were looked at."""
     mended = looked = 0
-    for kind in (_MEMORIES, _TURNS):
+    for kind in (_MEMORIES, _LABELS, _TURNS):
         after: str | None = ""
         while after is not None:
             with database.read(owner) as tx:
@@ -57,7 +58,7 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
                 with database.write(owner) as tx:
                     _mend(tx, kind, wrong[start : start + TOGETHER], does)
             mended += len(wrong)
-            looked += len(should)
+            looked += len(should) if kind is not _LABELS else 0
             if progress is not None:
                 progress(looked)
             after = end
@@ -143,6 +144,10 @@ def _words_of_a_memory(row: Any) -> Words:
     return dict(_named(terms, term_weights(said).items())) | dict(_named(likeness, keys.items()))
 
 
+def _labels_of_a_memory(row: Any) -> Words:
+    return dict(_named(labels, ((key, 1.0) for key in keys_of(row.metadata, row.tags))))
+
+
 def _words_of_a_turn(row: Any) -> Words:
     return dict(_named(turn_terms, turn_weights(row.text, row.role, row.speaker, row.at).items()))
 
@@ -151,14 +156,17 @@ def _named(index: Table, words: Iterable[tuple[str, float]]) -> Iterator[tuple[t
     return (((index.name, word), weight) for word, weight in words)
 
 
-_MEMORIES = Kind(
+_newest = (
     select(memories.c.id.label("item"), literal(0).label("part"), memories.c.category, memories.c.subject,
-           versions.c.content, versions.c.summary, versions.c.body)
+           versions.c.content, versions.c.summary, versions.c.body, versions.c.metadata, versions.c.tags)
     .join(versions, and_(versions.c.owner == memories.c.owner, versions.c.memory_id == memories.c.id,
                          versions.c.version == memories.c.version))
-    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE),
-    memories.c.id, literal(0), _words_of_a_memory, (terms, likeness), _end_of_memories,
+    .where(memories.c.owner == bindparam("owner"))
 )  # fmt: skip
+_MEMORIES = Kind(
+    _newest.where(IS_ACTIVE), memories.c.id, literal(0), _words_of_a_memory, (terms, likeness), _end_of_memories
+)
+_LABELS = Kind(_newest, memories.c.id, literal(0), _labels_of_a_memory, (labels,), _end_of_memories)
 _TURNS = Kind(
     select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
            messages.c.text, messages.c.at)

@@ -166,6 +166,7 @@ def _say(
         room_for_text(tx, f"{text}{finding.details}")
         change = change_of(tx, origin, preset, "update", id, learning=True)
         state = to_state(change.row)
+        said = replace(said, metadata=change.row.metadata, tags=change.row.tags)
         after = replace(
             state, version=state.version + 1, edited_at=change.at, archived_at=None, archived_reason=None
         )  # fmt: skip

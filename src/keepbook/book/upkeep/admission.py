@@ -5,6 +5,7 @@ may act as, so that nobody brings in entries on another's word; and no agent tha
 program before the person of this installation says so.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +14,9 @@ from keepbook.book.agents import arming
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import AUTOMATIC_ACTORS
+from keepbook.book.memory.labels import clean_metadata, clean_tags
 from keepbook.book.owners.authority import Actor
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.storage.database import Tx
 
 ID = re.compile(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
@@ -46,6 +48,7 @@ def check(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None
                 if value is not None and not (isinstance(value, str) and ID.fullmatch(value)):
                     raise _refused(f"{value!r} is no {column} of a {kind}")
     _check_instants(found)
+    _check_labels(found.get("version", ()))
     for row in found.get("agent", ()):
         session = row.get("session")
         if session is not None and not SESSION.fullmatch(session):
@@ -70,6 +73,19 @@ def _check_instants(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
                         parse_stamp(row[column])
                     except Invalid:
                         raise _refused(f"{row[column]!r} is no {column} of a {kind}") from None
+
+
+def _check_labels(versions: Sequence[Mapping[str, Any]]) -> None:
+    """Spelled as the book spells them, or every page that shows them would stumble."""
+    for row in versions:
+        for column, clean in (("metadata", clean_metadata), ("tags", clean_tags)):
+            held = row.get(column)
+            try:
+                fits = held is None or clean(json.loads(held)) == held
+            except (ValueError, RecursionError, TypeError, KeepbookError):
+                fits = False
+            if not fits:
+                raise _refused(f"{held!r} are no {column} of a version")
 
 
 def _refused(why: str) -> Invalid:

@@ -95,7 +95,7 @@ def _near_duplicates(kept: Sequence[Memory]) -> tuple[tuple[str, str], ...]:
 def _secrets(tx: Tx) -> tuple[tuple[str, str], ...]:
     """(id, kind) of every secret in any version: an old one is still in the book."""
     found: dict[tuple[str, str], None] = {}
-    query = select(versions.c.memory_id, versions.c.content, versions.c.summary, versions.c.body)
+    query = select(versions.c.memory_id, versions.c.content, versions.c.summary, versions.c.body, versions.c.metadata)
     rows: Any = tx.conn.execute(
         query.where(versions.c.owner == tx.owner).order_by(versions.c.memory_id, versions.c.version)
     )

@@ -161,6 +161,8 @@ def _younger(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[
     if kind == "injection":
         numbers[session] = len(numbers) + 1
         return {"nth": numbers[session]}
+    if kind == "version":
+        return {"metadata": None, "tags": None}
     return {"injection": numbers.get(session, 0)} if kind == "injected" else {}
 
 

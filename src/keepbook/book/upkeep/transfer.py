@@ -21,7 +21,8 @@ from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.ledger.ledger import Origin, canonical
 from keepbook.book.ledger.verify import LINK_FIELDS, verify
 from keepbook.book.memory.changes import Statement, remember
-from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
+from keepbook.book.memory.labels import keys_of, relabel, told_metadata, told_tags
+from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
 from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.turn_index import put_turn
 from keepbook.book.text.word_index import put_words
@@ -184,6 +185,7 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
             for name in ("content", "summary", "body", "valid_from", "valid_until")
             if version[name] is not None
         }
+        record |= {"metadata": told_metadata(version["metadata"]), "tags": told_tags(version["tags"])}
         records.append((row["created_at"], first_line + position, record))
     return [(number, record) for _, number, record in sorted(records, key=lambda item: item[:2])]
 
@@ -242,6 +244,8 @@ def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
             put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, said_by(row, row))
+    for row in tx.conn.execute(WHOLE.where(IN_STATE["all"]), {"owner": tx.owner}).all():
+        relabel(tx, row.id, set(), keys_of(row.metadata, row.tags))
     days.mark_all(tx)
     days.settle(tx)
 

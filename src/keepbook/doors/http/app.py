@@ -17,13 +17,13 @@ from types import FrameType
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from starlette.datastructures import Headers
 from starlette.routing import Route
 
 from keepbook.app import Keepbook
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
+from keepbook.doors.http.document import described
 from keepbook.doors.http.gate import LOOPBACK, Gate
 from keepbook.doors.http.log import Followed
 from keepbook.doors.http.metrics import Metrics
@@ -83,7 +83,7 @@ def create_app(
         per_minute=settings.rate_per_minute,
     )
     app.add_middleware(Followed, owner=app)
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
 
@@ -150,15 +150,3 @@ async def _for_ever(
             log.warning("sweep: %s", error.code)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopping.wait(), every)
-
-
-def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with the token that every path but /health takes."""
-    if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        parts = made.setdefault("components", {})
-        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        parts.setdefault("schemas", {})["Problem"] = problems.Problem.model_json_schema()
-        made["security"] = [{"token": []}, {}]
-        app.openapi_schema = made
-    return app.openapi_schema

@@ -56,6 +56,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     code: str
+    kind: str = Field("KeepbookError", description="Which of Keepbook's errors it is: Invalid, NotFound, Conflict…")
     field: str | None = Field(None, description="The argument that is wrong.")
 
 
@@ -75,6 +76,7 @@ def document(error: KeepbookError) -> dict[str, Any]:
         "status": status,
         "detail": error.message,
         "code": error.code,
+        "kind": type(error).__name__,
         "field": error.field,
     }
 

@@ -20,8 +20,8 @@ from keepbook.models.chat import Kept, Notice
 from keepbook.models.model import Called
 
 if TYPE_CHECKING:
+    from keepbook.book.chats.closed import Closed
     from keepbook.book.memory.memories import Memory
-    from keepbook.models.closing.close import Closed
     from keepbook.models.model import Event
 
     Reply = AsyncIterator[Event | Notice | Kept]

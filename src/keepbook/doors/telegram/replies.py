@@ -11,9 +11,9 @@ from keepbook.doors.telegram.letter import BOLD, CODE, Letter
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
+    from keepbook.book.chats.closed import Closed
     from keepbook.book.memory.links import Link
     from keepbook.book.memory.memories import Memory, Written
-    from keepbook.models.closing.close import Closed
 
 COMMANDS = {
     "memory": "What I know about you",

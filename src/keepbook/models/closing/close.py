@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from keepbook.book.chats import threads
+from keepbook.book.chats.closed import Closed, Skipped
 from keepbook.book.chats.threads import Claim, Message, TakenBack
 from keepbook.book.ground.limits import clean_line, clean_optional
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
@@ -52,28 +53,6 @@ _HELD_BACK: dict[str | None, Op] = {"conflicts with what you said yourself": "up
 """Why the offline reader itself holds back a change of the person's own word, and what the change would be."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A candidate that was not kept, and why."""
-
-    op: str
-    content: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """How a closing went. `status`: closed, nothing (it was not open), busy, open (more was said), failed."""
-
-    thread_id: str
-    status: str
-    written: tuple[dict[str, Any], ...] = ()
-    proposed: tuple[str, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    made_by: str | None = None
-    notice: str | None = None
 
 
 @dataclass(slots=True)

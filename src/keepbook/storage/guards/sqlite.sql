@@ -118,6 +118,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: a version follows the one before it and stands
 CREATE TRIGGER versions_say_something BEFORE INSERT ON versions
 WHEN CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
   THEN NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL
+    OR NEW.metadata IS NOT NULL OR NEW.tags IS NOT NULL
     OR NEW.version > (SELECT version FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
   ELSE NEW.content IS NULL OR NEW.retired_at IS NOT NULL END
 BEGIN SELECT RAISE(ABORT, 'guard: a version has content and is current until it is erased'); END;
@@ -142,6 +143,7 @@ WHEN NEW.version > 1 AND NEW.content IS NOT NULL
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
         AND r.content = NEW.content AND r.summary IS NEW.summary AND r.body IS NEW.body
+        AND r.metadata IS NEW.metadata AND r.tags IS NEW.tags
         AND r.source = NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by
         AND r.thread_id IS NEW.thread_id AND r.turn_ids = NEW.turn_ids
         AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until))
@@ -163,10 +165,12 @@ WHEN NOT (
   AND (
     (NEW.content IS OLD.content
      AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body
+     AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags
      AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
      AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                    AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
     OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
+        AND NEW.metadata IS NULL AND NEW.tags IS NULL
         AND NEW.retired_at IS OLD.retired_at
         AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.memory_id))
   )
@@ -254,7 +258,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
 CREATE TRIGGER erasures_take_a_memory AFTER INSERT ON erasures
 WHEN NEW.memory_id <> '*'
 BEGIN
-  UPDATE versions SET content = NULL, summary = NULL, body = NULL
+  UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL
     WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
   UPDATE ledger SET before = NULL, after = NULL, salt = NULL
     WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
@@ -276,6 +280,7 @@ BEGIN
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
   DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  DELETE FROM labels WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
     SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
   DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
@@ -313,6 +318,7 @@ BEGIN
   DELETE FROM due WHERE owner = NEW.owner;
   DELETE FROM terms WHERE owner = NEW.owner;
   DELETE FROM likeness WHERE owner = NEW.owner;
+  DELETE FROM labels WHERE owner = NEW.owner;
   DELETE FROM injected WHERE owner = NEW.owner;
   DELETE FROM injections WHERE owner = NEW.owner;
   DELETE FROM links WHERE owner = NEW.owner;

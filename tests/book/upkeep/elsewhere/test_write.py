@@ -31,7 +31,8 @@ def test_two_users_of_mem0_end_in_two_books_as_dated_there(kb: Any) -> None:
     assert stamp(cello.valid_from) == "2025-04-11T07:15:00.000000Z"
     assert stamp(cello.recorded_at) > "2025-05-01"
     assert (cello.source, cello.made_by) == ("imported", "mem0 0c1c64c3-c2ac-4f52-b22e-3b032874ae26")
-    assert kept["anna"]["Lives in Bergen"].category == "profile"
+    bergen = kept["anna"]["Lives in Bergen"]
+    assert (bergen.category, list(bergen.tags), dict(bergen.metadata)) == ("profile", ["profile"], {"place": "Norway"})
     assert kb.owners() == ["anna", "ben"]
     assert all(kb.book(owner).verify().ok for owner in EVERYBODY)
 
@@ -123,6 +124,15 @@ def test_a_book_with_memory_switched_off_takes_nothing(alice: Any) -> None:
     alice.choose(memory=False)
     with pytest.raises(NotAllowed, match="switched off"):
         alice.import_(text_of(["Likes rye bread"]))
+
+
+def test_tags_and_metadata_come_in_as_far_as_there_is_a_place(alice: Any) -> None:
+    many = {f"name {number}": "x" * 900 for number in range(40)}
+    alice.import_(text_of([{"text": "Likes tea", "tags": ["a b", "c" * 99, ""], "metadata": many | {"n" * 99: "y"}}]))
+    [kept] = alice.list()
+    assert sorted(kept.tags) == ["a b", "c" * 64]
+    assert (len(kept.metadata), {len(value) for value in kept.metadata.values()}) == (32, {500})
+    assert alice.list(tags=["a b"]).total == 1
 
 
 def test_a_long_text_comes_in_as_its_beginning_with_the_whole_behind_it(alice: Any) -> None:

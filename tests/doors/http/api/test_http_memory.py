@@ -51,6 +51,28 @@ def test_a_list_is_filtered_by_what_it_says_in_any_case_and_script(mine: TestCli
     assert ([memory["content"] for memory in rest["memories"]], rest["next"]) == (["Born in Ålesund, 1990"], None)
 
 
+def test_labels_are_written_kept_and_asked_for(mine: TestClient) -> None:
+    labels = {"tags": ["work", "travel"], "metadata": {"project": "atlas", "a.b": "c & d"}}
+    made = remember(mine, "Flies to Oslo on Monday", **labels)
+    remember(mine, "Flies to Bergen on Friday", tags=["work"])
+    assert (made["tags"], made["metadata"]) == (["travel", "work"], labels["metadata"])
+    changed = mine.put(f"/api/memory/{made['id']}", json={"content": "Flies to Oslo on Tuesday"}).json()
+    assert (changed["tags"], changed["metadata"]) == (made["tags"], made["metadata"])
+
+    for path, more in (("/api/memory/", {}), ("/api/memory/recall", {"q": "flies"})):
+        for asked, found in (
+            ({"tag": "work"}, 2),
+            ({"tag": ["work", "travel"]}, 1),
+            ({"metadata.project": "atlas", "metadata.a.b": "c & d"}, 1),
+            ({"metadata.project": "atlas", "tag": "home"}, 0),
+        ):
+            answered = mine.get(path, params={**more, **asked})
+            assert len(answered.json()["memories"]) == found, (path, asked)
+        refused = mine.get(path, params={**more, "metadata.": "x"})
+        assert refused.status_code == 422
+    assert mine.put(f"/api/memory/{made['id']}", json={"content": "Flies to Oslo", "tags": []}).json()["tags"] == []
+
+
 def test_something_alike_in_a_preset_that_asks_is_a_conflict_with_it(mine: TestClient, alice: Any) -> None:
     alice.configure(preset="assistant")
     known = remember(mine, "Prefers strong black tea to any coffee in the early morning", category="preference")

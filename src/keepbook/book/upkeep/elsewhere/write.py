@@ -17,6 +17,7 @@ from keepbook.book.chats import threads
 from keepbook.book.ground import due
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import labels
 from keepbook.book.memory.changes import Statement, remember, update
 from keepbook.book.owners import owners
 from keepbook.book.owners.choices import chosen
@@ -137,7 +138,7 @@ class _Writer:
         return Statement(
             content, category=category and category[:40], subject=one.subject, scope=one.scope, summary=one.summary,
             body=one.body or body, importance=one.importance, valid_from=one.since, valid_until=one.until,
-            made_by=f"{self._source} {one.key}"[:200], force=True,
+            made_by=f"{self._source} {one.key}"[:200], force=True, tags=_tags(one), metadata=_metadata(one),
         )  # fmt: skip
 
     def _refuse(self, text: str) -> None:
@@ -177,6 +178,18 @@ def _fitted(text: str, most: int) -> tuple[str, str | None]:
         return line, None
     cut = line[: most - 1].rsplit(" ", 1)[0] or line[: most - 1]
     return f"{cut}…", text
+
+
+def _tags(one: Noted) -> list[str] | None:
+    """As many as there is a place for; none keeps what is there."""
+    kept = dict.fromkeys(" ".join(tag.split())[: labels.TAG_CHARS] for tag in one.tags if tag.strip())
+    return list(kept)[: labels.MOST] or None
+
+
+def _metadata(one: Noted) -> dict[str, str] | None:
+    named = {" ".join(name.split()): value for name, value in one.metadata.items()}
+    fits = {name: value for name, value in named.items() if 1 <= len(name) <= labels.KEY_CHARS}
+    return {name: value[: labels.VALUE_CHARS] for name, value in list(fits.items())[: labels.MOST]} or None
 
 
 # Queries

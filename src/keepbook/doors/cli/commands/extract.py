@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from keepbook.book.book import Book
+    from keepbook.book.chats.closed import Closed, Skipped
     from keepbook.book.chats.face import Chat
-    from keepbook.models.closing.close import Closed, Skipped
 
 ROLES = ("user", "assistant", "tool", "system")
 _SPEAKS = re.compile(r"(user|human|person|me|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE)
@@ -162,7 +162,7 @@ def rehearse(call: Invocation, lines: Sequence[Line]) -> Rehearsal:
         if (tokens_in, tokens_out) != before:
             call.book.spending.count(*key, tokens_in - before[0], tokens_out - before[1])
     if closed.status == "failed":
-        raise ModelFailed(chat.thread.failure or closed.notice)
+        raise ModelFailed(chat.thread.failure or closed.notice or "the model did not answer")
     return _findings(copy, chat, closed)
 
 

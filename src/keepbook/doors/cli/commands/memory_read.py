@@ -10,6 +10,7 @@ from keepbook.doors.cli.commands.reindex import asking
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets import timeline
 from keepbook.doors.cli.terminal.command import LOOK_BACK, READ, Invocation, command
+from keepbook.doors.cli.terminal.labels import pairs, tags
 from keepbook.doors.cli.terminal.paper import Paper
 
 EVERY_SCOPE = "*"
@@ -20,6 +21,10 @@ Known = Annotated[
     typer.Option("--known", help="As the book knew it then: 2026-03-01, 'last Friday', '2 weeks ago'."),
 ]
 Valid = Annotated[str | None, typer.Option("--valid", help="About what was true then.")]
+OnlyTags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; repeated, with all of them.")]
+OnlyPairs = Annotated[
+    list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Only with this metadata; may be repeated.")
+]
 OnlyCategory = Annotated[str | None, typer.Option("--category", "-c", help="Only this group.")]
 
 
@@ -44,13 +49,16 @@ def listing(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 100,
     cursor: Annotated[str | None, typer.Option("--cursor", help="Go on where a list ended.")] = None,
+    tag: OnlyTags = None,
+    meta: OnlyPairs = None,
 ) -> None:
     """List the memories, oldest first."""
-    page = call.book.list(category, subject, scope or EVERY_SCOPE, state, limit, cursor)
+    labels: Any = {"tags": tags(tag), "metadata": pairs(meta)}
+    page = call.book.list(category, subject, scope or EVERY_SCOPE, state, limit, cursor, **labels)
     if call.as_json:
         call.json(page)
         return
-    narrowed = any(given is not None for given in (category, subject, scope, cursor))
+    narrowed = any(given is not None for given in (category, subject, scope, cursor, tag, meta))
     memory_sheets.listing(call.paper, page, state=state, narrowed=narrowed, rendered=call.book.rendered())
 
 
@@ -74,15 +82,18 @@ def recall(
         str | None, typer.Option("--scope", help="Unscoped ones and those of this agent; else every one.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 10,
+    tag: OnlyTags = None,
+    meta: OnlyPairs = None,
 ) -> None:
     """Find the memories that answer a question, best first."""
+    labels: Any = {"tags": tags(tag), "metadata": pairs(meta)}
     if known is not None or valid is not None:
         past = call.moment(known, "known"), call.moment(valid, "valid")
-        found = call.book.recall(query, limit, category, scope or EVERY_SCOPE, *past)
+        found = call.book.recall(query, limit, category, scope or EVERY_SCOPE, *past, **labels)
         call.answer(found, memory_sheets.hits)
         return
     with asking(call):
-        call.answer(call.book.recall(query, limit, category, scope or EVERY_SCOPE), memory_sheets.hits)
+        call.answer(call.book.recall(query, limit, category, scope or EVERY_SCOPE, **labels), memory_sheets.hits)
 
 
 def block(

@@ -7,6 +7,7 @@ import typer
 
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.terminal.command import WRITE, Invocation, command
+from keepbook.doors.cli.terminal.labels import pairs, tags
 from keepbook.doors.cli.terminal.paper import AMBER, ID, Paper, count, ink
 from keepbook.errors import Invalid, NotFound
 
@@ -27,6 +28,14 @@ Importance = Annotated[float | None, typer.Option("--importance", help="0 to 1: 
 Since = Annotated[str | None, typer.Option("--since", help="True from when on: 2026-03-01, 'March', 'last Friday'.")]
 Until = Annotated[str | None, typer.Option("--until", help="True until when: 2026-12-31, 'Friday', 'end of March'.")]
 Thread = Annotated[str | None, typer.Option("--thread", help="The chat it comes from.")]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", help="A word to file it under; may be repeated. In an update '' takes all away."),
+]
+Notes = Annotated[
+    list[str] | None,
+    typer.Option("--meta", metavar="KEY=VALUE", help="Metadata; may be repeated. In an update '' takes all away."),
+]
 Turns = Annotated[list[str] | None, typer.Option("--turn", help="The turn that said it; may be repeated.")]
 
 
@@ -53,6 +62,8 @@ def remember(
     scope: Annotated[str | None, typer.Option("--scope", help="Only for this agent or skill.")] = None,
     thread: Thread = None,
     turn: Turns = None,
+    tag: Tags = None,
+    meta: Notes = None,
     force: Annotated[bool, typer.Option("--force", help="Keep it though something like it is there.")] = False,
 ) -> None:
     """Keep a new thing."""
@@ -60,7 +71,7 @@ def remember(
         _text(call, content, detail), category=category, subject=subject, summary=summary,
         body=_detail(call, detail), confidence=confidence, importance=importance,
         valid_from=call.moment(since, "since"), valid_until=call.moment(until, "until", end=True),
-        scope=scope, thread_id=thread, turn_ids=turn or (), force=force,
+        scope=scope, thread_id=thread, turn_ids=turn or (), force=force, tags=tags(tag), metadata=pairs(meta),
     )  # fmt: skip
     call.answer(written, memory_sheets.written, "remember")
 
@@ -85,13 +96,16 @@ def update(
     ] = None,
     thread: Thread = None,
     turn: Turns = None,
+    tag: Tags = None,
+    meta: Notes = None,
 ) -> None:
-    """Say it anew: the next version of a memory. A detail that is not given is kept, '' clears it."""
+    """Say it anew: the next version of a memory. A detail, tags and metadata not given are kept, '' clears them."""
     written = call.book.update(
         memory, _text(call, content, detail), summary=summary, body=_detail(call, detail), category=category,
         subject=subject, confidence=confidence, importance=importance, valid_from=call.moment(since, "since"),
         valid_until=call.moment(until, "until", end=True) if until else until,
-        correction=correction, expect_version=expect_version, thread_id=thread, turn_ids=turn or (),
+        correction=correction, expect_version=expect_version, thread_id=thread, turn_ids=turn or (), tags=tags(tag),
+        metadata=pairs(meta),
     )  # fmt: skip
     call.answer(written, memory_sheets.written, "update")
 

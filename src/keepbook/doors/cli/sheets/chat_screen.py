@@ -20,9 +20,9 @@ from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
+    from keepbook.book.chats.closed import Closed
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
-    from keepbook.models.closing.close import Closed
 
 Value = TypeVar("Value")
 More = ParamSpec("More")

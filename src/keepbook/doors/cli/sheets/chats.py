@@ -25,13 +25,13 @@ from keepbook.doors.cli.terminal.paper import (
 )
 
 if TYPE_CHECKING:
+    from keepbook.book.chats.closed import Closed, Skipped
     from keepbook.book.chats.notes import Note
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
     from keepbook.book.memory.memories import Memory
     from keepbook.book.memory.proposals import Proposal
     from keepbook.book.recall.chats import ChatHit, Snippet
-    from keepbook.models.closing.close import Closed, Skipped
 
 UNTITLED = "untitled"
 NEW = "underline"

@@ -279,6 +279,8 @@ def _facts(paper: Paper, memory: "Detailed") -> list[tuple[str, str]]:
     rows: list[tuple[str, Any]] = [
         ("summary", memory.summary),
         ("detail", memory.body),
+        ("tags", ", ".join(memory.tags)),
+        ("metadata", ", ".join(f"{key}={value}" for key, value in memory.metadata.items())),
         ("source", SOURCES.get(memory.source, memory.source)),
         ("confidence", memory.confidence),
         ("true", began),

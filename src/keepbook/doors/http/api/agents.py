@@ -124,7 +124,7 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown(Run):
+class ShownRun(Run):
     """A run with what was said in it, its team's runs, its decision, and whether it may be looked at again."""
 
     transcript: list[Line]
@@ -168,14 +168,14 @@ def list_agents(call: Reading) -> Response:
 
 
 @router.post("/agents", status_code=201, response_model=Agent)
-def create(call: Arranging, new: NewAgent) -> Response:
+def create_agent(call: Arranging, new: NewAgent) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
     return call.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
 
 
 @router.get("/agents/card-types", response_model=CardTypes)
-def card_types(call: Reading) -> Response:
+def list_card_types(call: Reading) -> Response:
     """What an agent's answer can be, and the files that are no card type, with the line and the reason."""
     known = call.book.agents.cards
     types = [
@@ -186,55 +186,55 @@ def card_types(call: Reading) -> Response:
 
 
 @router.get("/agents/{id}", response_model=Agent)
-def get(call: Reading, id: AgentId) -> Response:
+def get_agent(call: Reading, id: AgentId) -> Response:
     return answer(call.book.agents.get(call.agent(id)))
 
 
 @router.patch("/agents/{id}", response_model=Agent)
-def change(call: Arranging, id: AgentId, changed: ChangedAgent) -> Response:
+def change_agent(call: Arranging, id: AgentId, changed: ChangedAgent) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
     return call.write(lambda book: book.agents.update(id, **given))
 
 
 @router.delete("/agents/{id}", response_model=Agent)
-def delete(call: Arranging, id: AgentId) -> Response:
+def delete_agent(call: Arranging, id: AgentId) -> Response:
     """Out of every list and never run again; its runs and decisions stay."""
     return call.write(lambda book: book.agents.delete(id))
 
 
 @router.post("/agents/{id}/memory/reset", response_model=Agent)
-def reset(call: Arranging, id: AgentId) -> Response:
+def reset_agent(call: Arranging, id: AgentId) -> Response:
     """The next run starts fresh; chats and decisions stay."""
     return call.write(lambda book: book.agents.reset(id))
 
 
 @router.post("/agents/{id}/arm", response_model=Agent)
-def arm(call: Arranging, id: AgentId) -> Response:
+def arm_agent(call: Arranging, id: AgentId) -> Response:
     """Let it run by its schedule, and start its program, on this machine: an import never does."""
     return call.write(lambda book: book.agents.arm(id))
 
 
 @router.post("/agents/{id}/disarm", response_model=Agent)
-def disarm(call: Arranging, id: AgentId) -> Response:
+def disarm_agent(call: Arranging, id: AgentId) -> Response:
     """Let its schedule rest, and its program not be started here."""
     return call.write(lambda book: book.agents.disarm(id))
 
 
 @router.post("/agents/{id}/chat", response_model=Thread)
-def chat(call: Chatting, id: AgentId) -> Response:
+def chat_with_agent(call: Chatting, id: AgentId) -> Response:
     """The one chat with this agent, begun if need be; talk in it under `/api/chat/threads/{id}/messages`."""
     return call.write(lambda book: call.kb.chat_with(book, id).thread)
 
 
 @router.get("/agents/{id}/decisions", response_model=OwnDecisions)
-def own_decisions(call: ReadingDecisions, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
+def list_own_decisions(call: ReadingDecisions, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
     """Its own last cards, as `get_my_decisions` answers them."""
     return answer(OwnDecisions(list(call.book.agents.decisions(call.agent(id), limit))))
 
 
 @router.post("/agents/{id}/decisions", status_code=201, response_model=Recorded, responses=documented(409))
-def record(call: Recording, id: AgentId, new: NewDecision) -> Response:
+def record_decision(call: Recording, id: AgentId, new: NewDecision) -> Response:
     """Record a card of this agent's type that was made elsewhere. 200 where it was recorded under this key before, 409
     where another card was."""
     given = new.model_dump()
@@ -270,19 +270,21 @@ def list_all_runs(
 
 
 @router.post("/agents/{id}/runs", status_code=201, response_model=Run)
-async def run(call: Running, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT) -> Response:
+async def run_agent(
+    call: Running, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT
+) -> Response:
     """Run it now, with its default prompt or this one."""
     prompt = new.prompt if new else None
     return await _begun(call, lambda runner: runner.queue(call.agent(id), prompt), wait)
 
 
-@router.get("/runs/{id}", response_model=Shown)
-def show_run(call: ReadingRuns, id: RunId) -> Response:
+@router.get("/runs/{id}", response_model=ShownRun)
+def get_run(call: ReadingRuns, id: RunId) -> Response:
     book = call.book
     found = book.runs.get(call.run(id))
     known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
     return answer(
-        Shown(
+        ShownRun(
             **known,
             transcript=list(book.runs.transcript(id)),
             specialists=list(book.runs.specialists(id)),
@@ -293,13 +295,13 @@ def show_run(call: ReadingRuns, id: RunId) -> Response:
 
 
 @router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
-async def re_examine(call: Running, id: RunId, wait: Wait = WAIT) -> Response:
+async def re_examine_run(call: Running, id: RunId, wait: Wait = WAIT) -> Response:
     """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
     return await _begun(call, lambda runner: runner.queue_again(call.run(id)), wait)
 
 
 @router.get("/runs/{id}/re-examine", response_model=SecondLook)
-def second_look(call: ReadingDecisions, id: RunId) -> Response:
+def get_second_look(call: ReadingDecisions, id: RunId) -> Response:
     """What to ask an agent that runs elsewhere for a second look: the whole prompt, made here. 409 where there is none
     any more."""
     return answer(call.book.decisions.second_look(call.run(id)))
@@ -315,13 +317,13 @@ def record_second_look(call: Recording, id: RunId, new: NewDecision) -> Response
 
 
 @router.get("/runs/{id}/re-examinations", response_model=list[Run])
-def re_examinations(call: ReadingRuns, id: RunId) -> Response:
+def list_re_examinations(call: ReadingRuns, id: RunId) -> Response:
     """In time order."""
     return answer(list(call.book.runs.re_examinations(call.run(id))))
 
 
 @router.post("/runs/{id}/resolve", response_model=Decision)
-def resolve(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
+def resolve_run(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
     """The person got out of an open trade; or somebody says how a forecast came out (`outcome`)."""
     given = told or Exit()
     if "outcome" in given.model_fields_set:
@@ -333,7 +335,7 @@ def resolve(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = N
 
 
 @router.get("/decisions", response_model=Decisions)
-def decisions(
+def list_decisions(
     call: ReadingDecisions,
     state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
     agent: Annotated[str | None, Query(max_length=200)] = None,
@@ -349,7 +351,7 @@ def decisions(
 
 
 @router.get("/decisions/calibration", response_model=Calibration)
-def calibration(
+def get_calibration(
     call: ReadingDecisions,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,

@@ -8,23 +8,23 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Body, Header, Path, Query
 from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.chats.closed import Closed
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.memory.memories import Memory
 from keepbook.book.recall.chats import Snippet
-from keepbook.doors.http.api.memory import Sent
+from keepbook.doors.http.api.memory import Block, Sent
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL, document, documented
 from keepbook.doors.http.stream import DESCRIBED, event
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Kept, Notice, Talk
-from keepbook.models.closing.close import Closed
 from keepbook.models.model import Called, TextDelta
 
 router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL)
@@ -74,19 +74,23 @@ class ChangedNote(Sent):
     text: str
 
 
+class Asked(Sent):
+    scope: str | None = Field(None, description="As this agent or skill sees it.")
+
+
 @dataclass(frozen=True)
 class Threads:
     threads: list[Thread]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownChat:
     thread: Thread
     messages: list[Message]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTurns:
     turns: list[Snippet]
 
 
@@ -114,7 +118,7 @@ class Reply:
 
 
 @router.get("/chat/threads", response_model=Threads)
-def list_threads(
+def list_chats(
     call: Reading,
     state: Annotated[str | None, Query(description="active, idle or archived")] = None,
     trash: bool = False,
@@ -125,7 +129,7 @@ def list_threads(
 
 
 @router.post("/chat/threads", status_code=201, response_model=Thread)
-def start(call: Writing, new: NewThread) -> Response:
+def start_chat(call: Writing, new: NewThread) -> Response:
     def do(book: Any) -> Thread:
         if new.session is not None:
             chat = book.threads.of_session(new.session, incognito=new.incognito)
@@ -139,24 +143,24 @@ def start(call: Writing, new: NewThread) -> Response:
     return call.write(do, 201)
 
 
-@router.get("/chat/threads/search", response_model=Found)
-def search(
+@router.get("/chat/threads/search", response_model=FoundTurns)
+def search_chats(
     call: Reading,
     q: Annotated[str, Query(min_length=1, max_length=500)],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Response:
     """What was said, with the words marked between ⟦ and ⟧."""
-    return answer(Found(list(call.book.threads.search(q, limit))))
+    return answer(FoundTurns(list(call.book.threads.search(q, limit))))
 
 
-@router.get("/chat/threads/{id}", response_model=Shown)
-def show(call: Reading, id: Id) -> Response:
+@router.get("/chat/threads/{id}", response_model=ShownChat)
+def show_chat(call: Reading, id: Id) -> Response:
     chat = call.book.threads.get(id)
-    return answer(Shown(chat.thread, list(chat.messages())))
+    return answer(ShownChat(chat.thread, list(chat.messages())))
 
 
 @router.patch("/chat/threads/{id}", response_model=Thread)
-def change(call: Writing, id: Id, changed: ChangedThread) -> Response:
+def change_chat(call: Writing, id: Id, changed: ChangedThread) -> Response:
     def do(book: Any) -> Thread:
         thread: Thread = book.threads.get(id).thread
         if changed.title is not None:
@@ -169,25 +173,36 @@ def change(call: Writing, id: Id, changed: ChangedThread) -> Response:
 
 
 @router.delete("/chat/threads/{id}", response_model=Thread, responses={204: {"description": "Gone for good"}})
-def delete(call: Writing, id: Id, memories: bool = False, forever: bool = False) -> Response:
+def delete_chat(call: Writing, id: Id, memories: bool = False, forever: bool = False) -> Response:
     """Into the trash for 30 days, with the memories learned from it if wanted."""
     return call.write(lambda book: book.threads.delete(id, memories=memories, forever=forever), 204 if forever else 200)
 
 
 @router.post("/chat/threads/{id}/restore", response_model=Thread)
-def restore(call: Writing, id: Id) -> Response:
+def restore_chat(call: Writing, id: Id) -> Response:
     return call.write(lambda book: book.threads.restore(id))
 
 
 @router.post("/chat/threads/{id}/close", response_model=Closed, responses=documented(502))
-def close(call: Writing, id: Id) -> Response:
+def close_chat(call: Writing, id: Id) -> Response:
     """Read what is new for memories, once. `status`: closed, nothing, busy, open or failed."""
     return answer(call.book.threads.get(id).close())
 
 
-@router.get("/chat/threads/{id}/messages", response_model=Shown)
-def messages(call: Reading, id: Id) -> Response:
-    return show(call, id)
+@router.post("/chat/threads/{id}/inject", response_model=Block)
+def inject_chat(call: Writing, id: Id, told: Annotated[Asked | None, Body()] = None) -> Response:
+    """The memory block of this chat: rendered at the first call, then the same bytes."""
+
+    def do(book: Any) -> Block:
+        chat = book.threads.get(id)
+        return Block(chat.inject(scope=call.scope(told.scope if told else None)), chat.thread.preset)
+
+    return call.write(do)
+
+
+@router.get("/chat/threads/{id}/messages", response_model=ShownChat)
+def list_messages(call: Reading, id: Id) -> Response:
+    return show_chat(call, id)
 
 
 @router.post(
@@ -202,7 +217,7 @@ def messages(call: Reading, id: Id) -> Response:
         **documented(502),
     },
 )
-async def say(
+async def say_in_chat(
     call: Writing,
     id: Id,
     new: NewMessage,
@@ -257,7 +272,7 @@ async def _whole(talk: Talk, new: NewMessage) -> Reply:
 
 
 @router.get("/chat/threads/{id}/pencil", response_model=Pencilled)
-def pencil(desk: Reading, id: Id) -> Response:
+def list_pencil(desk: Reading, id: Id) -> Response:
     """What closing would keep or propose of what was said so far, each line beside the turn that said it."""
     return answer(Pencilled(list(desk.book.threads.get(id).pencil())))
 
@@ -292,7 +307,7 @@ def write_note(call: WritingNotes, new: NewNote) -> Response:
 
 
 @router.get("/journal/{id}", response_model=Note)
-def show_note(call: ReadingNotes, id: NoteId) -> Response:
+def get_note(call: ReadingNotes, id: NoteId) -> Response:
     return answer(call.book.notes.get(id))
 
 

@@ -52,7 +52,7 @@ class Feed:
     response_model=Feed,
     responses={200: {"description": "What changed", "content": DESCRIBED}},
 )
-async def events(
+async def list_events(
     call: Following,
     request: Request,
     after: Annotated[int, Query(ge=0, le=LAST_EVENT)] = 0,

@@ -89,12 +89,12 @@ class TokenList:
 
 
 @router.get("/me", response_model=Me)
-def me(call: Knowing) -> Response:
+def get_me(call: Knowing) -> Response:
     return answer(_me(call))
 
 
 @router.patch("/me", response_model=Me)
-def choose(call: Choosing, chosen: Chosen) -> Response:
+def change_me(call: Choosing, chosen: Chosen) -> Response:
     given = chosen.model_dump(exclude_none=True)
 
     def do(book: Any) -> Me:
@@ -160,7 +160,7 @@ def revoke_token(call: RevokingTokens, id: Annotated[str, Path(max_length=200)])
     response_class=Response,
     responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
 )
-def export(call: Exporting) -> Response:
+def export_book(call: Exporting) -> Response:
     lines = io.StringIO()
     call.book.export(lines)
     headers = {"Content-Disposition": 'attachment; filename="keepbook.jsonl"'}
@@ -170,9 +170,9 @@ def export(call: Exporting) -> Response:
 @router.post(
     "/import",
     response_model=Imported,
-    openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(("text/plain", LINES), TEXT)}},
+    openapi_extra={"requestBody": {"required": True, "content": {LINES: TEXT}}},
 )
-async def import_(
+async def import_book(
     call: Importing,
     request: Request,
     merge: Annotated[bool, Query()] = False,
@@ -187,10 +187,12 @@ async def import_(
         lines = list(io.StringIO(sent.decode(), newline=None))  # not splitlines: a text may hold U+2028
     except UnicodeDecodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge, dry_run, theirs))
+    if dry_run:  # takes itself back, which it cannot inside the transaction that keeps an answer for its key
+        return answer(await run_in_threadpool(call.book.import_, lines, merge, dry_run=True, theirs=theirs))
+    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge, theirs=theirs))
 
 
 @router.post("/erase", response_model=Receipt)
-def erase(call: Erasing, confirmed: Confirmed) -> Response:
+def erase_book(call: Erasing, confirmed: Confirmed) -> Response:
     """Everything of this owner, ledger and tokens included; nothing undoes it."""
     return answer(call.book.erase(confirmed.confirm))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header, Path, Query
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,8 +11,9 @@ from keepbook.book.book import Book, Detailed
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.verify import Verification
+from keepbook.book.memory.block import Rendered
 from keepbook.book.memory.links import Link
-from keepbook.book.memory.memories import REASONS, Memory, Written
+from keepbook.book.memory.memories import REASONS, Memory, Version, Written
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
@@ -38,7 +39,34 @@ Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
 Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Asked = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
+Tagged = Annotated[list[str] | None, Query(alias="tag", description="Only what has this tag; repeated, all of them.")]
 IfMatch = Annotated[str | None, Header(description="The ETag the change is based on.", max_length=200)]
+
+
+METADATA = "metadata."
+FILTERS: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "metadata",
+            "in": "query",
+            "description": "Only what has these, each written metadata.KEY=VALUE.",
+            "style": "form",
+            "explode": True,
+            "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+            "example": {"metadata.project": "atlas"},
+        }
+    ]
+}
+"""For the document: the framework knows no parameter whose name is the caller's to choose."""
+
+
+def asked_metadata(request: Request) -> dict[str, str]:
+    """The pairs of a query string that begin with `metadata.`; of a key said twice the last counts."""
+    given = request.query_params.multi_items()
+    return {name.removeprefix(METADATA): value for name, value in given if name.startswith(METADATA)}
+
+
+Noted = Annotated[dict[str, str], Depends(asked_metadata)]
 
 
 class Sent(BaseModel):
@@ -53,13 +81,15 @@ class NewMemory(Sent):
     subject: str | None = None
     summary: str | None = None
     body: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="What a program notes with it: at most 32 strings.")
+    tags: list[str] | None = Field(None, description="Words to file it under: at most 32.")
     confidence: str | None = Field(None, description="asserted or inferred")
     importance: float | None = None
     valid_from: str | None = None
     valid_until: str | None = None
     scope: str | None = None
     thread_id: str | None = None
-    turn_ids: list[str] = []
+    turn_ids: list[str | int] = []
     force: bool = Field(False, description="Keep it although something like it is there.")
 
 
@@ -69,6 +99,8 @@ class ChangedMemory(Sent):
     body: str | None = None
     category: str | None = None
     subject: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Left out, it stays as it is; {} empties it.")
+    tags: list[str] | None = Field(None, description="Left out, they stay as they are; [] takes them away.")
     confidence: str | None = None
     importance: float | None = None
     valid_from: str | None = None
@@ -76,7 +108,7 @@ class ChangedMemory(Sent):
     correction: bool = Field(False, description="As it should have been from the start.")
     expect_version: int | None = None
     thread_id: str | None = None
-    turn_ids: list[str] = []
+    turn_ids: list[str | int] = []
 
 
 class Forgotten(Sent):
@@ -111,6 +143,18 @@ class Block:
 
 
 @dataclass(frozen=True)
+class FoundMemory:
+    """The memory that a reference means."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Versions:
+    versions: list[Version]
+
+
+@dataclass(frozen=True)
 class Hits:
     memories: list[Hit]
     notice: str | None = None
@@ -140,9 +184,10 @@ class Proposals:
 # Reading. Fixed paths stand before /{id}.
 
 
-@router.get("/", response_model=MemoryPage)
+@router.get("/", response_model=MemoryPage, openapi_extra=FILTERS)
 def list_memories(
     call: Reading,
+    metadata: Noted,
     category: str | None = None,
     subject: str | None = None,
     scope: Annotated[str | None, Query(description="Also this agent's own; * for all.")] = None,
@@ -150,22 +195,39 @@ def list_memories(
     q: Annotated[str | None, Query(description="Only what says this.", max_length=500)] = None,
     limit: Limit = 100,
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
+    tags: Tagged = None,
 ) -> Response:
-    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q))
+    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q, metadata, tags))
 
 
-@router.get("/recall", response_model=Hits)
-def recall(
+@router.get("/recall", response_model=Hits, openapi_extra=FILTERS)
+def recall_memories(
     call: Reading,
+    metadata: Noted,
     q: Asked,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     category: str | None = None,
     scope: str | None = None,
     known: Moment = None,
     valid: Moment = None,
+    tags: Tagged = None,
 ) -> Response:
-    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid)
+    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid, metadata, tags)
     return answer(Hits(list(hits), getattr(hits, "notice", None)))
+
+
+@router.get("/rendered", response_model=Rendered)
+def get_rendered(
+    call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
+) -> Response:
+    """The block with what it shows, and why each other memory is not in it."""
+    return answer(call.book.rendered(preset=preset, scope=call.scope(scope), known=known, valid=valid))
+
+
+@router.get("/replay", response_model=Block)
+def replay_block(call: Reading, session: Annotated[str, Query(max_length=200)]) -> Response:
+    """The block of a session rendered again from the ledger: the bytes it was given."""
+    return answer(Block(call.book.replay(session), call.book.preset().name))
 
 
 @router.get("/recall-chats", response_model=ChatHits)
@@ -175,7 +237,7 @@ def recall_chats(call: ReadingChats, q: Asked, limit: Annotated[int, Query(ge=1,
 
 
 @router.get("/block", response_model=Block)
-def block(
+def get_block(
     call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
     """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
@@ -184,13 +246,13 @@ def block(
 
 
 @router.get("/as-of", response_model=Memories)
-def as_of(call: ReadingLedger, known: Moment = None, valid: Moment = None) -> Response:
+def list_as_of(call: ReadingLedger, known: Moment = None, valid: Moment = None) -> Response:
     """What was known at one instant about another."""
     return answer(Memories(list(call.book.as_of(known, valid))))
 
 
 @router.get("/ledger", response_model=Entries)
-def ledger(
+def read_ledger(
     call: ReadingLedger,
     memory: str | None = None,
     thread: str | None = None,
@@ -205,23 +267,42 @@ def ledger(
 
 
 @router.get("/verify", response_model=Verification)
-def verify(call: Checking) -> Response:
+def verify_ledger(call: Checking) -> Response:
     return answer(call.book.verify())
 
 
 @router.get("/audit", response_model=Audit)
-def audit(call: Checking) -> Response:
+def audit_book(call: Checking) -> Response:
     return answer(call.book.audit())
 
 
 @router.get("/proposals", response_model=Proposals)
-def proposals(call: ReadingProposals, status: str = "waiting") -> Response:
+def list_proposals(call: ReadingProposals, status: str = "waiting") -> Response:
     """What waits for the person's word."""
     return answer(Proposals(list(call.book.proposals.list(status))))
 
 
+@router.get("/proposals/{id}", response_model=Proposal)
+def get_proposal(call: ReadingProposals, id: Id) -> Response:
+    return answer(call.book.proposals.get(id))
+
+
+@router.get("/find", response_model=FoundMemory)
+def find_memory(
+    call: Reading, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]
+) -> Response:
+    """The id behind a reference; 409 with `candidates` where several memories fit."""
+    return answer(FoundMemory(call.book.find(ref)))
+
+
+@router.get("/{id}/history", response_model=Versions)
+def list_versions(call: Reading, id: Id) -> Response:
+    """Every version of a memory, oldest first."""
+    return answer(Versions(list(call.book.history(id))))
+
+
 @router.get("/{id}", response_model=Detailed)
-def get(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
+def get_memory(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
     memory = call.book.get(id)
     if if_none_match is not None and _tag(memory) in if_none_match:
         return Response(status_code=304, headers=_tagged(memory))
@@ -239,7 +320,7 @@ def remember(call: Writing, new: NewMemory) -> Response:
 
 
 @router.put("/{id}", response_model=Written, responses=documented(412))
-def update(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
+def update_memory(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
     given = changed.model_dump()
     content = given.pop("content")
 
@@ -252,7 +333,7 @@ def update(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = No
 
 
 @router.delete("/{id}", response_model=Written, responses={204: {"description": "Gone for good"}, **documented(412)})
-def delete(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
+def delete_memory(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
     def do(book: Book) -> Written | None:
         with book.transaction():
             _refuse_miss(book, id, if_match)
@@ -262,32 +343,32 @@ def delete(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = Non
 
 
 @router.post("/{id}/forget", response_model=Written)
-def forget(call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
+def forget_memory(call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
     return call.write(lambda book: book.forget(id, (told or Forgotten()).reason))
 
 
 @router.post("/{id}/restore", response_model=Written)
-def restore(call: Writing, id: Id) -> Response:
+def restore_memory(call: Writing, id: Id) -> Response:
     return call.write(lambda book: book.restore(id))
 
 
 @router.post("/{id}/confirm", response_model=Written)
-def confirm(call: Writing, id: Id) -> Response:
+def confirm_memory(call: Writing, id: Id) -> Response:
     return call.write(lambda book: book.confirm(id))
 
 
 @router.post("/{id}/promote", response_model=Written)
-def promote(call: Promoting, id: Id) -> Response:
+def promote_memory(call: Promoting, id: Id) -> Response:
     return call.write(lambda book: book.promote(id))
 
 
 @router.post("/{id}/demote", response_model=Written)
-def demote(call: Promoting, id: Id) -> Response:
+def demote_memory(call: Promoting, id: Id) -> Response:
     return call.write(lambda book: book.demote(id))
 
 
 @router.post("/inject", response_model=Block)
-def inject(call: Injecting, session: Session) -> Response:
+def inject_block(call: Injecting, session: Session) -> Response:
     """The block of a session: rendered at the first call, then the same bytes."""
 
     def do(book: Book) -> Block:
@@ -298,28 +379,28 @@ def inject(call: Injecting, session: Session) -> Response:
 
 
 @router.post("/links", status_code=201, response_model=Link)
-def link(call: Writing, new: NewLink) -> Response:
+def make_link(call: Writing, new: NewLink) -> Response:
     return call.write(lambda book: book.link(new.from_id, new.to_id, new.relation), 201)
 
 
 @router.delete("/links/{id}", response_model=Link)
-def unlink(call: Writing, id: Id) -> Response:
+def remove_link(call: Writing, id: Id) -> Response:
     return call.write(lambda book: book.unlink(id))
 
 
 @router.post("/undo/{event}", response_model=Written | Link)
-def undo(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
+def undo_event(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
     return call.write(lambda book: book.undo(event))
 
 
 @router.post("/proposals/{id}/accept", response_model=Written)
-def accept(call: Answering, id: Id) -> Response:
+def accept_proposal(call: Answering, id: Id) -> Response:
     return call.write(lambda book: book.proposals.accept(id))
 
 
 @router.post("/proposals/{id}/decline", response_model=Proposal)
-def decline(call: Answering, id: Id) -> Response:
+def decline_proposal(call: Answering, id: Id) -> Response:
     return call.write(lambda book: book.proposals.decline(id))
 
 

@@ -199,7 +199,7 @@ def create_skill(call: Writing, new: NewSkill) -> Response:
 
 
 @router.get("/skills/{id}", response_model=SkillShown)
-def show_skill(
+def get_skill(
     call: Reading,
     id: SkillId,
     detail: Literal["summary", "trades", "lessons", "full"] = "summary",
@@ -213,7 +213,7 @@ def show_skill(
 
 
 @router.patch("/skills/{id}", response_model=Skill, responses=documented(412))
-def write_fields(call: Writing, id: SkillId, said: SkillFields, if_match: IfMatch = None) -> Response:
+def change_skill(call: Writing, id: SkillId, said: SkillFields, if_match: IfMatch = None) -> Response:
     """Each field that is sent gets a new version; the earlier ones stay."""
     given = said.model_dump(exclude_none=True)
 
@@ -245,7 +245,7 @@ def create_deployment(call: Writing, new: NewDeployment) -> Response:
 
 
 @router.get("/deployments/{id}", response_model=DeploymentShown)
-def show_deployment(
+def get_deployment(
     call: Reading,
     id: DeploymentId,
     detail: Literal["list", "trades", "lessons", "full"] = "list",
@@ -288,7 +288,7 @@ def list_trades(
 
 
 @router.get("/events", response_model=ComingShown)
-def coming_events(
+def list_coming_events(
     call: Reading,
     lookahead_hours: Annotated[int, Query(ge=1, le=LONGEST_LOOK)] = 24,
     types: Annotated[list[str], Query(description="Only these kinds.", max_length=50)] = [],  # noqa: B006
@@ -322,7 +322,7 @@ def list_lessons(
 
 
 @router.post("/lessons/reflect", response_model=Reflection)
-def reflect(call: Writing, told: Annotated[Reflected, Body()]) -> Response:
+def reflect_on_trades(call: Writing, told: Annotated[Reflected, Body()]) -> Response:
     """Turn closed trades into lessons, as far as the sample supports them."""
 
     def do(book: Book) -> Reflection:
@@ -334,24 +334,24 @@ def reflect(call: Writing, told: Annotated[Reflected, Body()]) -> Response:
 
 
 @router.post("/lessons/{id}/pin", response_model=Lesson)
-def pin(call: Judging, id: LessonId) -> Response:
+def pin_lesson(call: Judging, id: LessonId) -> Response:
     """The person's own word from now on, told in every chat in the skill's scope."""
     return call.write(lambda book: book.trading.pin(id))
 
 
 @router.post("/lessons/{id}/unpin", response_model=Lesson)
-def unpin(call: Judging, id: LessonId) -> Response:
+def unpin_lesson(call: Judging, id: LessonId) -> Response:
     return call.write(lambda book: book.trading.unpin(id))
 
 
 @router.post("/lessons/{id}/retire", response_model=Lesson)
-def retire(call: Judging, id: LessonId) -> Response:
+def retire_lesson(call: Judging, id: LessonId) -> Response:
     """Put away; a later reflection does not bring it back."""
     return call.write(lambda book: book.trading.retire(id))
 
 
 @router.post("/lessons/{id}/restore", response_model=Lesson)
-def restore(call: Judging, id: LessonId) -> Response:
+def restore_lesson(call: Judging, id: LessonId) -> Response:
     return call.write(lambda book: book.trading.restore_lesson(id))
 
 

@@ -35,8 +35,6 @@ _FILE = {
         "required": True,
         "description": "The file: CSV, JSON Lines or Parquet, or freqtrade's database.",
         "content": {
-            "text/plain": {"schema": {"type": "string"}},
-            "application/jsonl": {"schema": {"type": "string"}},
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
         },
     }
@@ -44,7 +42,7 @@ _FILE = {
 
 
 @router.post("/import", response_model=Loaded | Imported, openapi_extra=_FILE)
-async def import_file(
+async def import_trading_file(
     call: Loading,
     request: Request,
     kind: Annotated[Kind, Query(description="What the file holds.")],

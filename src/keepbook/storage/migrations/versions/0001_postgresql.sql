@@ -119,6 +119,13 @@ CREATE TABLE injections (
 
 CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
+CREATE TABLE labels (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	key TEXT COLLATE "C" NOT NULL,
+	memory_id TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, key, memory_id)
+);
+
 CREATE TABLE leases (
 	name TEXT COLLATE "C" NOT NULL,
 	holder TEXT COLLATE "C" NOT NULL,
@@ -528,6 +535,8 @@ CREATE TABLE versions (
 	content TEXT COLLATE "C" CHECK (length(content) BETWEEN 4 AND 500),
 	summary TEXT COLLATE "C" CHECK (length(summary) <= 200),
 	body TEXT COLLATE "C",
+	metadata TEXT COLLATE "C",
+	tags TEXT COLLATE "C",
 	source TEXT COLLATE "C" NOT NULL CHECK (source IN ('profile', 'chat', 'inferred', 'extracted', 'imported')),
 	score DOUBLE PRECISION CHECK (score BETWEEN 0 AND 1),
 	made_by TEXT COLLATE "C",
@@ -1152,7 +1161,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event"
+CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event"
   ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_note_versions();
 
 -- The guards of the book, as triggers, and who may do what. The SQLite file beside this one says the same.
@@ -1321,7 +1330,8 @@ BEGIN
   THEN PERFORM keepbook_refuse('a version follows the one before it and stands in the ledger'); END IF;
   IF keepbook_erased(NEW.owner, NEW.memory_id) THEN
     -- What was erased comes in blank (a restored export), and no further than it went.
-    IF NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL OR NEW.version > book.version THEN
+    IF NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL OR NEW.metadata IS NOT NULL
+      OR NEW.tags IS NOT NULL OR NEW.version > book.version THEN
       PERFORM keepbook_refuse('a version has content and is current until it is erased');
     END IF;
     RETURN NEW;
@@ -1338,9 +1348,9 @@ BEGIN
     AND NOT (who = 'person' AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND (r.content, r.summary, r.body, r.source, r.score, r.made_by, r.thread_id, r.turn_ids, r.valid_from, r.valid_until)
+        AND (r.content, r.summary, r.body, r.metadata, r.tags, r.source, r.score, r.made_by, r.thread_id, r.turn_ids, r.valid_from, r.valid_until)
           IS NOT DISTINCT FROM
-            (NEW.content, NEW.summary, NEW.body, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
+            (NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
              NEW.valid_from, NEW.valid_until)))
   THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
   RETURN NEW;
@@ -1365,11 +1375,13 @@ BEGIN
     (OLD.owner, OLD.memory_id, OLD.version, OLD.source, OLD.score, OLD.made_by, OLD.thread_id, OLD.turn_ids,
      OLD.valid_from, OLD.valid_until, OLD.recorded_at, OLD.restored_from, OLD.correction, OLD.event)
     AND (
-      ((NEW.content, NEW.summary, NEW.body) IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body)
+      ((NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags)
+         IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body, OLD.metadata, OLD.tags)
        AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
        AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                      AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
       OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
+          AND NEW.metadata IS NULL AND NEW.tags IS NULL
           AND NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at AND keepbook_erased(OLD.owner, OLD.memory_id))
     )
   ) THEN PERFORM keepbook_refuse('a version is never rewritten'); END IF;
@@ -1436,7 +1448,7 @@ CREATE TRIGGER erasures_begin BEFORE INSERT OR UPDATE ON erasures FOR EACH ROW E
 CREATE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF NEW.memory_id <> '*' THEN
-    UPDATE versions SET content = NULL, summary = NULL, body = NULL
+    UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL
       WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
     UPDATE ledger SET before = NULL, after = NULL, salt = NULL
       WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
@@ -1458,6 +1470,7 @@ BEGIN
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
     DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+    DELETE FROM labels WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
       SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
     DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
@@ -1491,6 +1504,7 @@ BEGIN
     DELETE FROM due WHERE owner = NEW.owner;
     DELETE FROM terms WHERE owner = NEW.owner;
     DELETE FROM likeness WHERE owner = NEW.owner;
+    DELETE FROM labels WHERE owner = NEW.owner;
     DELETE FROM injected WHERE owner = NEW.owner;
     DELETE FROM injections WHERE owner = NEW.owner;
     DELETE FROM links WHERE owner = NEW.owner;
@@ -1647,7 +1661,7 @@ CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTI
 DO $$
 DECLARE a_table text;
 BEGIN
-  FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness',
+  FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness', 'labels',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
     'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
     'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
@@ -1663,7 +1677,7 @@ GRANT SELECT, INSERT ON ledger, covers, seals, versions, injected, erasures TO k
 GRANT UPDATE (salt) ON seals TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON touched TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON memories, links, owners TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON terms, likeness TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON terms, likeness, labels TO keepbook_app;
 GRANT SELECT, INSERT ON injections TO keepbook_app;
 GRANT UPDATE (at, seq, nth, block) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;

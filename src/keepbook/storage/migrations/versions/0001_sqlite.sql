@@ -139,6 +139,15 @@ CREATE TABLE injections (
 
 CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
+CREATE TABLE labels (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	"key" TEXT NOT NULL,
+	memory_id TEXT NOT NULL,
+	PRIMARY KEY (owner, "key", memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE leases (
 	name TEXT NOT NULL,
 	holder TEXT NOT NULL,
@@ -600,6 +609,8 @@ CREATE TABLE versions (
 	content TEXT CHECK (length(content) BETWEEN 4 AND 500),
 	summary TEXT CHECK (length(summary) <= 200),
 	body TEXT,
+	metadata TEXT,
+	tags TEXT,
 	source TEXT NOT NULL CHECK (source IN ('profile', 'chat', 'inferred', 'extracted', 'imported')),
 	score REAL CHECK (score BETWEEN 0 AND 1),
 	made_by TEXT,
@@ -996,7 +1007,7 @@ END;
 CREATE TRIGGER versions_made_is_noted AFTER INSERT ON versions WHEN NEW.content IS NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 1);
 END;
-CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event" ON versions WHEN NEW.content IS NULL BEGIN
+CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event" ON versions WHEN NEW.content IS NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 0);
 END;
 CREATE TRIGGER versions_removed_is_noted AFTER DELETE ON versions WHEN OLD.content IS NULL BEGIN
@@ -1123,6 +1134,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: a version follows the one before it and stands
 CREATE TRIGGER versions_say_something BEFORE INSERT ON versions
 WHEN CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
   THEN NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL
+    OR NEW.metadata IS NOT NULL OR NEW.tags IS NOT NULL
     OR NEW.version > (SELECT version FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
   ELSE NEW.content IS NULL OR NEW.retired_at IS NOT NULL END
 BEGIN SELECT RAISE(ABORT, 'guard: a version has content and is current until it is erased'); END;
@@ -1147,6 +1159,7 @@ WHEN NEW.version > 1 AND NEW.content IS NOT NULL
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
         AND r.content = NEW.content AND r.summary IS NEW.summary AND r.body IS NEW.body
+        AND r.metadata IS NEW.metadata AND r.tags IS NEW.tags
         AND r.source = NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by
         AND r.thread_id IS NEW.thread_id AND r.turn_ids = NEW.turn_ids
         AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until))
@@ -1168,10 +1181,12 @@ WHEN NOT (
   AND (
     (NEW.content IS OLD.content
      AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body
+     AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags
      AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
      AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                    AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
     OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
+        AND NEW.metadata IS NULL AND NEW.tags IS NULL
         AND NEW.retired_at IS OLD.retired_at
         AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.memory_id))
   )
@@ -1259,7 +1274,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
 CREATE TRIGGER erasures_take_a_memory AFTER INSERT ON erasures
 WHEN NEW.memory_id <> '*'
 BEGIN
-  UPDATE versions SET content = NULL, summary = NULL, body = NULL
+  UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL
     WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
   UPDATE ledger SET before = NULL, after = NULL, salt = NULL
     WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
@@ -1281,6 +1296,7 @@ BEGIN
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
   DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  DELETE FROM labels WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
     SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
   DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
@@ -1318,6 +1334,7 @@ BEGIN
   DELETE FROM due WHERE owner = NEW.owner;
   DELETE FROM terms WHERE owner = NEW.owner;
   DELETE FROM likeness WHERE owner = NEW.owner;
+  DELETE FROM labels WHERE owner = NEW.owner;
   DELETE FROM injected WHERE owner = NEW.owner;
   DELETE FROM injections WHERE owner = NEW.owner;
   DELETE FROM links WHERE owner = NEW.owner;

@@ -1,0 +1,73 @@
+"""The same book for programs that await: `AsyncKeepbook`, with the names of `Keepbook`.
+
+`book()` is not awaited, every read or write is. Here the engine runs in threads beside the event loop; a server is
+spoken to asynchronously. There is no second engine and no second client: what is awaited is what `keepbook.app` and
+`keepbook.client` do. Its types stand in `asynchronous.pyi`, which `scripts/async_stub.py` writes.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from keepbook.app import Elsewhere, Keepbook
+from keepbook.client.address import is_address
+from keepbook.client.off_loop import OffLoop, held
+
+THREADS = 8
+
+
+class AsyncKeepbook:
+    """An open installation for programs that await: `async with AsyncKeepbook("keepbook.db") as kb`."""
+
+    def __init__(self, db: str | Path | None = None, **given: Any) -> None:
+        self._pool = ThreadPoolExecutor(THREADS, "keepbook")
+        self._kb: Any = _Awaited(db, **given) if is_address(db) else Keepbook(db, **given)
+
+    def __repr__(self) -> str:
+        return f"<Async {self._kb!r}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._kb if self._elsewhere else OffLoop(self._kb, self._pool), name)
+
+    @property
+    def _elsewhere(self) -> bool:
+        return isinstance(self._kb, Elsewhere)
+
+    def book(self, owner: str, **given: Any) -> Any:
+        book = self._kb.book(owner, **given)
+        return book if self._elsewhere else OffLoop(book, self._pool)
+
+    def talk(self, chat: Any, **given: Any) -> Any:
+        return self._kb.talk(held(chat), **given)
+
+    async def run(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Run a function of your own beside the event loop, with the book itself: one transaction, many steps."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *map(held, args)))
+
+    async def close(self) -> None:
+        if self._elsewhere:
+            await self._kb._line.close()
+        else:
+            await self.run(self._kb.close)
+        self._pool.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class _Awaited(Elsewhere):
+    """The same installation elsewhere, on a line that awaits."""
+
+    def _opened(self, address: str, token: str | None) -> Any:
+        # Loaded for a server alone.
+        from keepbook.client.line import AsyncLine
+
+        return AsyncLine(address, token)

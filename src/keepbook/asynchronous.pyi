@@ -1,0 +1,1013 @@
+"""Written by scripts/async_stub.py from the classes it stands in for: change those."""
+
+import builtins
+import collections.abc
+import datetime
+import os
+import pathlib
+import typing
+from collections.abc import Awaitable, Callable
+from typing import Any, Self, TypeVar
+
+import keepbook.book.agents.agents
+import keepbook.book.agents.calibration
+import keepbook.book.agents.cards.types
+import keepbook.book.agents.decisions
+import keepbook.book.agents.recorded
+import keepbook.book.agents.runs
+import keepbook.book.agents.second_looks
+import keepbook.book.chats.closed
+import keepbook.book.chats.notes
+import keepbook.book.chats.pencil
+import keepbook.book.chats.threads
+import keepbook.book.ground.to_json
+import keepbook.book.ledger.ledger
+import keepbook.book.ledger.verify
+import keepbook.book.memory.block
+import keepbook.book.memory.links
+import keepbook.book.memory.memories
+import keepbook.book.memory.proposals
+import keepbook.book.owners.authority
+import keepbook.book.owners.choices
+import keepbook.book.owners.spending
+import keepbook.book.owners.tokens
+import keepbook.book.recall.chats
+import keepbook.book.recall.memories
+import keepbook.book.trading.breakdown
+import keepbook.book.trading.exposure
+import keepbook.book.trading.files
+import keepbook.book.trading.findings
+import keepbook.book.trading.lessons
+import keepbook.book.trading.performance
+import keepbook.book.trading.reflection
+import keepbook.book.trading.skills
+import keepbook.book.trading.trades
+import keepbook.book.upkeep.audit
+import keepbook.book.upkeep.erase
+import keepbook.book.upkeep.imported
+import keepbook.jobs
+import keepbook.models.chat
+import keepbook.models.choose
+import keepbook.presets
+import keepbook.settings
+
+Value = TypeVar("Value")
+
+class AsyncTokens:
+    """The tokens of an installation: `kb.tokens`."""
+    async def asked_for(self) -> bool:
+        """Whether a token was ever made here: from then on every request needs one."""
+    async def check(self, secret: str) -> keepbook.book.owners.tokens.Token | None:
+        """The token behind a secret, if it still opens something."""
+    async def create(
+        self,
+        owner: str | None = None,
+        *,
+        kind: str = "person",
+        scopes: collections.abc.Iterable[str] = ("read", "write"),
+        name: str | None = None,
+        expires: Any = None,
+        agent: str | None = None,
+        made_with: str | None = None,
+    ) -> keepbook.book.owners.tokens.NewToken:
+        """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has. Made with another
+        token, by its id, it ends no later than that one.
+        """
+    async def list(self, owner: str | None = None) -> collections.abc.Sequence[keepbook.book.owners.tokens.Token]:
+        """One owner's tokens, or all of the installation; the newest first."""
+    async def of_session(self, secret: str) -> keepbook.book.owners.tokens.Token | None:
+        """The token behind a page's session, while both open."""
+    async def revoke(self, id: str, *, owner: str | None = None) -> keepbook.book.owners.tokens.Token:
+        """From here on it opens nothing. With `owner`, only one of that owner's."""
+    async def session_for(self, token_id: str) -> str: ...
+    async def sign_in(self, secret: str) -> tuple[str, keepbook.book.owners.tokens.Token] | None:
+        """A new session's secret for who shows a token of a person, this once."""
+    async def sign_out(self, secret: str) -> None:
+        """That session opens nothing any more; the token stays what it was."""
+    async def stands(self, id: str | None) -> bool:
+        """Whether a token that opened something still does; no token at all does as long as none was ever made."""
+
+class AsyncChat:
+    """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
+
+    id: str
+    session: str | None
+    async def add(
+        self,
+        role: str,
+        text: str,
+        at: Any = None,
+        speaker: str | None = None,
+        *,
+        hidden: str | None = None,
+        parts: Any = None,
+    ) -> keepbook.book.chats.threads.Message:
+        """Record what was said, now or at a given moment.
+
+        role: who speaks: user, assistant, tool or system
+        text: the words themselves
+        at: when it was: a datetime, or a text in ISO 8601; now, if nothing is said
+        speaker: the name of who speaks
+        hidden: told to the model with it, shown nowhere
+        parts: what a model made the message of, to send it again as it was
+        """
+    async def close(self) -> keepbook.book.chats.closed.Closed:
+        """Read what is new for memories, once; the chat rests after that until something is said again."""
+    async def decline(self, key: str) -> keepbook.book.chats.pencil.Pencil:
+        """No to a pencil line: it is not kept.
+
+        key: what makes it the same one when it is sent again; of a pencil line, the line's own
+        """
+    async def inject(self, *, scope: str | None = None) -> str:
+        """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none.
+
+        scope: the agent or skill it is for; reading, * means every one
+        """
+    async def keep(self, key: str) -> keepbook.book.memory.memories.Written:
+        """Keep a pencil line now, as the person.
+
+        key: what makes it the same one when it is sent again; of a pencil line, the line's own
+        """
+    async def messages(self) -> collections.abc.Sequence[keepbook.book.chats.threads.Message]: ...
+    async def pencil(self) -> collections.abc.Sequence[keepbook.book.chats.pencil.Pencil]:
+        """What closing would keep or propose of what was said so far, beside its turn; nothing of it is stored."""
+    @property
+    def thread(self) -> Awaitable[keepbook.book.chats.threads.Thread]:
+        """How it stands at this moment."""
+
+class AsyncChats:
+    """The chats of a book: `book.threads`."""
+    async def archive(self, thread_id: str) -> keepbook.book.chats.threads.Thread:
+        """thread_id: the chat it comes from, or is about"""
+    async def delete(
+        self, thread_id: str, *, memories: bool = False, forever: bool = False
+    ) -> keepbook.book.chats.threads.Thread | None:
+        """Into the trash for 30 days, with the memories learned from it if wanted; or really removed at once.
+
+        thread_id: the chat it comes from, or is about
+        memories: with what was learned from it
+        forever: gone at once, text and all; nothing undoes it
+        """
+    async def get(self, thread_id: str) -> AsyncChat:
+        """thread_id: the chat it comes from, or is about"""
+    async def learned(self, thread_id: str) -> collections.abc.Sequence[str]:
+        """Ids of the memories that came out of a chat.
+
+        thread_id: the chat it comes from, or is about
+        """
+    async def list(
+        self, *, state: str | None = None, trash: bool = False, limit: int = 100
+    ) -> collections.abc.Sequence[keepbook.book.chats.threads.Thread]:
+        """The last touched first.
+
+        state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
+        trash: those in the trash instead
+        limit: how many at most
+        """
+    async def of_session(self, session: str, *, incognito: bool = False) -> AsyncChat:
+        """The chat of an outside agent's session, begun if need be.
+
+        session: a name of yours for the chat
+        incognito: nothing of it is remembered, and no memory is told in it
+        """
+    async def recall(self, query: str, limit: int = 10) -> collections.abc.Sequence[keepbook.book.recall.chats.ChatHit]:
+        """The turns that answer a question, best first.
+
+        query: words or a question
+        limit: how many at most
+        """
+    async def rename(self, thread_id: str, title: str, *, by: str = "person") -> keepbook.book.chats.threads.Thread:
+        """thread_id: the chat it comes from, or is about
+        title: a title for it
+        """
+    async def restore(self, thread_id: str) -> keepbook.book.chats.threads.Thread:
+        """thread_id: the chat it comes from, or is about"""
+    async def search(self, query: str, limit: int = 20) -> collections.abc.Sequence[keepbook.book.recall.chats.Snippet]:
+        """Turns that say it, with the words marked; never hidden context.
+
+        query: words or a question
+        limit: how many at most
+        """
+    async def start(
+        self,
+        *,
+        agent: str | None = None,
+        incognito: bool = False,
+        mode: str | None = None,
+        focus: str | None = None,
+        preset: str | None = None,
+    ) -> AsyncChat:
+        """Begin a chat of our own.
+
+        agent: one of the book's agents: its name or id
+        incognito: nothing of it is remembered, and no memory is told in it
+        mode: what the chat is for: authoring, coach or ops
+        focus: what was open on the screen
+        preset: the vocabulary and policy to go by; by default the one in force
+        """
+
+class AsyncJournal:
+    """The notes of a book: `book.notes`."""
+    async def bookmark(self, thread_id: str, turn: int) -> keepbook.book.chats.notes.Note:
+        """thread_id: the chat it comes from, or is about
+        turn: the number of the turn
+        """
+    async def delete(self, id: str) -> keepbook.book.chats.notes.Note:
+        """For good: notes have no trash.
+
+        id: its id, eight characters
+        """
+    async def edit(self, id: str, text: str) -> keepbook.book.chats.notes.Note:
+        """id: its id, eight characters
+        text: the words themselves
+        """
+    async def get(self, id: str) -> keepbook.book.chats.notes.Note:
+        """id: its id, eight characters"""
+    async def list(self, query: str | None = None) -> collections.abc.Sequence[keepbook.book.chats.notes.Note]:
+        """query: words or a question"""
+    async def put_back(self, note: keepbook.book.chats.notes.Note) -> keepbook.book.chats.notes.Note:
+        """Undo a deletion: the note as `delete` answered it, under a new id.
+
+        note: where that was seen
+        """
+    async def write(self, text: str) -> keepbook.book.chats.notes.Note:
+        """text: the words themselves"""
+
+class AsyncReview:
+    """What waits for the person's word: `book.proposals`."""
+    async def accept(self, id: str) -> keepbook.book.memory.memories.Written:
+        """Yes: from here on it is the person's own word.
+
+        id: its id, eight characters
+        """
+    async def decline(self, id: str) -> keepbook.book.memory.proposals.Proposal:
+        """No: nothing is kept, and it is not proposed again.
+
+        id: its id, eight characters
+        """
+    async def get(self, id: str) -> keepbook.book.memory.proposals.Proposal:
+        """id: its id, eight characters"""
+    async def list(self, status: str = "waiting") -> collections.abc.Sequence[keepbook.book.memory.proposals.Proposal]:
+        """status: waiting, accepted, declined or expired"""
+
+class AsyncSpending:
+    """What models cost this owner: `book.spending`."""
+    async def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None: ...
+    async def list(self) -> collections.abc.Sequence[keepbook.book.owners.spending.Spent]: ...
+    async def this_month(self) -> int: ...
+
+class AsyncIndex:
+    """What recall looks things up in: `book.index`."""
+    async def catch_up(self) -> int:
+        """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
+    async def left(self, most: int = 1000000) -> int:
+        """How many memories and turns wait for their vector, counted no further than `most`."""
+    async def rebuild(self, progress: collections.abc.Callable[[int], None] | None = None) -> int:
+        """Analyse every memory and turn anew, and put right what an older program indexed differently."""
+
+class AsyncAgents:
+    """The agents of a book: `book.agents`. Wherever an agent is named, its id or its name will do."""
+    async def arm(self, ref: str) -> keepbook.book.agents.agents.Agent:
+        """Let it run by its schedule, and start its program, on this machine; an import never does.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    @property
+    def cards(self) -> Awaitable[keepbook.book.agents.cards.types.CardTypes]:
+        """The card types in force, and the files that are none."""
+    async def claim(self, id: str, *, lease_seconds: float) -> keepbook.book.agents.agents.Turn | None:
+        """The turn to work with the shared session; None while somebody else has it.
+
+        id: its id, eight characters
+        """
+    async def compress(self, held: keepbook.book.agents.agents.Turn, through: int, summary: str) -> None:
+        """From here on `summary` stands for the steps of the session through this one.
+
+        summary: a shorter wording for the block, up to 200 characters
+        """
+    async def create(self, name: str, **given: Any) -> keepbook.book.agents.agents.Agent:
+        """Only the name is needed; see `agents.FIELDS` for the rest.
+
+        name: how it is called
+        given: what is set, by its name
+        """
+    async def decisions(
+        self, ref: str, limit: int = 5
+    ) -> collections.abc.Sequence[keepbook.book.agents.decisions.Past]:
+        """The agent's own last cards, newest first: what `get_my_decisions` answers.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        limit: how many at most
+        """
+    async def delete(self, ref: str) -> keepbook.book.agents.agents.Agent:
+        """Out of every list; its runs and decisions stay.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    async def disarm(self, ref: str) -> keepbook.book.agents.agents.Agent:
+        """Its schedule rests, and its program is not started here.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    async def get(self, ref: str) -> keepbook.book.agents.agents.Agent:
+        """ref: its id, or a piece of what exactly one says; of an agent its name"""
+    async def give_back(self, held: keepbook.book.agents.agents.Turn) -> None: ...
+    async def keep_thread(self, id: str, thread_id: str) -> None:
+        """The chat with an agent goes on in this thread.
+
+        id: its id, eight characters
+        thread_id: the chat it comes from, or is about
+        """
+    async def list(self) -> collections.abc.Sequence[keepbook.book.agents.agents.Agent]: ...
+    async def renew(self, held: keepbook.book.agents.agents.Turn, *, lease_seconds: float) -> bool: ...
+    async def reset(self, ref: str) -> keepbook.book.agents.agents.Agent:
+        """The next run starts without a past; chats and decisions stay.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    async def restore(self, id: str) -> keepbook.book.agents.agents.Agent:
+        """Put back an agent that was deleted, by its id; its session starts fresh.
+
+        id: its id, eight characters
+        """
+    async def update(self, ref: str, **given: Any) -> keepbook.book.agents.agents.Agent:
+        """Only what is given changes; `memory_enabled=True` starts fresh.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        given: what is set, by its name
+        """
+
+class AsyncRuns:
+    """The runs of a book: `book.runs`."""
+    async def carried(
+        self, turn: keepbook.book.agents.agents.Turn
+    ) -> collections.abc.Sequence[
+        tuple[int, keepbook.book.agents.runs.Run, collections.abc.Sequence[keepbook.book.agents.runs.Line]]
+    ]:
+        """The stored session since its last fresh start, past what was compressed: step, run and transcript.
+
+        turn: the number of the turn
+        """
+    async def fail(self, run_id: str, error: str, **told: Any) -> keepbook.book.agents.runs.Run:
+        """run_id: the id of the run
+        told: made_at, key, transcript and link, as in `record`
+        """
+    async def get(self, run_id: str) -> keepbook.book.agents.runs.Run:
+        """run_id: the id of the run"""
+    async def list(
+        self, agent: str | None = None, **filters: Any
+    ) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
+        """Newest first; `kind`, `status`, `limit`, `before`.
+
+        agent: one of the book's agents: its name or id
+        filters: kind, status, limit and before, as the list shows them
+        """
+    async def looks_at(
+        self, run_ids: collections.abc.Sequence[str]
+    ) -> builtins.dict[str, builtins.list[keepbook.book.agents.runs.Run]]:
+        """The second looks at each of these runs, in time order."""
+    async def may_re_examine(self, run_id: str) -> bool:
+        """Whether the card type allows another look, and still does.
+
+        run_id: the id of the run
+        """
+    async def queue(self, agent_id: str, kind: str, *, prompt: str, **told: Any) -> keepbook.book.agents.runs.Run:
+        """Begin a run; see `runs.queue`.
+
+        told: made_at, key, transcript and link, as in `record`
+        """
+    async def re_examinations(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
+        """In time order.
+
+        run_id: the id of the run
+        """
+    async def renew(self, run_id: str, *, lease_seconds: float) -> None:
+        """Still at it: the sweep waits a while longer before it gives this run up.
+
+        run_id: the id of the run
+        """
+    async def say(self, run_id: str, role: str, text: str, *, parts: Any = None) -> keepbook.book.agents.runs.Line:
+        """run_id: the id of the run
+        role: who speaks: user, assistant, tool or system
+        text: the words themselves
+        parts: what a model made the message of, to send it again as it was
+        """
+    async def several(
+        self, run_ids: collections.abc.Sequence[str]
+    ) -> builtins.dict[str, keepbook.book.agents.runs.Run]:
+        """Runs by their ids."""
+    async def specialists(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
+        """run_id: the id of the run"""
+    async def start(
+        self,
+        run_id: str,
+        *,
+        adapter: str,
+        model: str | None,
+        lease_seconds: float,
+        turn: keepbook.book.agents.agents.Turn | None = None,
+    ) -> keepbook.book.agents.runs.Run:
+        """run_id: the id of the run
+        turn: the number of the turn
+        """
+    async def succeed(
+        self, run_id: str, *, slots: collections.abc.Mapping[str, Any] | None = None, **told: Any
+    ) -> keepbook.book.agents.runs.Run:
+        """The result for good: card, decision and session together; see `runs.succeed`.
+
+        run_id: the id of the run
+        told: made_at, key, transcript and link, as in `record`
+        """
+    async def transcript(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Line]:
+        """run_id: the id of the run"""
+
+class AsyncDecisions:
+    """How decisions turn out: `book.decisions`."""
+    async def answer(
+        self, run_id: str, outcome: bool | str | None, *, at: Any = None, note: str | None = None
+    ) -> keepbook.book.agents.decisions.Decision:
+        """Say how a forecast came out: true, false, of a choice what it was; None: it cannot be told.
+
+        run_id: the id of the run
+        outcome: how it came out: true, false, or of a choice what it was
+        at: when it was: a datetime, or a text in ISO 8601; now, if nothing is said
+        note: where that was seen
+        """
+    async def calibration(
+        self, agent: str | None = None, *, forecasts: bool = False
+    ) -> keepbook.book.agents.calibration.Calibration:
+        """Of trades, or of forecasts: what was stated against what came of it.
+
+        agent: one of the book's agents: its name or id
+        forecasts: those of forecasts, not of trades
+        """
+    async def count(self, *, agent: str | None = None, **filters: Any) -> builtins.dict[str, int]:
+        """How many there are in each state; `due`: forecasts whose date is over and that nobody has answered.
+
+        agent: one of the book's agents: its name or id
+        filters: kind, status, limit and before, as the list shows them
+        """
+    async def exit(
+        self, run_id: str, price: float | None = None, *, at: Any = None
+    ) -> keepbook.book.agents.decisions.Decision:
+        """The person got out at a price.
+
+        run_id: the id of the run
+        price: at which price
+        at: when it was: a datetime, or a text in ISO 8601; now, if nothing is said
+        """
+    async def find(self, run_id: str) -> keepbook.book.agents.decisions.Decision | None:
+        """The decision of a run, if its card made one.
+
+        run_id: the id of the run
+        """
+    async def first_resolved(self, agent: str | None = None) -> datetime.datetime | None:
+        """When the first trade was decided that has been resolved.
+
+        agent: one of the book's agents: its name or id
+        """
+    async def follow(self) -> int:
+        """Look at the new bars for every open decision; answers how many were closed. The sweep does it too."""
+    async def get(self, run_id: str) -> keepbook.book.agents.decisions.Decision:
+        """run_id: the id of the run"""
+    async def list(
+        self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
+    ) -> collections.abc.Sequence[keepbook.book.agents.decisions.Decision]:
+        """Newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due first).
+
+        state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
+        agent: one of the book's agents: its name or id
+        limit: how many at most
+        filters: kind, status, limit and before, as the list shows them
+        """
+    async def record(
+        self,
+        agent: str,
+        card: collections.abc.Mapping[str, Any],
+        *,
+        made_at: Any = None,
+        key: str | None = None,
+        transcript: str | collections.abc.Sequence[collections.abc.Mapping[str, Any]] | None = None,
+        link: str | None = None,
+    ) -> keepbook.book.agents.recorded.Recorded:
+        """Write down a card of the agent's type that was made elsewhere. The same key with the same card is replayed,
+        with another it is a `Conflict`.
+
+        agent: one of the book's agents: its name or id
+        card: the slots of the agent's card type, filled
+        made_at: when it was made; now, if nothing is said
+        key: what makes it the same one when it is sent again; of a pencil line, the line's own
+        transcript: what was said on the way
+        link: where more of it stands
+        """
+    async def record_second_look(
+        self, run_id: str, card: collections.abc.Mapping[str, Any], **told: Any
+    ) -> keepbook.book.agents.recorded.Recorded:
+        """Write down a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`.
+
+        run_id: the id of the run
+        card: the slots of the agent's card type, filled
+        told: made_at, key, transcript and link, as in `record`
+        """
+    async def refuse_ambiguous(
+        self, card: keepbook.book.agents.cards.types.CardType, slots: collections.abc.Mapping[str, Any]
+    ) -> None:
+        """`Invalid`, with the choices, where a card's symbol may mean several of those there are bars of.
+
+        card: the slots of the agent's card type, filled
+        """
+    async def second_look(self, run_id: str) -> keepbook.book.agents.second_looks.SecondLook:
+        """What to answer who looks again at a run elsewhere: prompt and slots.
+
+        run_id: the id of the run
+        """
+
+class AsyncTrading:
+    """The trading of a book: `book.trading`."""
+    async def breakdown(
+        self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
+    ) -> keepbook.book.trading.breakdown.Breakdown:
+        """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+    async def change_deployment(self, ref: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
+        """Only what is given changes."""
+    async def create_deployment(self, name: str, skill: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
+        """A skill at work: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
+    async def create_skill(
+        self, name: str, *, description: str = "", **said: str | None
+    ) -> keepbook.book.trading.skills.Skill:
+        """Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
+    async def deployment(self, ref: str) -> keepbook.book.trading.skills.Deployment: ...
+    async def deployments(
+        self, skill: str | None = None
+    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Deployment]: ...
+    async def equity(
+        self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
+    ) -> collections.abc.Sequence[keepbook.book.trading.performance.Point]:
+        """The equity curve, a point for every day from the first exit to the last."""
+    async def events(
+        self,
+        *,
+        lookahead_hours: float = 24,
+        types: collections.abc.Sequence[str] = (),
+        symbols: collections.abc.Sequence[str] = (),
+        min_importance: float = 0.4,
+        deployment: str | None = None,
+        known_at: Any = None,
+    ) -> keepbook.book.trading.exposure.Coming:
+        """What is coming; with a deployment also what it may do to its open positions."""
+    async def field_history(
+        self, ref: str, field: str | None = None
+    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Field]: ...
+    async def lessons(
+        self, *, skill: str | None = None, deployment: str | None = None, state: str = "active", known_at: Any = None
+    ) -> collections.abc.Sequence[keepbook.book.trading.lessons.Lesson]:
+        """Pinned ones first, then the best supported; of a skill also those of its deployments."""
+    async def load(
+        self,
+        kind: str,
+        source: str | os.PathLike[str] | collections.abc.Iterable[str],
+        *,
+        deployment: str | None = None,
+        progress: collections.abc.Callable[[int], None] | None = None,
+    ) -> keepbook.book.trading.files.Loaded:
+        """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database."""
+    async def mappings(self) -> collections.abc.Mapping[str, collections.abc.Mapping[str, str]]:
+        """The mappings of columns that were kept, by name."""
+    async def performance(
+        self, *, skill: str | None = None, deployment: str | None = None, since: Any = None, known_at: Any = None
+    ) -> keepbook.book.trading.performance.Performance:
+        """Every figure; with `since` as if trading had begun then."""
+    async def pin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+        """The person's own word: it stays as it is, and every chat in the skill's scope sees it."""
+    async def positions(
+        self, deployment: str | None = None, *, known_at: Any = None
+    ) -> collections.abc.Sequence[keepbook.book.trading.trades.Position]:
+        """What is open."""
+    async def reflect(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        window: int | None = None,
+        known_at: Any = None,
+        words: collections.abc.Callable[[keepbook.book.trading.findings.Finding], str] | None = None,
+    ) -> keepbook.book.trading.reflection.Reflection:
+        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons."""
+    async def restore_lesson(self, lesson: str) -> keepbook.book.trading.lessons.Lesson: ...
+    async def retire(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+        """Put away; a later reflection does not bring it back."""
+    async def set_field(
+        self, ref: str, field: str, value: str, *, expect_version: int | None = None
+    ) -> keepbook.book.trading.skills.Field:
+        """A new version of what a skill says; the earlier ones stay."""
+    async def skill(self, ref: str) -> keepbook.book.trading.skills.Skill: ...
+    async def skills(self) -> collections.abc.Sequence[keepbook.book.trading.skills.Skill]: ...
+    async def trades(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        limit: int = 30,
+        cursor: str | None = None,
+        known_at: Any = None,
+    ) -> keepbook.book.ground.to_json.Page[keepbook.book.trading.trades.Trade]:
+        """Closed trades, newest first."""
+    async def unpin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson: ...
+
+class AsyncBook:
+    """One owner's memory. Get one from `Keepbook.book(owner)`."""
+
+    owner: str
+    @property
+    def agents(self) -> AsyncAgents: ...
+    async def as_of(
+        self, known: Any = None, valid: Any = None
+    ) -> collections.abc.Sequence[keepbook.book.memory.memories.Memory]:
+        """The active memories as they were known at one instant and true at another (each now, if not given).
+
+        known: as the book knew it at this instant: a datetime or a text in ISO 8601
+        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        """
+    async def audit(self) -> keepbook.book.upkeep.audit.Audit:
+        """What a careful person would tidy up, found without a model."""
+    async def block(
+        self, *, preset: str | None = None, scope: str | None = None, known: Any = None, valid: Any = None
+    ) -> str:
+        """The text for a system prompt, as a chat beginning now would see it; a pure read.
+
+        preset: the vocabulary and policy to go by; by default the one in force
+        scope: the agent or skill it is for; reading, * means every one
+        known: as the book knew it at this instant: a datetime or a text in ISO 8601
+        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        """
+    @property
+    def choices(self) -> Awaitable[keepbook.book.owners.choices.Choices]: ...
+    async def choose(self, **chosen: Any) -> keepbook.book.owners.choices.Choices:
+        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`.
+
+        chosen: what changes: memory (a bool), never (topics), tier (a word)
+        """
+    async def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
+        """The owner's own choices: preset and time zone.
+
+        preset: the vocabulary and policy to go by; by default the one in force
+        zone: the owner's time zone by its IANA name, as Europe/Oslo
+        """
+    async def confirm(self, ref: str) -> keepbook.book.memory.memories.Written:
+        """Still true: its fading starts anew.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    @property
+    def decisions(self) -> AsyncDecisions: ...
+    async def delete(self, ref: str, forever: bool = False) -> keepbook.book.memory.memories.Written | None:
+        """Into the trash for 30 days; with `forever` gone at once, which nothing undoes.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        forever: gone at once, text and all; nothing undoes it
+        """
+    async def demote(self, ref: str) -> keepbook.book.memory.memories.Written:
+        """From the person's word to a reading.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    async def erase(self, confirm: str) -> keepbook.book.upkeep.erase.Receipt:
+        """Everything of this owner, ledger included, for good. `confirm` must be the owner's name.
+
+        confirm: the owner's name, exactly: a way back there is not
+        """
+    async def export(self, stream: typing.TextIO) -> int:
+        """Write the whole book as JSON Lines; answers the number of lines.
+
+        stream: an open text file, or lines of text
+        """
+    async def find(self, ref: str) -> str:
+        """The id behind a reference: an exact id, else a piece of what one active memory says.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    async def forget(self, ref: str, reason: str = "user_deleted") -> keepbook.book.memory.memories.Written:
+        """Archive: out of every chat and recall, listed apart, restorable.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        reason: why: user_deleted, user_corrected or agent_forget
+        """
+    async def get(self, id: str) -> keepbook.book.memory.links.Detailed:
+        """A memory with its versions and links, in whatever state it is.
+
+        id: its id, eight characters
+        """
+    async def history(self, ref: str) -> tuple[keepbook.book.memory.memories.Version, ...]:
+        """Every version of a memory, oldest first.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    async def import_(
+        self,
+        stream: collections.abc.Iterable[str],
+        merge: bool = False,
+        dry_run: bool = False,
+        theirs: str | None = None,
+    ) -> keepbook.book.upkeep.imported.Imported:
+        """Restore an export into an empty book, or merge memories from it; or take over what another program kept,
+        known by looking at it. `theirs` says which person of a file that holds several. With `dry_run` it only says
+        what would come in.
+
+        stream: an open text file, or lines of text
+        merge: add its memories to what is there; without it the book must be empty
+        dry_run: only say what would come in; nothing is kept
+        theirs: of a file that holds several people: which one, by the name it has there
+        """
+    @property
+    def index(self) -> AsyncIndex: ...
+    async def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
+        """The block of a session: rendered at its first call, then the same bytes for as long as it lasts.
+
+        session: a name of yours for the chat
+        preset: the vocabulary and policy to go by; by default the one in force
+        scope: the agent or skill it is for; reading, * means every one
+        """
+    async def ledger(
+        self,
+        *,
+        memory: str | None = None,
+        thread: str | None = None,
+        actor: str | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = 100,
+    ) -> collections.abc.Sequence[keepbook.book.ledger.ledger.Entry]:
+        """What was written, newest first.
+
+        memory: only what is about the memory of this id
+        thread: only what was written in the chat of this id
+        actor: only entries of this one: person, agent, extractor or job
+        after: only what came after the entry of this number
+        before: only what came before the entry of this number
+        limit: how many at most
+        """
+    async def link(self, from_id: str, to_id: str, relation: str) -> keepbook.book.memory.links.Link:
+        """Join two memories: relates_to, contradicts, supersedes, because_of, or another short word.
+
+        from_id: the memory it starts at: its id or a piece of what it says
+        to_id: the memory it points to: its id or a piece of what it says
+        relation: relates_to, contradicts, supersedes, because_of, or another short word
+        """
+    async def list(
+        self,
+        category: str | None = None,
+        subject: str | None = None,
+        scope: str | None = None,
+        state: str = "active",
+        limit: int = 100,
+        cursor: str | None = None,
+        q: str | None = None,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+        tags: collections.abc.Iterable[str] | None = None,
+    ) -> keepbook.book.ground.to_json.Page[keepbook.book.memory.memories.Memory]:
+        """Memories in order of creation: unscoped ones, with `scope` also its own, with `scope="*"` all.
+
+        category: the group it belongs to; the preset says which there are
+        subject: the person, project or thing it is about
+        scope: the agent or skill it is for; reading, * means every one
+        state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
+        limit: how many at most
+        cursor: `next` of the page before
+        q: only what says this, in any case
+        metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
+        tags: words to file it under (at most 32); to a filter, those that must all be there
+        """
+    async def never_of(self, text: str) -> collections.abc.Sequence[str]:
+        """Which of the topics never to be remembered a text touches; a pure read.
+
+        text: the words themselves
+        """
+    @property
+    def notes(self) -> AsyncJournal: ...
+    @property
+    def now(self) -> Awaitable[datetime.datetime]: ...
+    async def preset(self, asked: str | None = None) -> keepbook.presets.Preset:
+        """The preset in force, or the one `asked` for by name."""
+    async def promote(self, ref: str) -> keepbook.book.memory.memories.Written:
+        """From a reading to the person's own word.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    @property
+    def proposals(self) -> AsyncReview: ...
+    async def purge(self) -> int:
+        """Delete for good what has been in the trash for 30 days; answers how many."""
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        category: str | None = None,
+        scope: str | None = None,
+        known: Any = None,
+        valid: Any = None,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+        tags: collections.abc.Iterable[str] | None = None,
+    ) -> collections.abc.Sequence[keepbook.book.recall.memories.Hit]:
+        """The memories that answer a question, best first, each with its reasons.
+
+        query: words or a question
+        limit: how many at most
+        category: the group it belongs to; the preset says which there are
+        scope: the agent or skill it is for; reading, * means every one
+        known: as the book knew it at this instant: a datetime or a text in ISO 8601
+        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
+        tags: words to file it under (at most 32); to a filter, those that must all be there
+        """
+    async def recall_chats(
+        self, query: str, limit: int = 10
+    ) -> collections.abc.Sequence[keepbook.book.recall.chats.ChatHit]:
+        """The turns of earlier chats that answer a question, best first.
+
+        query: words or a question
+        limit: how many at most
+        """
+    async def reindex(self, progress: collections.abc.Callable[[int], None] | None = None) -> int:
+        """Embed now what waits for the embedder in force; it goes on where it was stopped. Answers how many.
+
+        progress: is called with how many are done
+        """
+    async def remember(
+        self,
+        content: str,
+        *,
+        category: str | None = None,
+        subject: str | None = None,
+        summary: str | None = None,
+        body: str | None = None,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+        tags: collections.abc.Iterable[str] | None = None,
+        confidence: str | None = None,
+        importance: float | None = None,
+        valid_from: Any = None,
+        valid_until: Any = None,
+        scope: str | None = None,
+        thread_id: str | None = None,
+        turn_ids: collections.abc.Sequence[Any] = (),
+        force: bool = False,
+    ) -> keepbook.book.memory.memories.Written:
+        """Keep a new thing. Said before, it answers with what is there (`unchanged`); `similar` lists what is close.
+
+        content: what to keep, in one sentence of 4 to 500 characters
+        category: the group it belongs to; the preset says which there are
+        subject: the person, project or thing it is about
+        summary: a shorter wording for the block, up to 200 characters
+        body: longer background, up to 64 KB: found by recall, never in the block
+        metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
+        tags: words to file it under (at most 32); to a filter, those that must all be there
+        confidence: asserted (somebody said so, the default) or inferred (read between the lines)
+        importance: 0 to 1: what stays when the block is full
+        valid_from: true since when: a datetime or a text in ISO 8601; now, if nothing is said
+        valid_until: true until when; '' in an update takes an end away
+        scope: the agent or skill it is for; reading, * means every one
+        thread_id: the chat it comes from, or is about
+        turn_ids: the turns of the chat that said it
+        force: keep it although something like it is there
+        """
+    async def rendered(
+        self, *, preset: str | None = None, scope: str | None = None, known: Any = None, valid: Any = None
+    ) -> keepbook.book.memory.block.Rendered:
+        """The block with what it shows, and why each other memory is not in it.
+
+        preset: the vocabulary and policy to go by; by default the one in force
+        scope: the agent or skill it is for; reading, * means every one
+        known: as the book knew it at this instant: a datetime or a text in ISO 8601
+        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        """
+    async def replay(self, session: str) -> str:
+        """The block of a session rendered again from the ledger, as of the entry it knew: the bytes it was given.
+
+        session: a name of yours for the chat
+        """
+    async def restore(self, ref: str) -> keepbook.book.memory.memories.Written:
+        """Back from the trash to where it was, or from the archive.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        """
+    @property
+    def runs(self) -> AsyncRuns: ...
+    @property
+    def spending(self) -> AsyncSpending: ...
+    async def thread(self, session: str, *, incognito: bool = False) -> AsyncChat:
+        """The chat of an outside agent's session: `.add(role, text)`, `.close()`.
+
+        session: a name of yours for the chat
+        incognito: nothing of it is remembered, and no memory is told in it
+        """
+    @property
+    def threads(self) -> AsyncChats: ...
+    @property
+    def trading(self) -> AsyncTrading: ...
+    async def undo(self, event: int) -> keepbook.book.memory.memories.Written | keepbook.book.memory.links.Link:
+        """Take back exactly the write that answered with `event`. Undo of an undo is redo.
+
+        event: the number of an entry, as the write that made it answered
+        """
+    async def unlink(self, link_id: str) -> keepbook.book.memory.links.Link:
+        """Take a link away; the memories stay.
+
+        link_id: the id of the link
+        """
+    async def update(
+        self,
+        ref: str,
+        content: str,
+        *,
+        summary: str | None = None,
+        body: str | None = None,
+        category: str | None = None,
+        subject: str | None = None,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+        tags: collections.abc.Iterable[str] | None = None,
+        confidence: str | None = None,
+        importance: float | None = None,
+        valid_from: Any = None,
+        valid_until: Any = None,
+        correction: bool = False,
+        expect_version: int | None = None,
+        thread_id: str | None = None,
+        turn_ids: collections.abc.Sequence[Any] = (),
+    ) -> keepbook.book.memory.memories.Written:
+        """Say it anew: a change from now on, or with `correction` as it should have been from the start.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        content: what to keep, in one sentence of 4 to 500 characters
+        summary: a shorter wording for the block, up to 200 characters
+        body: longer background, up to 64 KB: found by recall, never in the block
+        category: the group it belongs to; the preset says which there are
+        subject: the person, project or thing it is about
+        metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
+        tags: words to file it under (at most 32); to a filter, those that must all be there
+        confidence: asserted (somebody said so, the default) or inferred (read between the lines)
+        importance: 0 to 1: what stays when the block is full
+        valid_from: true since when: a datetime or a text in ISO 8601; now, if nothing is said
+        valid_until: true until when; '' in an update takes an end away
+        correction: it was never right: the new words hold from where the old ones began
+        expect_version: refuse if the memory is at another version by now
+        thread_id: the chat it comes from, or is about
+        turn_ids: the turns of the chat that said it
+        """
+    async def verify(
+        self, anchor: str | pathlib.Path | None = None, progress: collections.abc.Callable[[int], None] = ...
+    ) -> keepbook.book.ledger.verify.Verification:
+        """Walk the whole ledger and hold the book against it, row by row.
+
+        anchor: a file that notes the newest hash of each check: held against the ledger, then extended
+        progress: is called with how many are done
+        """
+    @property
+    def zone(self) -> Awaitable[str]: ...
+
+class AsyncKeepbook:
+    """An open installation: one database, many owners. Use it as a context manager, or close it.
+
+    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); by default what
+    the settings say. token: the key to a server. preset: the vocabulary and policy in force, whatever an owner's own
+    is. clock: what tells the time. settings: instead of those of environment and file. embedder: what recall by meaning
+    goes by. demo: whether this is a visitor's copy of the demo.
+    """
+    def __init__(
+        self,
+        db: str | pathlib.Path | None = None,
+        *,
+        preset: str | None = None,
+        clock: collections.abc.Callable[[], datetime.datetime] = ...,
+        settings: keepbook.settings.Settings | None = None,
+        embedder: str | None = None,
+        demo: bool = False,
+        token: str | None = None,
+    ) -> None: ...
+    def book(
+        self,
+        owner: str,
+        *,
+        by: str = "person",
+        door: str = "python",
+        hand: keepbook.book.owners.authority.Actor | None = None,
+    ) -> AsyncBook:
+        """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's. A door says
+        with `hand` what the key that was shown may do.
+        """
+    def talk(
+        self, chat: AsyncChat, *, models: keepbook.models.choose.Models | None = None
+    ) -> keepbook.models.chat.Talk:
+        """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
+    async def close(self) -> None: ...
+    async def owners(self) -> builtins.list[str]:
+        """Everybody who has a book here."""
+    async def facts(self) -> builtins.dict[str, str]:
+        """What is open: engine, place, size, schema."""
+    async def sweep(self) -> keepbook.jobs.Swept:
+        """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+    @property
+    def tokens(self) -> AsyncTokens:
+        """The keys to the doors: `kb.tokens.create("alice")`."""
+    async def run(self, work: Callable[..., Value], *args: object) -> Value:
+        """Run a function of your own beside the event loop, with the book itself: one transaction, many steps."""
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(self, *_: object) -> None: ...

@@ -1,0 +1,26 @@
+"""How the closing of a chat went: what it wrote, what waits for the person, what was left out and why."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A candidate that was not kept, and why."""
+
+    op: str
+    content: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """How a closing went. `status`: closed, nothing (it was not open), busy, open (more was said), failed."""
+
+    thread_id: str
+    status: str
+    written: tuple[dict[str, Any], ...] = ()
+    proposed: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    made_by: str | None = None
+    notice: str | None = None

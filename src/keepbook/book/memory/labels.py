@@ -1,0 +1,144 @@
+"""Labels: what programs note on a memory. Tags are a set of words, metadata a small map of strings.
+
+A version holds both as canonical JSON, none as nothing at all. Filters look them up in `labels`, one row for each tag
+and each pair of the current version, whatever state the memory is in; a past version is asked itself.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import BindParameter, ColumnElement, Select, String, and_, bindparam, delete, insert, select, true
+
+from keepbook.book.ground import stored
+from keepbook.book.ground.limits import clean_line, clean_text
+from keepbook.book.ledger.ledger import canonical
+from keepbook.errors import Invalid
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import labels, memories
+
+MOST = 32
+"""So many pairs and so many tags at most."""
+KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
+
+Metadata = Mapping[str, str]
+Tags = Iterable[str]
+
+
+class Wanted(NamedTuple):
+    """What a filter asks for: every one of these."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:  # type: ignore[override]  # no tuple is searched here
+        return len(self.pairs) + len(self.tags)
+
+
+NOTHING = Wanted()
+
+
+# Rules
+
+
+def clean_metadata(given: object) -> str | None:
+    """A map of strings as a version holds it."""
+    if not isinstance(given, Mapping):
+        raise Invalid("metadata is a map of strings, as {'source': 'crm'}", field="metadata")
+    if len(given) > MOST:
+        raise Invalid(f"metadata has at most {MOST} keys; this has {len(given)}", field="metadata")
+    kept = {clean_line(key, "a key of metadata", 1, KEY_CHARS): _value(key, value) for key, value in given.items()}
+    if len(kept) != len(given):
+        raise Invalid("two keys of metadata are the same but for spaces around them", field="metadata")
+    return canonical(kept) if kept else None
+
+
+def _value(key: object, value: object) -> str:
+    if not isinstance(value, str):
+        kind = type(value).__name__
+        raise Invalid(f"metadata holds strings; {key!r} is of type {kind}: write it as text", field="metadata")
+    return clean_text(value, f"metadata {key!r}", VALUE_CHARS)
+
+
+def clean_tags(given: object) -> str | None:
+    """A set of words as a version holds it, in order."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise Invalid("tags is a list of words, as ['work', 'travel']", field="tags")
+    kept = sorted({clean_line(tag, "a tag", 1, TAG_CHARS) for tag in given})
+    if len(kept) > MOST:
+        raise Invalid(f"a memory has at most {MOST} tags; these are {len(kept)}", field="tags")
+    return canonical(kept) if kept else None
+
+
+def wanted(metadata: Metadata | None, tags: Tags | None) -> Wanted:
+    """A filter, checked as what is written is."""
+    pairs = told_metadata(clean_metadata(metadata or {}))
+    asked = Wanted(tuple(sorted(pairs.items())), told_tags(clean_tags(tags or ())))
+    return asked if asked.count else NOTHING
+
+
+def told_metadata(held: str | None) -> dict[str, str]:
+    return {} if held is None else dict(stored.loads(held))
+
+
+def told_tags(held: str | None) -> tuple[str, ...]:
+    return () if held is None else tuple(stored.loads(held))
+
+
+def keys_of(metadata: str | None, tags: str | None) -> set[str]:
+    """What the index holds for a version."""
+    return _keys(Wanted(tuple(told_metadata(metadata).items()), told_tags(tags)))
+
+
+def has(version: Any, asked: Wanted) -> bool:
+    """Whether a version in hand fits a filter."""
+    return asked is NOTHING or _keys(asked) <= keys_of(version.metadata, version.tags)
+
+
+def _keys(asked: Wanted) -> set[str]:
+    return {_key(list(pair)) for pair in asked.pairs} | {_key([tag]) for tag in asked.tags}
+
+
+def _key(parts: Sequence[str]) -> str:
+    """Short whatever the value is, for an index's sake; two parts are a pair, one is a tag."""
+    return hashlib.blake2b(canonical(parts).encode(), digest_size=16).hexdigest()
+
+
+# Operations
+
+
+def relabel(tx: Tx, memory_id: str, before: set[str], after: set[str]) -> None:
+    """Bring the index from what a version had to what the next one has."""
+    row = {"owner": tx.owner, "memory_id": memory_id}
+    if gone := before - after:
+        _TAKE.run_many(tx.conn, [{**row, "key": key} for key in sorted(gone)])
+    if new := after - before:
+        _PUT.run_many(tx.conn, [{**row, "key": key} for key in sorted(new)])
+
+
+# Queries
+
+
+def labelled(count: int) -> ColumnElement[bool]:
+    """The memories that have all of so many labels now; `bound` says which."""
+    return and_(true(), *(memories.c.id.in_(_having(bindparam(f"label_{nth}", type_=String))) for nth in range(count)))
+
+
+def bound(asked: Wanted) -> dict[str, str]:
+    return {f"label_{nth}": key for nth, key in enumerate(sorted(_keys(asked)))}
+
+
+def _having(key: BindParameter[str]) -> Select[str]:
+    return select(labels.c.memory_id).where(labels.c.owner == memories.c.owner, labels.c.key == key).correlate(memories)
+
+
+_PUT = Prepared(insert(labels), labels.c.keys())
+_TAKE = Prepared(
+    delete(labels).where(
+        labels.c.owner == bindparam("owner"),
+        labels.c.key == bindparam("key"),
+        labels.c.memory_id == bindparam("memory_id"),
+    )
+)

@@ -1,0 +1,92 @@
+"""The same book elsewhere: classes with the names and signatures of the local ones, each method asking the server.
+
+A face is made from the class it stands for: what the server offers is asked there, and everything else says that it
+works only where the book is. So no method can be forgotten, and none drifts.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from keepbook.client.asks import Asks
+from keepbook.client.line import AsyncLine, Line, Steps
+from keepbook.errors import NotAllowed
+
+LOCAL_ONLY = "local_only"
+Way = Asks | Callable[..., Steps[Any]]
+"""How a method is carried out: what it asks, or steps of its own that take the face and the arguments."""
+
+
+class Face:
+    """Something of a book elsewhere: the line to it, and as whom it asks."""
+
+    def __init__(self, line: Line | AsyncLine, owner: str, **known: Any) -> None:
+        self._line, self.owner = line, owner
+        self.__dict__.update(known)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.owner!r} at {self._line.address}>"
+
+    def _ask(self, steps: Steps[Any]) -> Any:
+        return self._line.carry(steps)
+
+
+def face_of(
+    local: type, ways: Mapping[str, Way], rooms: Mapping[str, type] | None = None, *, alike: bool = True
+) -> type:
+    """A class like `local` whose methods go the given ways; `rooms` are faces that hang on it."""
+    made: dict[str, Any] = {"__module__": __name__, "__doc__": local.__doc__, "__slots__": ("__dict__",)}
+    for name in dir(local):
+        if name.startswith("_"):
+            continue
+        own = inspect.getattr_static(local, name)
+        if rooms and name in rooms:
+            made[name] = property(_room(rooms[name]))
+        elif name in ways and isinstance(own, property):
+            made[name] = property(_read(ways[name]), doc=own.__doc__)
+        elif name in ways:
+            made[name] = _method(getattr(local, name), ways[name])
+        else:
+            made[name] = _only_local(f"{local.__name__}.{name}", own)
+    made["__slots__"] = ()
+    bases = (Face, local) if alike else (Face,)
+    return type(local.__name__, bases, made)
+
+
+def _room(face: type) -> Callable[[Face], Any]:
+    return lambda book: face(book._line, book.owner)
+
+
+def _read(way: Way) -> Callable[[Face], Any]:
+    return lambda face: face._ask(_steps(way, face, {}))
+
+
+def _method(local: Callable[..., Any], way: Way) -> Callable[..., Any]:
+    signature = inspect.signature(local)
+    spread = next((name for name, one in signature.parameters.items() if one.kind is one.VAR_KEYWORD), None)
+
+    @wraps(local)
+    def asked(self: Face, *args: Any, **given: Any) -> Any:
+        arguments = dict(signature.bind(self, *args, **given).arguments)
+        arguments.pop("self")
+        arguments |= arguments.pop(spread, {}) if spread else {}
+        return self._ask(_steps(way, self, arguments))
+
+    return asked
+
+
+def _steps(way: Way, face: Face, arguments: Mapping[str, Any]) -> Steps[Any]:
+    return way.steps(arguments) if isinstance(way, Asks) else way(face, **arguments)
+
+
+def _only_local(name: str, own: Any) -> Any:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise NotAllowed(f"{name} works only where the book is; open it there", code=LOCAL_ONLY)
+
+    if callable(own) or isinstance(own, classmethod):
+        refused = wraps(own.__func__ if isinstance(own, classmethod) else own)(refused)
+        refused.only_local = True  # type: ignore[attr-defined]
+        return refused
+    refused.only_local = True  # type: ignore[attr-defined]
+    return property(refused)

@@ -1,0 +1,201 @@
+"""The line to a server: what is sent, how often it is tried, and how steps are carried over it.
+
+A request that may be sent again is: where the connection breaks, or the server says that it is busy or away. A write
+carries a key, so that however often it arrives it happens once. Steps are written once; one line waits for answers,
+the other awaits them.
+"""
+
+import asyncio
+import random
+import secrets
+import time
+from collections.abc import AsyncIterator, Generator, Iterator
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from keepbook.client.address import checked
+from keepbook.client.refusals import refusal
+from keepbook.errors import KeepbookError
+
+Value = TypeVar("Value")
+TRIES = 5
+PAUSE = 0.2
+"""Seconds before the second try; doubled with each."""
+LONGEST = 20.0
+TIMEOUT = 120.0
+AGAIN = frozenset({429, 502, 503, 504})
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to ask. `again` says that it may be sent twice: a read, or a write that the server knows by its key."""
+
+    verb: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: Any = None
+    text: bytes | None = None
+    again: bool = True
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Steps = Generator[Request, Any, Value]
+"""What a call does: it gives requests, takes their answers, and ends with its value."""
+
+
+class Carrier:
+    """What both lines share: the address, who asks, and the shape of a request."""
+
+    def __init__(self, address: str, token: str | None) -> None:
+        self.address = checked(address)
+        self._said: dict[str, str | bytes] = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def speaking(self, owner: str, by: str) -> Self:
+        """The same line about one owner's book, as the person or as an agent."""
+        other = copy(self)
+        other._said = {**self._said, "X-Keepbook-Owner": owner.encode(), "X-Keepbook-Actor": by}
+        return other
+
+    def _sent(self, request: Request) -> dict[str, Any]:
+        headers: dict[str, str | bytes] = {"Accept": JSON, **self._said, **request.headers}
+        if request.verb != "GET" and request.again:
+            headers["Idempotency-Key"] = secrets.token_hex(16)
+        told: dict[str, Any] = {"params": list(request.query), "headers": headers}
+        if request.text is not None:
+            told["content"] = request.text
+        elif request.body is not None:
+            told["json"] = request.body
+        return told
+
+    def _pauses(self, request: Request) -> Iterator[float]:
+        """How long to wait before each further try, not the same for all who were turned away together."""
+        for nth in range(TRIES - 1 if request.again else 0):
+            yield PAUSE * 2**nth * random.uniform(0.75, 1.25)
+
+
+def answered(response: httpx.Response) -> Any:
+    """What a server said: JSON, text, or nothing; a refusal is raised."""
+    kind = response.headers.get("content-type", "").partition(";")[0]
+    if response.is_success:
+        if response.status_code == 204:
+            return None
+        return response.json() if kind == JSON else response.text
+    told = response.json() if kind.endswith("json") else None
+    raise refusal(response.status_code, told)
+
+
+def turned_away(response: httpx.Response) -> float | None:
+    """How long a busy server asks to wait; nothing where it has answered."""
+    busy = response.status_code == 409 and '"code":"busy"' in response.text.replace(" ", "")
+    if response.status_code not in AGAIN and not busy:
+        return None
+    asked = response.headers.get("retry-after", "")
+    return min(float(asked), LONGEST) if asked.isdecimal() else 0.0
+
+
+def unreachable(address: str, error: Exception) -> KeepbookError:
+    why = str(error) or type(error).__name__
+    return KeepbookError(f"{address} cannot be reached ({why}); is it running?", code="unavailable")
+
+
+class Line(Carrier):
+    """Waits for answers."""
+
+    def __init__(self, address: str, token: str | None = None, *, client: httpx.Client | None = None) -> None:
+        super().__init__(address, token)
+        self._client = client or httpx.Client(timeout=TIMEOUT)
+
+    def carry(self, steps: Steps[Value]) -> Value:
+        answer: Any = None
+        while True:
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                value: Value = done.value
+                return value
+            answer = self.send(request)
+
+    def send(self, request: Request) -> Any:
+        told = self._sent(request)
+        pauses = self._pauses(request)
+        while True:
+            pause = next(pauses, None)
+            try:
+                response = self._client.request(request.verb, self.address + request.path, **told)
+            except httpx.TransportError as error:
+                if pause is None:
+                    raise unreachable(self.address, error) from error
+                time.sleep(pause)
+                continue
+            wait = turned_away(response)
+            if wait is None or pause is None:
+                return answered(response)
+            time.sleep(max(wait, pause))
+
+    def close(self) -> None:
+        self._client.close()
+
+    def stream(self, request: Request) -> AsyncIterator[str]:
+        """The lines of a stream. It is read where there is an event loop, whichever line opened the book."""
+        return streamed(self.address, self._sent(request), request)
+
+
+class AsyncLine(Carrier):
+    """Awaits answers."""
+
+    def __init__(self, address: str, token: str | None = None, *, client: httpx.AsyncClient | None = None) -> None:
+        super().__init__(address, token)
+        self._client = client or httpx.AsyncClient(timeout=TIMEOUT)
+
+    async def carry(self, steps: Steps[Value]) -> Value:
+        answer: Any = None
+        while True:
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                value: Value = done.value
+                return value
+            answer = await self.send(request)
+
+    async def send(self, request: Request) -> Any:
+        told = self._sent(request)
+        pauses = self._pauses(request)
+        while True:
+            pause = next(pauses, None)
+            try:
+                response = await self._client.request(request.verb, self.address + request.path, **told)
+            except httpx.TransportError as error:
+                if pause is None:
+                    raise unreachable(self.address, error) from error
+                await asyncio.sleep(pause)
+                continue
+            wait = turned_away(response)
+            if wait is None or pause is None:
+                return answered(response)
+            await asyncio.sleep(max(wait, pause))
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def stream(self, request: Request) -> AsyncIterator[str]:
+        return streamed(self.address, self._sent(request), request)
+
+
+async def streamed(address: str, told: dict[str, Any], request: Request) -> AsyncIterator[str]:
+    told["headers"]["Accept"] = "text/event-stream"
+    try:
+        async with (
+            httpx.AsyncClient(timeout=TIMEOUT) as client,
+            client.stream(request.verb, address + request.path, **told) as response,
+        ):
+            if not response.is_success:
+                await response.aread()
+                answered(response)
+            async for line in response.aiter_lines():
+                yield line
+    except httpx.TransportError as error:
+        raise unreachable(address, error) from error

@@ -1,0 +1,86 @@
+"""A book here for programs that await: every read and write runs in a thread, and the event loop goes on.
+
+Nothing is written twice: a stand-in has the names of what it stands for. Methods and looked-up values are awaited;
+rooms (`book.threads`) are at hand at once and stand in the same way.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial, wraps
+from typing import Any
+
+from keepbook.book.chats.face import Chat
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.room import Room
+from keepbook.errors import NotAllowed
+
+LOCKED = ("transaction", "reading", "writing")
+"""What holds the database between calls; a program that awaits in between would keep everybody else out."""
+
+
+class OffLoop:
+    """Stands in for a book, a room of it or a chat."""
+
+    def __init__(self, held: Any, pool: ThreadPoolExecutor) -> None:
+        self._held, self._pool = held, pool
+
+    def __repr__(self) -> str:
+        return f"<Async {self._held!r}>"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(self._held) if not name.startswith("_")]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        own = inspect.getattr_static(type(self._held), name, None)
+        if own is None:
+            return getattr(self._held, name)  # a plain value, as `chat.id`
+        if name in LOCKED:
+            return _locked(name)
+        if inspect.isfunction(own):
+            return self._awaited(getattr(self._held, name))
+        if is_room(own):
+            return OffLoop(getattr(self._held, name), self._pool)
+        return self._run(partial(getattr, self._held, name))
+
+    def _awaited(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def call(*args: Any, **given: Any) -> Any:
+            return self._run(partial(method, *(map(held, args)), **given))
+
+        return call
+
+    async def _run(self, work: Callable[[], Any]) -> Any:
+        value = await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        return OffLoop(value, self._pool) if isinstance(value, Opened | Chat) else value
+
+
+def held(value: Any) -> Any:
+    """What a stand-in stands for; anything else is itself."""
+    return value._held if isinstance(value, OffLoop) else value
+
+
+def is_room(own: Any) -> bool:
+    """Whether an attribute of a class is a room, which is opened without looking anything up."""
+    if isinstance(own, Room):
+        return True
+    read = own.func if isinstance(own, cached_property) else own.fget if isinstance(own, property) else None
+    kind = getattr(read, "__annotations__", {}).get("return")
+    return isinstance(kind, type) and kind.__name__ in ROOMS
+
+
+ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens")
+
+
+def _locked(name: str) -> Callable[..., Any]:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise NotAllowed(
+            f"{name} would hold the database while your program awaits; do it in one function and give that to "
+            "AsyncKeepbook.run",
+            code="local_only",
+        )
+
+    return refused

@@ -1,0 +1,57 @@
+"""Talking in a chat elsewhere: the same events as here, read from the server's stream."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from keepbook.book.chats.threads import Message
+from keepbook.client.faces import Face
+from keepbook.client.line import Request
+from keepbook.client.refusals import refusal
+from keepbook.client.values import value_of
+from keepbook.errors import KeepbookError
+from keepbook.models.chat import Kept, Notice
+from keepbook.models.model import Called, TextDelta, ToolCall
+
+Told = TextDelta | Called | Notice | Kept
+
+
+class TalkElsewhere:
+    """A chat on a server, with the models that answer in it there."""
+
+    def __init__(self, chat: Any) -> None:
+        self.chat: Face = chat
+
+    async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Told]:
+        """Say something; the reply comes in pieces.
+
+        text: what the person says. hidden: told to the model with it, shown nowhere.
+        """
+        chat: Any = self.chat
+        body = {"text": text} | ({"hidden": hidden} if hidden else {})
+        request = Request("POST", f"/api/chat/threads/{chat.id}/messages", body=body, again=False)
+        name = ""
+        async for line in chat._line.stream(request):
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                yield _told(name, json.loads(line.removeprefix("data: ")))
+                if name == "kept":
+                    return
+        raise KeepbookError("the reply broke off; what was said is in the chat", code="unavailable")
+
+
+def _told(name: str, data: Any) -> Told:
+    if name == "problem":
+        raise refusal(data["status"], data)
+    return _EVENTS[name](data)
+
+
+_EVENTS: dict[str, Callable[[Any], Told]] = {
+    "text": lambda data: TextDelta(data["text"]),
+    "tool": lambda data: Called(
+        ToolCall(id="", name=data["name"], arguments={}, answer=data["answer"], memory_event=data["memory_event"])
+    ),
+    "notice": lambda data: Notice(data["text"]),
+    "kept": lambda data: Kept(value_of(Message, data["message"]), data["title"]),
+}

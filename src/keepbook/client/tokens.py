@@ -1,0 +1,34 @@
+"""The keys to a book elsewhere: made, listed and revoked with a key that may."""
+
+from typing import Any
+from urllib.parse import quote
+
+from keepbook.book.owners.tokens import NewToken, Token, Tokens
+from keepbook.client.faces import Face, face_of
+from keepbook.client.line import Request, Steps
+from keepbook.client.values import plain, value_of
+
+
+def _create(_: Face, owner: str | None = None, **wanted: Any) -> Steps[NewToken]:
+    """Not tried twice: a key that nobody has seen would be left behind."""
+    made = yield Request("POST", "/api/tokens", body=plain(wanted), headers=_of(owner), again=False)
+    known = yield Request("GET", "/api/tokens", headers=_of(owner))
+    kept = next(one for one in known["tokens"] if one["id"] == made["id"])
+    return NewToken(made["token"], value_of(Token, kept))
+
+
+def _list(_: Face, owner: str | None = None) -> Steps[list[Token]]:
+    told = yield Request("GET", "/api/tokens", headers=_of(owner))
+    return value_of(list[Token], told["tokens"])  # type: ignore[no-any-return]
+
+
+def _revoke(_: Face, id: str, owner: str | None = None) -> Steps[Token]:
+    told = yield Request("DELETE", f"/api/tokens/{quote(id, safe='')}", headers=_of(owner))
+    return value_of(Token, told)  # type: ignore[no-any-return]
+
+
+def _of(owner: str | None) -> dict[str, Any]:
+    return {} if owner is None else {"X-Keepbook-Owner": owner.encode()}
+
+
+TOKENS = face_of(Tokens, {"create": _create, "list": _list, "revoke": _revoke})

@@ -1,0 +1,99 @@
+"""The OpenAPI document: what the framework reads from the routes, made fit for programs that write clients from it.
+
+Operation ids are short and stay: the name of the function, which no other endpoint has. Names of schemas are single
+words. Examples stand here, beside each other, and are tested against the schemas.
+"""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from keepbook.doors.http import problems
+
+TAGS = {
+    "memory": "Memories: kept, changed, found, put into a prompt; the ledger and undo.",
+    "chat": "Chats that end in memory, and notes.",
+    "agents": "Agents, their runs, decisions and how those turned out.",
+    "trading": "Skills, deployments, trades, lessons, and the files they come from.",
+    "tools": "A preset's tools for any agent.",
+    "me": "The owner: choices, tokens, and the whole book.",
+    "events": "What changed, as a page or a stream.",
+    "operation": "Health and metrics.",
+}
+NAMES = {
+    "keepbook__book__trading__imports__load__Imported": "ImportedTrades",
+    "keepbook__book__upkeep__transfer__Imported": "Imported",
+}
+"""Schemas whose classes have the same name in two rooms."""
+EXAMPLES: dict[str, Any] = {
+    "remember": {"content": "Lives in Oslo", "category": "profile", "tags": ["home"], "metadata": {"source": "crm"}},
+    "update_memory": {"content": "Lives in Bergen", "correction": False, "expect_version": 1},
+    "forget_memory": {"reason": "user_corrected"},
+    "inject_block": {"session": "chat-42"},
+    "make_link": {"from_id": "Ab12Cd34", "to_id": "Ef56Gh78", "relation": "because_of"},
+    "start_chat": {"session": "chat-42"},
+    "say_in_chat": {"text": "I moved to Bergen last week"},
+    "write_note": {"text": "Ask Anna about the harbour"},
+    "create_agent": {"name": "Swing desk", "card_type": "trade-decision"},
+    "record_decision": {
+        "card": {"question": "Will it rain?", "probability": 0.7, "resolves_by": "2027-01-01"},
+        "key": "rain-1",
+    },
+    "run_agent": {"prompt": "BTC/USDT, the daily close"},
+    "change_me": {"zone": "Europe/Oslo", "never": ["health"]},
+    "make_token": {"kind": "agent", "scopes": ["read", "write"], "name": "my agent"},
+    "call_tool": {"query": "what is the dog called?"},
+    "try_never": {"text": "I saw a doctor today"},
+}
+"""By operation id: a body that works."""
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """The document, with the token that every path but /health takes."""
+    if app.openapi_schema is None:
+        for route in app.routes:
+            if isinstance(route, APIRoute):
+                route.operation_id = route.name
+        made = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes,
+            tags=[{"name": name, "description": told} for name, told in TAGS.items()],
+        )  # fmt: skip
+        parts = made.setdefault("components", {})
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        parts.setdefault("schemas", {})["Problem"] = problems.Problem.model_json_schema()
+        made["security"] = [{"token": []}, {}]
+        _show_examples(made)
+        app.openapi_schema = _renamed(made)
+        _title_schemas(app.openapi_schema["components"]["schemas"])
+    return app.openapi_schema
+
+
+def _show_examples(made: dict[str, Any]) -> None:
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            example = EXAMPLES.get(operation["operationId"])
+            if example is not None:
+                operation["requestBody"]["content"]["application/json"]["example"] = example
+            for answer in operation["responses"].values():
+                for content in answer.get("content", {}).values():
+                    content.get("schema", {}).pop("title", None)  # the framework's, made of the path
+
+
+def _renamed(value: Any) -> Any:
+    """The document with short names of schemas, where they stand and where they are meant."""
+    if isinstance(value, dict):
+        return {NAMES.get(key, key): _renamed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_renamed(item) for item in value]
+    if isinstance(value, str) and value.startswith("#/components/schemas/"):
+        name = value.rpartition("/")[2]
+        return f"#/components/schemas/{NAMES.get(name, name)}"
+    return value
+
+
+def _title_schemas(schemas: dict[str, Any]) -> None:
+    """A title is what some programs name a class by."""
+    for name, schema in schemas.items():
+        schema["title"] = name

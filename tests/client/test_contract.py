@@ -1,0 +1,266 @@
+"""One contract for every place: the same methods, values and errors, whether the book is here, elsewhere or awaited."""
+
+import io
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from keepbook import (
+    Ambiguous,
+    Conflict,
+    Hit,
+    Invalid,
+    Keepbook,
+    Link,
+    Memory,
+    NotAllowed,
+    NotFound,
+    Page,
+    Version,
+    Written,
+    to_json,
+)
+from keepbook.book.chats.closed import Closed
+from keepbook.book.memory.links import Detailed
+
+
+def test_memories_are_kept_changed_and_looked_at(book: Any) -> None:
+    since = datetime(2024, 3, 1, 12, tzinfo=UTC)
+    made = book.remember(
+        "Lives in Oslo", category="profile", subject="home", body="By the\nharbour", importance=0.8, valid_from=since,
+        tags={"b", "a"}, metadata={"source": "crm & mail"}, turn_ids=[3, "4"], thread_id="chat-1",
+    )  # fmt: skip
+    assert type(made) is Written
+    assert (made.content, made.category, made.valid_from, made.tags) == ("Lives in Oslo", "profile", since, ("a", "b"))
+    assert (made.metadata, made.turn_ids, made.source) == ({"source": "crm & mail"}, ("3", "4"), "profile")
+    again = book.remember("Lives in Oslo", category="profile")
+    assert (again.unchanged, again.id, again.event) == (True, made.id, None)
+    changed = book.update("in Oslo", "Lives in Bergen / Åsane", valid_until=since + timedelta(days=9000))
+    assert (changed.version, changed.body, changed.tags) == (2, made.body, made.tags)
+    assert book.update(made.id, changed.content, valid_until="", expect_version=2).valid_until is None
+
+    found = book.get(made.id)
+    assert type(found) is Detailed
+    assert [type(version) for version in found.versions] == [Version] * 3
+    assert book.history("Bergen / Åsane") == found.versions
+    assert book.find("Bergen") == made.id
+    assert found.valid_from.tzinfo is UTC
+    whole = book.list(tags=["a"], metadata={"source": "crm & mail"})
+    assert (type(whole), whole.total, [type(one) for one in whole]) == (Page, 1, [Memory])
+    assert asdict(whole[0]) == {
+        name: value for name, value in asdict(found).items() if name not in ("versions", "links")
+    }
+    assert book.list(q="BERGEN", subject="Home", scope="*", state="all", limit=1).next is None
+
+
+def test_what_is_put_away_comes_back(book: Any) -> None:
+    made = book.remember("Likes tea")
+    assert book.forget(made.id, "user_corrected").archived_reason == "user_corrected"
+    assert book.restore(made.id).state == "active"
+    assert book.confirm(made.id).last_confirmed_at is not None
+    assert book.demote(made.id).confidence == "inferred"
+    promoted = book.promote(made.id)
+    assert book.undo(promoted.event).confidence == "inferred"
+    assert book.delete("Likes tea").state == "trash"
+    assert book.list(state="trash").total == 1
+    assert book.delete(made.id, forever=True) is None
+    with pytest.raises(NotFound) as gone:
+        book.get(made.id)
+    assert (gone.value.code, gone.value.field) == ("not_found", "id")
+
+
+def test_links_join_and_are_undone(book: Any) -> None:
+    one, two = book.remember("Sold the car"), book.remember("Rides a bicycle")
+    link = book.link(one.id, two.id, "because_of")
+    assert (type(link), link.relation) == (Link, "because_of")
+    removed = book.unlink(link.id)
+    assert type(book.undo(removed.event)) is Link
+    assert [one.id for one in book.get(one.id).links] == [link.id]
+
+
+def test_questions_are_answered_with_reasons(book: Any) -> None:
+    made = book.remember("The dog is called Bo", tags=["pets"])
+    then = book.get(made.id).recorded_at
+    book.update(made.id, "The dog is called Kit")
+    (hit,) = book.recall("what is the dog called?", tags=["pets"])
+    assert (type(hit), hit.id, hit.content) == (Hit, made.id, "The dog is called Kit")
+    assert hit.reasons == ("words: dog, call",)
+    assert book.recall("dog", known=then)[0].content == "The dog is called Bo"
+    assert [memory.content for memory in book.as_of(known=then)] == ["The dog is called Bo"]
+    assert book.recall("dog", tags=["cars"]) == []
+    with pytest.raises(Invalid) as empty:
+        book.recall(" ")
+    assert empty.value.field == "query"
+
+
+def test_the_block_keeps_its_bytes(book: Any) -> None:
+    book.remember("Likes tea", category="preference")
+    given = book.inject("session 1")
+    book.remember("Likes cake", category="preference")
+    assert book.inject("session 1") == book.replay("session 1") == given
+    block, rendered = book.block(), book.rendered()
+    assert "Likes cake" in block
+    assert (rendered.text, len(rendered.shown), {fate.place for fate in rendered.fates.values()}) == (
+        block,
+        2,
+        {"in_block"},
+    )
+
+
+def test_the_ledger_tells_and_holds(book: Any) -> None:
+    ids = [book.remember(f"Fact number {nth}").id for nth in range(3)]
+    entries = book.ledger(after=1)
+    assert [(entry.event, entry.memory_id, entry.actor) for entry in entries] == [
+        (3, ids[2], "person"), (2, ids[1], "person")
+    ]  # fmt: skip
+    assert entries[0].after["content"] == "Fact number 2"
+    assert [entry.event for entry in book.ledger(limit=1, memory=ids[0])] == [1]
+    proved = book.verify()
+    assert (proved.ok, proved.entries) == (True, 3)
+    assert book.audit().memories == 3
+
+
+def test_refusals_are_the_same_errors(there: Any, book: Any, owner: str) -> None:
+    made = book.remember("Prefers index funds")
+    book.remember("Avoids hedge funds")
+    with pytest.raises(Ambiguous) as several:
+        book.forget("funds")
+    assert sorted(content for _, content in several.value.candidates) == ["Avoids hedge funds", "Prefers index funds"]
+    with pytest.raises(Invalid) as short:
+        book.remember("abc")
+    assert (short.value.code, short.value.field) == ("invalid", "content")
+    assert short.value.message == "content must have 4 to 500 characters; this has 3"
+    with pytest.raises(Conflict) as stale:
+        book.update(made.id, "Prefers bonds", expect_version=7)
+    assert (stale.value.code, stale.value.details["current"]) == ("version", 1)
+    book.configure(preset="assistant")
+    book.remember("Sarah is in Sales", category="person", subject="Sarah")
+    with pytest.raises(Conflict) as close:
+        book.remember("Sarah plays chess", category="person", subject="Sarah")
+    assert [(type(one), one.content) for one in close.value.similar] == [(Memory, "Sarah is in Sales")]
+    with pytest.raises(NotAllowed) as over:
+        there.book(owner, by="agent").update(made.id, "Prefers bonds")
+    assert over.value.code == "persons_word"
+    (left,) = book.proposals.list()
+    assert (left.id, book.proposals.get(left.id).content) == (over.value.details["proposal"], "Prefers bonds")
+    assert book.proposals.accept(left.id).content == "Prefers bonds"
+    with pytest.raises(Invalid, match="'person' or 'agent'"):
+        there.book(owner, by="nobody")
+    with pytest.raises(TypeError):
+        book.remember("Likes tea", colour="red")
+
+
+def test_an_agent_writes_on_its_own_word(there: Any, owner: str) -> None:
+    made = there.book(owner, by="agent").remember("Lives in Oslo")
+    assert made.source == "chat"
+    with pytest.raises(NotAllowed) as refused:
+        there.book(owner, by="agent").promote(made.id)
+    assert refused.value.code == "person_only"
+
+
+def test_a_chat_is_recorded_and_closed(book: Any) -> None:
+    chat = book.thread("session 7")
+    said = chat.add("user", "I have two dogs called Bo and Kit", at="2026-01-02T10:00:00Z", speaker="Björn")
+    assert (said.turn, said.at, said.speaker) == (1, datetime(2026, 1, 2, 10, tzinfo=UTC), "Björn")
+    assert book.thread("session 7").id == chat.id
+    assert [message.text for message in chat.messages()] == ["I have two dogs called Bo and Kit"]
+    assert [type(line).__name__ for line in chat.pencil()] == ["Pencil"]
+    closed = chat.close()
+    assert (type(closed), closed.status, len(closed.written)) == (Closed, "closed", 1)
+    assert book.list(limit=1)[0].thread_id == chat.id
+    assert chat.thread.state in ("idle", "archived")
+    own = book.threads.start(preset="advisor")
+    assert (own.session, own.thread.preset, own.inject()) == (None, "advisor", own.inject())
+    assert book.threads.rename(own.id, "Money").title == "Money"
+    assert {thread.id for thread in book.threads.list()} == {own.id, chat.id}
+    assert book.threads.search("Kit")[0].thread_id == chat.id
+    assert book.recall_chats("Kit")[0].thread_id == chat.id
+    assert book.threads.delete(own.id).deleted_at is not None
+    assert book.threads.restore(own.id).deleted_at is None
+    assert book.threads.archive(own.id).state == "archived"
+    with pytest.raises(NotFound):
+        book.threads.get("nowhere0")
+
+
+def test_notes_choices_and_spending(book: Any) -> None:
+    note = book.notes.write("Ask Anna")
+    assert book.notes.edit(note.id, "Ask Ben").text == book.notes.get(note.id).text == "Ask Ben"
+    assert [one.id for one in book.notes.list("ben")] == [note.id]
+    assert book.notes.delete(note.id).id == note.id
+    assert book.choose(never=["health"], tier="beginner").never == ("health",)
+    assert (book.choices.tier, book.choices.memory) == ("beginner", True)
+    assert book.never_of("I am ill and see a doctor") == ["health"]
+    book.configure(zone="Europe/Oslo")
+    assert book.zone == "Europe/Oslo"
+    assert (book.spending.this_month(), book.spending.list()) == (0, [])
+
+
+def test_agents_decide_and_are_judged(book: Any) -> None:
+    agent = book.agents.create("Desk", card_type="forecast")
+    assert [one.id for one in book.agents.list()] == [agent.id]
+    assert book.agents.update("Desk", instructions="Be brief").instructions == "Be brief"
+    slots = {"question": "Will it rain in Oslo?", "resolves_by": "2026-12-31T00:00:00Z", "probability": 0.7}
+    made = book.decisions.record("Desk", slots, made_at="2026-01-02T10:00:00Z", key="one")
+    assert book.decisions.record("Desk", slots, made_at="2026-01-02T10:00:00Z", key="one").replayed
+    run = book.runs.get(made.run.id)
+    assert (run.agent_id, [one.id for one in book.runs.list("Desk")]) == (agent.id, [run.id])
+    assert book.decisions.answer(run.id, True).state == "resolved"
+    assert book.decisions.find(run.id).outcome is not None
+    assert book.decisions.calibration("Desk", forecasts=True) is not None
+    assert book.agents.delete("Desk").id == agent.id
+
+
+def test_a_book_moves_house(there: Any, book: Any, owner: str) -> None:
+    book.remember("Line one\u2028of it", tags=["x"])
+    book.remember("Likes tea")
+    out = io.StringIO()
+    lines = book.export(out)
+    assert lines == out.getvalue().count("\n")
+    other = there.book(f"{owner} again")
+    assert other.import_(io.StringIO(out.getvalue()), dry_run=True).dry_run
+    assert other.import_(io.StringIO(out.getvalue())).memories == 2
+    back = io.StringIO()
+    other.export(back)
+    kinds = ('"kind":"seal"', '"kind":"cover"', '"kind":"end"')  # what opens a book elsewhere is its own
+    told = [
+        [line for line in text.getvalue().splitlines() if not any(kind in line for kind in kinds)]
+        for text in (out, back)
+    ]
+    assert told[0] == told[1]
+    assert other.import_(['{"memory": "Likes coffee"}'], merge=True).memories == 1
+    with pytest.raises(Invalid) as wrong:
+        other.erase("somebody else")
+    assert wrong.value.field == "confirm"
+    assert other.erase(other.owner).owner == other.owner
+    assert other.list().total == 0
+
+
+def test_values_are_told_alike(places: Callable[[str], Any], owner: str) -> None:
+    """What one place answers, every other does, but for ids and instants."""
+    told = []
+    for place in ("sqlite", "remote"):
+        book = places(place).book(owner)
+        made = book.remember("Has a dog called Bo", body="A spaniel", tags=["pets"], metadata={"a": "b"})
+        shown = to_json(book.get(made.id))
+        told.append(
+            {name: shown[name] for name in shown if not name.endswith("_at") and name not in ("id", "valid_from")}
+        )
+        told[-1].pop("versions")
+    assert told[0] == told[1]
+
+
+def test_keys_are_made_and_revoked(places: Callable[[str], Any], owner: str, served: tuple[str, str]) -> None:
+    book = places("remote").book(owner)
+    book.remember("Likes tea")
+    tokens = places("remote").tokens
+    made = tokens.create(owner, kind="agent", name="mine")
+    assert (made.known.owner, made.known.kind, made.known.scopes) == (owner, "agent", ("read", "write"))
+    assert [one.id for one in tokens.list(owner)] == [made.known.id]
+    with Keepbook(served[0], token=made.token) as kb:
+        assert kb.book(owner).remember("Likes cake").source == "chat"
+        with pytest.raises(NotAllowed) as other:
+            kb.book(f"{owner} else").list()
+        assert other.value.code == "other_owner"

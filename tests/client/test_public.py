@@ -1,0 +1,54 @@
+"""What a program sees: types without holes, every argument explained, and a stub that says the same for `await`."""
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import keepbook
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
+import async_stub
+
+
+def test_the_stub_is_as_its_script_writes_it() -> None:
+    assert async_stub.stub() == async_stub.PLACE.read_text(encoding="utf-8"), "run scripts/async_stub.py write"
+
+
+FACES = [each for each in async_stub.STANDS_IN if each.__name__ != "Trading"]
+INTERNAL = async_stub.LEFT_OUT
+
+
+def methods(face: type) -> list[tuple[str, Any]]:
+    return [
+        (name, own)
+        for name in dir(face)
+        if not name.startswith("_")
+        and name not in INTERNAL
+        and inspect.isfunction(own := inspect.getattr_static(face, name))
+    ]
+
+
+@pytest.mark.parametrize("face", async_stub.STANDS_IN)
+def test_nobody_receives_just_anything(face: type) -> None:
+    for name, own in methods(face):
+        received = async_stub._hints(own)["return"]
+        assert received is not Any, f"{face.__name__}.{name}"
+        assert Any not in get_args(received), f"{face.__name__}.{name}"
+
+
+@pytest.mark.parametrize("name", sorted(dict(methods(keepbook.Book))))
+def test_help_explains_every_argument(name: str) -> None:
+    own = getattr(keepbook.Book, name)
+    told = inspect.getdoc(own) or ""
+    for argument in list(inspect.signature(own).parameters)[1:]:
+        assert f"\n{argument}: " in told or f"`{argument}`" in told, f"{name}({argument})"
+
+
+def test_the_names_of_a_book_are_the_same_when_awaited() -> None:
+    stub = async_stub.PLACE.read_text(encoding="utf-8")
+    body = stub[stub.index("class AsyncBook:") : stub.index("class AsyncKeepbook:")]
+    for name, _ in methods(keepbook.Book):
+        assert f"async def {name}(" in body, name
