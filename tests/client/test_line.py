@@ -82,8 +82,8 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def wait(seconds: float) -> None:
         told.append(seconds)
 
-    monkeypatch.setattr(lines.time, "sleep", told.append)
-    monkeypatch.setattr(lines.asyncio, "sleep", wait)
+    monkeypatch.setattr(lines, "rest", told.append)
+    monkeypatch.setattr(lines, "rest_async", wait)
     return told
 
 

@@ -5,13 +5,13 @@ carries a key, so that however often it arrives it happens once. Steps are writt
 the other awaits them.
 """
 
-import asyncio
 import random
 import secrets
-import time
+from asyncio import sleep as rest_async
 from collections.abc import AsyncIterator, Generator, Iterator
 from copy import copy
 from dataclasses import dataclass, field
+from time import sleep as rest
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -129,12 +129,12 @@ class Line(Carrier):
             except httpx.TransportError as error:
                 if pause is None:
                     raise unreachable(self.address, error) from error
-                time.sleep(pause)
+                rest(pause)
                 continue
             wait = turned_away(response)
             if wait is None or pause is None:
                 return answered(response)
-            time.sleep(max(wait, pause))
+            rest(max(wait, pause))
 
     def close(self) -> None:
         self._client.close()
@@ -171,12 +171,12 @@ class AsyncLine(Carrier):
             except httpx.TransportError as error:
                 if pause is None:
                     raise unreachable(self.address, error) from error
-                await asyncio.sleep(pause)
+                await rest_async(pause)
                 continue
             wait = turned_away(response)
             if wait is None or pause is None:
                 return answered(response)
-            await asyncio.sleep(max(wait, pause))
+            await rest_async(max(wait, pause))
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -11,7 +11,6 @@ from keepbook.book.book import Book, Detailed
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.verify import Verification
-from keepbook.book.memory.block import Rendered
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import REASONS, Memory, Version, Written
 from keepbook.book.memory.proposals import Proposal
@@ -143,6 +142,23 @@ class Block:
 
 
 @dataclass(frozen=True)
+class MemoryFate:
+    """Where a memory ended up (in_block, recall_only or cut), and why where it is not in the block."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RenderedBlock:
+    """The block, what it shows as pairs of id and version, and what became of each memory."""
+
+    text: str
+    shown: list[tuple[str, int]]
+    fates: dict[str, MemoryFate]
+
+
+@dataclass(frozen=True)
 class FoundMemory:
     """The memory that a reference means."""
 
@@ -216,7 +232,7 @@ def recall_memories(
     return answer(Hits(list(hits), getattr(hits, "notice", None)))
 
 
-@router.get("/rendered", response_model=Rendered)
+@router.get("/rendered", response_model=RenderedBlock)
 def get_rendered(
     call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
