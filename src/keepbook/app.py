@@ -5,7 +5,7 @@ alice = kb.book("alice")            # everything below is alice's alone
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
-from keepbook.book.ground import leases
+from keepbook.book.ground import due, leases
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.authority import Actor
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
     from keepbook.book.trading.bars import Market
+    from keepbook.book.upkeep.imported import Imported
     from keepbook.jobs import Queued, Swept
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
@@ -268,7 +270,7 @@ class Keepbook:
 
         return pencil(opened, thread_id)
 
-    def _close(self, opened: Opened, thread_id: str) -> "Closed":
+    def _close(self, opened: Opened, thread_id: str, *, offline: bool = False) -> "Closed":
         # See tools().
         from keepbook.models.chat import over_cap
         from keepbook.models.closing.close import LEASE_SECONDS, close
@@ -276,6 +278,8 @@ class Keepbook:
         book = Book.of(opened)
         preset = book.preset(book.threads.get(thread_id).thread.preset)
         model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
+        if offline:
+            model, notice = self.models.offline, None
         lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
         like = None if book.meaning is None else book.meaning.likeness
         return close(
@@ -326,6 +330,38 @@ class Keepbook:
             address = self.settings.admin_db or self._place if is_server(self._place) else self._place
             keep_copies(address, folder.expanduser(), self.settings, self._database.clock(), swept)
         return swept
+
+    def import_from(
+        self,
+        place: str | Path,
+        owner: str,
+        *,
+        owner_map: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        door: str = "python",
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> "tuple[Imported, ...]":
+        """Bring in a file or folder of another program. What it knows of one person goes into the owner's book; where
+        it holds several, `owner_map` says whose book here each of them goes into, and without an answer nothing is
+        written. Answers what was done in each book."""
+        # Few move house.
+        from keepbook.book.upkeep.elsewhere.incoming import portions
+        from keepbook.book.upkeep.elsewhere.sources import look_at
+
+        found = portions(look_at(Path(place).expanduser()), owner, owner_map or {})
+        books = [(self.book(name, door=door), incoming) for name, incoming in found.items()]
+        return tuple(book.bring_in(incoming, dry_run=dry_run, progress=progress) for book, incoming in books)
+
+    def counted(self) -> Mapping[tuple[str, str], float]:
+        """What has happened in this process, by name and kind; and under `due` and `due_since` what waits now."""
+        now = self._database.clock()
+        with self._database.unscoped() as conn:
+            waiting = due.waiting(conn, stamp(now))
+        found = dict(self._database.tally.seen())
+        for work, (number, since) in waiting.items():
+            found["due", work] = number
+            found["due_seconds", work] = (now - parse_stamp(since)).total_seconds()
+        return found
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""

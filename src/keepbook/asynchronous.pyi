@@ -37,7 +37,6 @@ import keepbook.book.trading.breakdown
 import keepbook.book.trading.exposure
 import keepbook.book.trading.files
 import keepbook.book.trading.findings
-import keepbook.book.trading.imports.load
 import keepbook.book.trading.lessons
 import keepbook.book.trading.performance
 import keepbook.book.trading.reflection
@@ -45,7 +44,7 @@ import keepbook.book.trading.skills
 import keepbook.book.trading.trades
 import keepbook.book.upkeep.audit
 import keepbook.book.upkeep.erase
-import keepbook.book.upkeep.transfer
+import keepbook.book.upkeep.imported
 import keepbook.jobs
 import keepbook.models.chat
 import keepbook.models.choose
@@ -529,21 +528,6 @@ class AsyncTrading:
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
     ) -> keepbook.book.trading.breakdown.Breakdown:
         """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
-    async def bring_in(
-        self,
-        source: Any,
-        *,
-        deployment: str | None = None,
-        format: str | None = None,
-        columns: collections.abc.Mapping[str, str] | None = None,
-        symbol: str | None = None,
-        zone: str = "UTC",
-        multipliers: collections.abc.Mapping[str, float] | None = None,
-        dry_run: bool = False,
-    ) -> keepbook.book.trading.imports.load.Imported:
-        """Take in a broker's file: its format is recognised, or `columns` maps ours to theirs, kept under the name in
-        `format` where that is none of ours. `dry_run` shows what would come of it and keeps nothing.
-        """
     async def change_deployment(self, ref: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
         """Only what is given changes."""
     async def create_deployment(self, name: str, skill: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
@@ -719,14 +703,20 @@ class AsyncBook:
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     async def import_(
-        self, stream: collections.abc.Iterable[str], merge: bool = False, dry_run: bool = False
-    ) -> keepbook.book.upkeep.transfer.Imported:
-        """Restore an export into an empty book, or merge memories from it or from another program's file. With
-        `dry_run` it only says what would come in, and what would need arming.
+        self,
+        stream: collections.abc.Iterable[str],
+        merge: bool = False,
+        dry_run: bool = False,
+        theirs: str | None = None,
+    ) -> keepbook.book.upkeep.imported.Imported:
+        """Restore an export into an empty book, or merge memories from it; or take over what another program kept,
+        known by looking at it. `theirs` says which person of a file that holds several. With `dry_run` it only says
+        what would come in.
 
         stream: an open text file, or lines of text
         merge: add its memories to what is there; without it the book must be empty
         dry_run: only say what would come in; nothing is kept
+        theirs: of a file that holds several people: which one, by the name it has there
         """
     @property
     def index(self) -> AsyncIndex: ...

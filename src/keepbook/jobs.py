@@ -95,6 +95,8 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
     if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
         database.compact()
     _embed(database, open_book, swept)
+    database.tally.add({("jobs", kind): times for kind, times in swept.done.items()})
+    database.tally.add({("failed_jobs", ""): len(swept.failed)})
     return swept
 
 

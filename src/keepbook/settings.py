@@ -8,7 +8,7 @@ import getpass
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -114,6 +114,11 @@ class Settings(BaseModel):
     allowed_hosts: Several = Field((), description="Host names the server answers to, beside the one bound.")
     host: str = Field("127.0.0.1", description="The address the server listens on.")
     port: int = Field(8765, ge=0, le=65535, description="Its port; 0 takes a free one.")
+    log_format: Literal["plain", "json"] = Field(
+        "plain", description="How the server logs: warnings in words, or every request as a line of JSON."
+    )
+    price_in: float = Field(0.0, ge=0, description="What a million tokens read by a model cost, for `/metrics`.")
+    price_out: float = Field(0.0, ge=0, description="The same for a million tokens written.")
     jobs_every: float = Field(60.0, ge=0, description="Seconds between sweeps of a running server; 0: none.")
     close_after_hours: float = Field(6.0, gt=0, description="A chat silent for so long is closed by the sweep.")
     impact_minutes: int = Field(

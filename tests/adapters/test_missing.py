@@ -12,8 +12,11 @@ NEEDS = {
     "langgraph": "langgraph",
     "openai_agents": "openai-agents",
     "anthropic_sdk": "anthropic",
+    "langchain": "langchain",
 }
 """Each adapter, and the extra that brings what it needs."""
+APART = {"llama_index": "llama-index-core", "google_adk": "google-adk"}
+"""Those with pins of their own, and the package; `make test-adapters` runs a program on each."""
 
 
 def _python(code: str) -> str:
@@ -23,13 +26,15 @@ def _python(code: str) -> str:
 def test_a_framework_that_is_not_installed_is_named_with_the_line_that_installs_it() -> None:
     said = _python(
         "import importlib, sys\n"
-        "for name in ('pydantic_ai', 'langgraph', 'agents', 'anthropic'): sys.modules[name] = None\n"
-        f"for adapter in {list(NEEDS)}:\n"
+        "gone = ('pydantic_ai', 'langgraph', 'agents', 'anthropic', 'langchain_core', 'llama_index', 'google.adk')\n"
+        "for name in gone: sys.modules[name] = None\n"
+        f"for adapter in {[*NEEDS, *APART]}:\n"
         "    try: importlib.import_module(f'keepbook.adapters.{adapter}')\n"
         "    except ImportError as error: print(error)"
     )
     assert [line.rpartition("install it with: ")[2] for line in said.splitlines()] == [
-        f"pip install 'keepbook[{extra}]'" for extra in NEEDS.values()
+        *(f"pip install 'keepbook[{extra}]'" for extra in NEEDS.values()),
+        *(f"pip install {package}" for package in APART.values()),
     ]
 
 

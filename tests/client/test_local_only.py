@@ -16,7 +16,7 @@ ADDRESS = "http://127.0.0.1:9"
 
 LOCAL_ONLY = {
     # For the layers above a book, and what holds its database open.
-    "Book": "acting ask close_thread now of pencil_of preset purge reading reindex transaction under writing",
+    "Book": "acting ask bring_in close_thread now of pencil_of preset purge reading reindex transaction under writing",
     "Chat": "",
     "Chats": "learned",
     "Journal": "put_back",
@@ -32,7 +32,8 @@ LOCAL_ONLY = {
     "Tokens": "asked_for check of_session session_for sign_in sign_out stands",
 }
 INSTALLATION = (
-    "chat_with copied facts market meaning models owners perform queue_runs_in_turn runner sweep sweep_in_turn tools"
+    "chat_with copied counted facts import_from market meaning models owners perform queue_runs_in_turn runner sweep "
+    "sweep_in_turn tools"
 )
 
 

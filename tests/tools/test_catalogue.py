@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keepbook import Book, Keepbook
+from keepbook import Book, Keepbook, Written
 from keepbook.errors import Invalid, NotFound
 from keepbook.presets import load_preset
 from keepbook.tools.catalogue import ToolSet, build
@@ -159,9 +159,11 @@ GOLDEN = {
     "anthropic": {"name": "forget", "description": "…", "input_schema": FORGET},
     "mcp": {
         "name": "forget",
+        "title": "Forget",
         "description": "…",
         "inputSchema": FORGET,
         "annotations": {
+            "title": "Forget",
             "readOnlyHint": False,
             "destructiveHint": True,
             "idempotentHint": True,
@@ -178,6 +180,9 @@ def test_a_tool_in_each_form(form: Any, book: Book) -> None:
     said = shown["function"] if form == "openai" else shown
     assert said["description"].startswith("Take a fact out of the notes when the person corrects it")
     said["description"] = "…"
+    if form == "mcp":
+        answered = shown.pop("outputSchema")["properties"].keys()
+        assert answered == {*Written.__dataclass_fields__, "memory_event"}
     assert shown == GOLDEN[form]
 
 

@@ -5,6 +5,8 @@ a ledger entry for every write, and undo. A framework that is not installed is n
 """
 
 
-def missing(framework: str, extra: str) -> ImportError:
-    """What to raise where a framework cannot be imported."""
-    return ImportError(f"this adapter needs {framework}; install it with: pip install 'keepbook[{extra}]'")
+def missing(framework: str, extra: str | None = None, *, package: str | None = None) -> ImportError:
+    """What to raise where a framework cannot be imported: the extra that brings it, or the package where its pins and
+    ours are for each program to settle."""
+    wanted = f"'keepbook[{extra}]'" if package is None else package
+    return ImportError(f"this adapter needs {framework}; install it with: pip install {wanted}")

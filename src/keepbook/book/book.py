@@ -37,23 +37,15 @@ from keepbook.book.recall.rebuild import Index
 from keepbook.book.text.topics import touched
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
-from keepbook.book.upkeep.lines import altered
 from keepbook.book.writing import Writing
-from keepbook.errors import Invalid, KeepbookError
 
 if TYPE_CHECKING:
     from keepbook.book.agents.face import Agents, Decisions, Runs
     from keepbook.book.trading.face import Trading
-    from keepbook.book.upkeep.transfer import Imported
+    from keepbook.book.upkeep.elsewhere.incoming import Incoming
+    from keepbook.book.upkeep.imported import Imported
 
 __all__ = ["Book", "Detailed"]
-
-
-class _OnlyLooked(Exception):
-    """Takes back what a dry run brought in."""
-
-    def __init__(self, taken: "Imported") -> None:
-        self.taken = taken
 
 
 @explained
@@ -218,28 +210,25 @@ class Book(Writing):
                 count += 1
             return count
 
-    def import_(self, stream: Iterable[str], merge: bool = False, dry_run: bool = False) -> "Imported":
-        """Restore an export into an empty book, or merge memories from it or from another program's file. With
-        `dry_run` it only says what would come in, and what would need arming."""
-        from keepbook.book.upkeep.transfer import import_lines  # as in `export`
+    def import_(
+        self, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
+    ) -> "Imported":
+        """Restore an export into an empty book, or merge memories from it; or take over what another program kept,
+        known by looking at it. `theirs` says which person of a file that holds several. With `dry_run` it only says
+        what would come in."""
+        from keepbook.book.upkeep.importing import import_texts  # as in `export`
 
         self.ask("book.import")
-        try:
-            texts = list(stream)
-        except UnicodeDecodeError:
-            raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-        try:
-            with self.writing() as (tx, preset):
-                taken = import_lines(tx, self.origin, preset, texts, merge=merge, hand=self.hand)
-                if dry_run:
-                    raise _OnlyLooked(taken)
-                return taken
-        except _OnlyLooked as looked:
-            return replace(looked.taken, dry_run=True)
-        except KeepbookError as error:
-            if error.code in ("guard", "refused"):  # the database would not have it
-                raise altered(error.message) from error
-            raise
+        return import_texts(self, stream, merge=merge, dry_run=dry_run, theirs=theirs)
+
+    def bring_in(
+        self, incoming: "Incoming", dry_run: bool = False, progress: Callable[[int], None] = lambda _: None
+    ) -> "Imported":
+        """Take over what another program kept of one person, as `Keepbook.look` or an importer of one's own reads it.
+        With `dry_run` it only says what would come in."""
+        from keepbook.book.upkeep.importing import bring_in  # as in `export`
+
+        return bring_in(self, incoming, dry_run=dry_run, progress=progress)
 
     def erase(self, confirm: str) -> Receipt:
         """Everything of this owner, ledger included, for good. `confirm` must be the owner's name."""

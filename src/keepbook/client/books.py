@@ -34,7 +34,7 @@ from keepbook.book.recall.rebuild import Index
 from keepbook.book.trading.face import Trading
 from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
-from keepbook.book.upkeep.transfer import Imported
+from keepbook.book.upkeep.imported import Imported
 from keepbook.client.asks import Asks
 from keepbook.client.faces import LOCAL_ONLY, Face, Way, face_of
 from keepbook.client.line import AsyncLine, Line, Request, Steps
@@ -99,8 +99,11 @@ def _export(_: Face, stream: TextIO) -> Steps[int]:
     return stream.write(text) and text.count("\n")
 
 
-def _import(_: Face, stream: Iterable[str], merge: bool = False, dry_run: bool = False) -> Steps[Imported]:
+def _import(
+    _: Face, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
+) -> Steps[Imported]:
     query = tuple((name, "true") for name, on in (("merge", merge), ("dry_run", dry_run)) if on)
+    query += () if theirs is None else (("theirs", theirs),)
     sent = "".join(line if line.endswith("\n") else f"{line}\n" for line in stream).encode()
     told = yield Request("POST", "/api/import", query, text=sent, headers={"Content-Type": "application/jsonl"})
     return value_of(Imported, told)  # type: ignore[no-any-return]

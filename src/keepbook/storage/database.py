@@ -7,9 +7,10 @@ What differs between the engines stands behind `Backend`; this module says when,
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.settings import UNLIMITED, Allowance
+from keepbook.storage.tally import Tally
 
 Clock = Callable[[], datetime]
 
@@ -36,6 +38,11 @@ class Tx:
     allowance: Allowance = UNLIMITED
     reach: str | None = None
     """The one scope that is served beside what has none; None: all of them."""
+    counted: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def count(self, name: str, kind: str = "", times: float = 1) -> None:
+        """For the tally, once this is kept."""
+        self.counted[name, kind] = self.counted.get((name, kind), 0) + times
 
 
 class Backend(Protocol):
@@ -88,6 +95,7 @@ class Database:
         self.clock = clock
         self._before_keeping = before_keeping
         self.allowance = allowance
+        self.tally = Tally()
         self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         self._open = threading.local()
         try:
@@ -103,7 +111,9 @@ class Database:
         if (outer := self._joined(owner)) is not None:
             yield outer
             return
+        asked = time.perf_counter()
         with self._translated(), self.backend.reading(owner) as conn:
+            self._waited("read", asked)
             yield Tx(conn, owner, self.clock, writes=False)
 
     @contextmanager
@@ -112,13 +122,17 @@ class Database:
         if (outer := self._joined(owner)) is not None:
             yield outer
             return
+        asked = time.perf_counter()
         with self._translated(), self.backend.writing(owner) as conn:
+            self._waited("write", asked)
             tx = self._open.tx = Tx(conn, owner, self.clock, writes=True, allowance=self.allowance)
             try:
                 yield tx
                 self._before_keeping(tx)
             finally:
                 self._open.tx = None
+        if tx.counted:
+            self.tally.add(tx.counted)
         if tx.compact:
             self.compact()
 
@@ -145,6 +159,10 @@ class Database:
 
     def close(self) -> None:
         self.backend.close()
+
+    def _waited(self, kind: str, since: float) -> None:
+        """Until the database let it begin: a connection, and to write the owner's turn."""
+        self.tally.add({("waits", kind): 1, ("wait_seconds", kind): time.perf_counter() - since})
 
     def _joined(self, owner: str) -> Tx | None:
         outer: Tx | None = getattr(self._open, "tx", None)

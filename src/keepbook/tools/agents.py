@@ -130,13 +130,15 @@ def toolbox(
 
 
 def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
-    """For agents outside: bound to one of the book's agents, or naming it with each call."""
+    """For agents outside: bound to one of the book's agents, or naming it with each call; none where there are none."""
     if agent is not None:
         return [
             _bound(get_my_decisions, book, agent),
             _bound(get_calibration, book, agent),
             _writes(record_decision, book, agent),
         ]
+    if not book.agents.list():
+        return []
     return [
         _bound(_any_decisions, book, name=MY_DECISIONS),
         _bound(_any_calibration, book, name="get_calibration"),

@@ -109,6 +109,7 @@ def _memory_tools(preset: Preset, outside: bool) -> tuple[Tool, ...]:
             narrowed=narrowed,
             tags=("memory", SYSTEM) if preset.most_tools is None else ("memory",),
             annotations=operation.annotations,
+            returns=operation.returns,
         )
         tools.append(made)
     return tuple(tools)
@@ -229,11 +230,15 @@ def _anthropic(tool: Tool) -> Schema:
 
 
 def _mcp(tool: Tool) -> Schema:
+    title = tool.name.replace("_", " ").capitalize()
     return {
         "name": tool.name,
+        "title": title,
         "description": tool.description,
         "inputSchema": tool.parameters,
+        "outputSchema": _told(tool),
         "annotations": {
+            "title": title,
             "readOnlyHint": tool.annotations.read_only,
             "destructiveHint": tool.annotations.destructive,
             "idempotentHint": tool.annotations.idempotent,
@@ -242,5 +247,23 @@ def _mcp(tool: Tool) -> Schema:
         "_meta": {"tags": list(tool.tags)},
     }
 
+
+def _told(tool: Tool) -> Schema:
+    """What a client gets as data: the tool's own, and for a write what undoes it."""
+    written = {} if tool.annotations.read_only else {"memory_event": _EVENT}
+    return {"type": "object", **tool.returns, "properties": {**tool.returns.get("properties", {}), **written}}
+
+
+_EVENT: Schema = {
+    "type": "object",
+    "description": "What was written; `event` undoes it.",
+    "properties": {
+        "op": {"type": "string"},
+        "id": {"type": "string"},
+        "event": {"type": "integer"},
+        "before": {"type": ["object", "null"]},
+        "after": {"type": ["object", "null"]},
+    },
+}
 
 _FORMATS: Mapping[str, Callable[[Tool], Schema]] = {"openai": _openai, "anthropic": _anthropic, "mcp": _mcp}

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -75,6 +75,8 @@ class Tool:
     risk_level: Risk = "low"
     requires_confirmation: bool = False
     annotations: Annotations = Annotations()
+    returns: Schema = field(default_factory=dict, repr=False)
+    """The JSON schema of its data, where it is known; an answer that refuses has `code` and `message` instead."""
     _readers: Mapping[str, TypeAdapter[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, arguments: Mapping[str, Any] | str | None = None) -> Answer:
@@ -118,11 +120,13 @@ def define(
     risk_level: Risk = "low",
     requires_confirmation: bool = False,
     annotations: Annotations,
+    returns: Any = None,
 ) -> Tool:
     """The tool that calls `handler`.
 
     Name, description and arguments are the function's own where none are given: its name, its docstring, its
-    signature (`Annotated[int, "How many hours."]`). `narrowed` gives a parameter another type than its own.
+    signature (`Annotated[int, "How many hours."]`). `narrowed` gives a parameter another type than its own; `returns`
+    is the type of its data.
     """
     own = handler.func if isinstance(handler, partial) else handler
     name = name or own.__name__
@@ -141,6 +145,7 @@ def define(
         risk_level=risk_level,
         requires_confirmation=requires_confirmation,
         annotations=annotations,
+        returns={} if returns is None else _answer_schema(returns),
         _readers=MappingProxyType(readers),
     )
     for each, argument in bound.items():
@@ -222,6 +227,14 @@ def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any
         "additionalProperties": False,
     }
     return whole | ({"$defs": shared} if shared else {})
+
+
+@cache
+def _answer_schema(kind: Any) -> Schema:
+    """Nothing is required: a refusal has other fields, and a client holds every answer against this."""
+    schema: Schema = _untitled(TypeAdapter(kind).json_schema(mode="serialization"))
+    schema.pop("required", None)
+    return schema
 
 
 def _untitled(schema: Any) -> Any:

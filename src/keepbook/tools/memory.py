@@ -15,8 +15,11 @@ from pydantic import Field
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.ground.when import in_words, zone_named
+from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, State, Version, Written
 from keepbook.book.owners.choices import heed
+from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.memories import Hit
 from keepbook.presets import Argument
 from keepbook.tools.definition import READS, Annotations, Answer
 
@@ -247,27 +250,62 @@ def record_turns(book: Book, /, session: str, turns: list[SaidTurn]) -> Answer:
     return Answer(f"Recorded {len(said)} turn{'' if len(said) == 1 else 's'} of session {session}.", data)
 
 
+# What the operations answer as data, for clients that want to know before they call.
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    memories: list[Memory]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    hits: list[Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTurns:
+    hits: list[ChatHit]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    id: str
+    state: str
+    versions: list[Version]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    thread_id: str
+    turns: list[int]
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A function a preset's tool may do, and what it may do to the book."""
 
     function: Callable[..., Answer]
     annotations: Annotations
+    returns: Any
+    """The type of its data."""
     says: bool = False
     """Whether it keeps words of a chat, and so the turns that said them."""
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "remember": Operation(remember, Annotations(idempotent=True), says=True),
-    "update": Operation(update, Annotations(idempotent=True), says=True),
-    "forget": Operation(forget, Annotations(destructive=True, idempotent=True)),
-    "confirm": Operation(confirm, Annotations()),
-    "link": Operation(link, Annotations(idempotent=True)),
-    "list": Operation(list_memories, READS),
-    "recall": Operation(recall, READS),
-    "recall_chats": Operation(recall_chats, READS),
-    "history": Operation(history, READS),
-    "record_turns": Operation(record_turns, Annotations()),
+    "remember": Operation(remember, Annotations(idempotent=True), Written, says=True),
+    "update": Operation(update, Annotations(idempotent=True), Written, says=True),
+    "forget": Operation(forget, Annotations(destructive=True, idempotent=True), Written),
+    "confirm": Operation(confirm, Annotations(), Written),
+    "link": Operation(link, Annotations(idempotent=True), Link),
+    "list": Operation(list_memories, READS, Listed),
+    "recall": Operation(recall, READS, Found),
+    "recall_chats": Operation(recall_chats, READS, FoundTurns),
+    "history": Operation(history, READS, Told),
+    "record_turns": Operation(record_turns, Annotations(), Recorded),
 }
 """By the name that a preset's `does` gives."""
 

@@ -374,6 +374,31 @@ def trial(keepbook_command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return at
 
 
+def test_doctor_never_says_that_all_is_well_with_a_model_it_has_not_heard(
+    keepbook_command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEEPBOOK_DB", str(tmp_path / "book.db"))
+
+    def examined(model: str, url: str | None = None, *, cheap: str | None = None) -> tuple[int, str]:
+        monkeypatch.setenv("KEEPBOOK_MODEL", model)
+        for name, value in (("KEEPBOOK_OPENAI_BASE_URL", url), ("KEEPBOOK_CHEAP_MODEL", cheap)):
+            monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name, raising=False)
+        ran = keepbook_command("doctor")
+        assert ("All is well." in ran.out) == (model == "offline" and cheap is None)
+        return ran.code, ran.out
+
+    assert examined("offline")[0] == 0
+    assert examined("gpt-4")[0] == 1
+    assert "KEEPBOOK_OPENAI_KEY" in examined("openai:gpt-9")[1]
+    assert "KEEPBOOK_OPENAI_KEY" in examined("offline", cheap="openai:gpt-9")[1]
+    with Wire("openai") as wire:
+        code, said = examined("openai:llama-3", wire.url)
+        assert (code, "but the model was not tried" in said) == (0, True)
+        gone = wire.url
+    code, said = examined("openai:llama-3", gone)
+    assert (code, "start the server" in said) == (1, True)
+
+
 def test_a_remote_model_that_works_says_what_it_took(trial: Callable[..., Any]) -> None:
     fact = {
         "op": "add", "target": 0, "category": "profile", "subject": "", "content": "Lives in Oslo", "score": 0.9,

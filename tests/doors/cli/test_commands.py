@@ -18,7 +18,9 @@ WRITTEN = SHAPE | {"event", "unchanged", "similar"}
 
 # --- writing ---------------------------------------------------------------------------------------------
 
-KEPT = {"to_arm": [], "dry_run": False}
+KEPT = {
+    "to_arm": [], "dry_run": False, "source": "keepbook", "owner": None, "chats": 0, "refused": [], "came": [],
+}  # fmt: skip
 """What an import of a book without agents adds to its answer."""
 
 
@@ -328,8 +330,45 @@ def test_an_export_comes_back_byte_for_byte(ask: Ask, run: Run, tmp_path: Path) 
 
 def test_a_foreign_file_is_taken_over(ask: Ask) -> None:
     foreign = "\ufeff" + "\n".join(json.dumps({"memory": text}) for text in ("Likes tea", "Works at Acme"))
-    assert ask("import", "-", stdin=foreign) == {"memories": 2, "unchanged": 0} | KEPT
+    known = {"source": "list", "owner": "alice"}
+    assert ask("import", "-", stdin=foreign) == {"memories": 2, "unchanged": 0} | KEPT | known
     assert {memory["source"] for memory in ask("list")["memories"]} == {"imported"}
+
+
+def test_two_people_of_a_file_go_into_two_books_or_nowhere(ask: Ask, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mem0.json"
+    people = {"anna": "Likes rye bread", "ben": "Plays the cello"}
+    items = [{"id": who, "memory": text, "user_id": who, "created_at": "2025-04-11"} for who, text in people.items()]
+    file.write_text(json.dumps({"results": items}), encoding="utf-8")
+
+    refused = run("import", file)
+    assert (refused.code, "--owner-map THEIRS=OURS" in refused.err) == (1, True)
+    assert "THEIRS=OURS, not" in run("import", file, "--owner-map", "anna").err
+    mapped = ("--owner-map", "anna=anna.h", "--owner-map", "ben=ben")
+    looked = run("import", file, *mapped, "--dry-run").out
+    assert "comes in  2025-04-11" in looked
+    assert "Likes rye bread" in looked
+    assert ask("list", "--owner", "ben")["memories"] == []
+
+    assert [one["memories"] for one in ask("import", file, *mapped)] == [1, 1]
+    for owner, text in (("anna.h", "Likes rye bread"), ("ben", "Plays the cello")):
+        [kept] = ask("list", "--owner", owner)["memories"]
+        assert (kept["content"], kept["valid_from"][:10]) == (text, "2025-04-11")
+    assert "there already" in run("import", file, *mapped, "--dry-run").out
+
+
+def test_chats_from_elsewhere_are_closed_all_at_once_without_a_model(ask: Ask, run: Run, tmp_path: Path) -> None:
+    said = [("human", "I am allergic to walnuts."), ("assistant", "Noted.")]
+    turns = [{"sender": who, "text": text, "created_at": f"2025-02-0{day}"} for day, (who, text) in enumerate(said, 1)]
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([{"uuid": "1", "name": "Baking", "chat_messages": turns}]), encoding="utf-8")
+
+    assert "threads close --all --offline" in run("import", file).out
+    assert [chat["title"] for chat in ask("threads", "list")] == ["Baking"]
+    [closed] = ask("threads", "close", "--all", "--offline")
+    assert (closed["status"], closed["made_by"]) == ("closed", "offline")
+    assert "No chat is open" in run("threads", "close", "--all").out
+    assert "or close every open one" in run("threads", "close").err
 
 
 def test_an_export_replaces_a_file_only_by_force(ask: Ask, run: Run, tmp_path: Path) -> None:

@@ -176,7 +176,6 @@ def test_a_session_keeps_its_preset(run: Run) -> None:
     [
         ([], ["empty"]),
         (['{"content": "Likes tea"}', "oops"], ["line 2", "not JSON"]),
-        (['{"content": "Likes tea"}', '{"content": "no"}'], ["line 2", "4 to 500"]),
         (['{"content": "Likes tea"}', "17"], ["line 2", "neither"]),
         (['{"kind": "keepbook", "format": 99}', "{}"], ["line 1", "format 99"]),
     ],

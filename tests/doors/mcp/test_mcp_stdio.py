@@ -11,8 +11,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import PromptReference, ResourceTemplateReference, ResourceUpdatedNotification
 from tests.doors.mcp.calls import PRESETS, begin, drive, text_of
 
 from keepbook import Book, Keepbook
@@ -72,13 +74,13 @@ def use(do: Use, *args: str, mode: str = "auto") -> None:
     asyncio.run(whole())
 
 
-def use_here(do: Use, mode: str = "auto") -> None:
+def use_here(do: Use, mode: str = "auto", **heard: Any) -> None:
     """The same server in this process: for what it answers, whatever carries it."""
 
     async def whole() -> None:
         with closing(Keepbook(os.environ["KEEPBOOK_DB"])) as kb:
-            server = build(kb, lambda _: Caller("alice", kind="agent"))
-            async with asyncio.timeout(120), Client(server, mode=mode) as client:
+            server = build(kb, lambda _: Caller("alice", kind="agent"), listens=True)
+            async with asyncio.timeout(120), Client(server, mode=mode, **heard) as client:
                 await do(client)
 
     asyncio.run(whole())
@@ -128,11 +130,83 @@ def test_a_client_of_the_older_protocol_is_served_the_same(file: Path) -> None:
     use(lambda client: drive(client, "general"), mode="legacy")
 
 
+def test_the_tools_of_agents_are_there_where_there_are_agents(beside: Book) -> None:
+    beside.agents.create("Desk")
+
+    async def look(client: Client) -> None:
+        assert (await client.call_tool("get_calibration", {})).structured_content["resolved"] == 0
+        for name in ("get_my_decisions", "record_decision"):
+            assert (await client.call_tool(name, {"agent": "nobody", "card": {}})).is_error
+
+    use_here(look)
+
+
+def test_what_a_template_or_the_prompt_takes_is_completed(beside: Book) -> None:
+    tea, dog = beside.remember("Likes tea"), beside.remember("Has a dog")
+    beside.thread("support-17").add("user", "Hello")
+
+    async def ask(client: Client) -> None:
+        async def values(ref: Any, name: str, typed: str) -> list[str]:
+            return list((await client.complete(ref, {"name": name, "value": typed})).completion.values)
+
+        memory = ResourceTemplateReference(uri="keepbook://memory/{id}")
+        assert await values(memory, "id", "") == [dog.id, tea.id]
+        assert await values(memory, "id", tea.id[:5]) == [tea.id]
+        assert await values(memory, "id", "likes TEA") == [tea.id]
+        assert await values(memory, "colour", "") == []
+        block = ResourceTemplateReference(uri="keepbook://block/{session}")
+        assert await values(block, "session", "sup") == ["support-17"]
+        assert await values(PromptReference(name="memory"), "session", "x") == []
+
+    use_here(ask)
+
+
+def test_a_client_that_asks_for_it_is_told_how_a_call_goes(beside: Book) -> None:
+    told: list[tuple[float, str | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    async def ask(client: Client) -> None:
+        await client.call_tool("list_memories", {}, progress_callback=note)
+
+    use_here(ask)
+    assert told[0] == (0, "begun")
+
+
+@pytest.mark.filterwarnings("ignore:resources/")  # clients of the older protocol know no other way
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_who_waits_for_the_block_is_told_when_another_program_changes_it(beside: Book, mode: str) -> None:
+    async def wait(client: Client) -> None:
+        if mode == "auto":
+            async with client.listen(resource_subscriptions=["keepbook://block"]) as changes:
+                beside.remember("Likes tea")
+                async for change in changes:
+                    assert change.uri == "keepbook://block"
+                    break
+        else:
+            await client.subscribe_resource("keepbook://block")
+            beside.remember("Likes tea")
+            await updated.wait()
+            await client.unsubscribe_resource("keepbook://block")
+
+    updated = anyio.Event()
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            updated.set()
+
+    use_here(wait, mode=mode, message_handler=hear)
+
+
 def test_tools_tell_what_they_may_do_to_the_book(beside: Book) -> None:
     async def look(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         own = [tool.name for tool in load_preset("general").tools]
-        assert list(tools) == [*own, "get_my_decisions", "get_calibration", "record_decision"]
+        assert list(tools) == own
+        assert tools["list_memories"].title == "List memories"
+        assert tools["recall"].output_schema["properties"].keys() == {"hits"}
+        assert "memory_event" in tools["remember"].output_schema["properties"]
         hints = {
             name: (note.read_only_hint, note.destructive_hint, note.idempotent_hint, note.open_world_hint)
             for name, tool in tools.items()

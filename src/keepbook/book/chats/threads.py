@@ -261,6 +261,7 @@ def still_mine(tx: Tx, held: Claim) -> bool:
 
 def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
     """Closed: the watermark moves to what was read. If more was said meanwhile the chat stays open."""
+    tx.count("closes", "closed")
     through = held.thread.turns
     row = _row(tx, held.thread.id)
     newer = row.turns > through
@@ -280,6 +281,7 @@ def give_back(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: flo
     if row is None or row.closing_by != held.token:
         return None
     failures = row.failures + 1
+    tx.count("closes", "parked" if failures == MOST_FAILURES else "failed")
     if failures >= MOST_FAILURES:
         due.cancel(tx, due.CLOSE, held.thread.id)
     else:

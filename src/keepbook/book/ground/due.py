@@ -6,7 +6,7 @@ anyone, and then works in one owner's scope. The work itself is decided there: a
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, tuple_
+from sqlalchemy import Connection, delete, func, insert, select, tuple_
 
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import due
@@ -44,6 +44,12 @@ def reminders(tx: Tx, work: str) -> list[str]:
     """Of what this owner is reminded, whenever that falls due."""
     query = select(due.c.id).where(due.c.owner == tx.owner, due.c.work == work)
     return list(tx.conn.execute(query.order_by(due.c.at, due.c.id)).scalars())
+
+
+def waiting(conn: Connection, now: str) -> dict[str, tuple[int, str]]:
+    """How much of each work is due, and since when the longest has waited; asked without an owner's scope."""
+    query = select(due.c.work, func.count(), func.min(due.c.at)).where(due.c.at <= now).group_by(due.c.work)
+    return {work: (number, since) for work, number, since in conn.execute(query)}
 
 
 def due_by(conn: Connection, now: str, work: str, *, after: Due | None = None, limit: int = 500) -> list[Due]:

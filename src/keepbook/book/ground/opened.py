@@ -20,8 +20,8 @@ from keepbook.errors import NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
-Closer = Callable[["Opened", str], Any]
-"""Closes a chat of a book with the installation's model; the layer above provides it."""
+Closer = Callable[..., Any]
+"""Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
 Penciller = Callable[["Opened", str], Sequence[Any]]
 """Reads what an open chat has in pencil; the layer above provides it."""
 
@@ -98,10 +98,11 @@ class Opened:
     def now(self) -> datetime:
         return self._database.clock()
 
-    def close_thread(self, thread_id: str) -> Any:
+    def close_thread(self, thread_id: str, *, offline: bool = False) -> Any:
+        """Read a chat for memories with the installation's model, or with the offline one whatever is installed."""
         if self._closer is None:
             raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
-        return self._closer(self, thread_id)
+        return self._closer(self, thread_id, offline=offline)
 
     def pencil_of(self, thread_id: str) -> Sequence[Any]:
         if self._penciller is None:

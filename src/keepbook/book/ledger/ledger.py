@@ -176,6 +176,7 @@ def append(
     }  # fmt: skip
     row["hash"] = hash_of(row)
     _INSERT.run(tx.conn, row)
+    tx.count("writes", action)
     tx.head = Head(last.seq + 1, at, row["hash"], last.link + 1, last.sealed)
     return last.seq + 1
 

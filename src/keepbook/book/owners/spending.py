@@ -24,6 +24,8 @@ class Spent:
 
 
 def count(tx: Tx, now: str, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
+    tx.count("tokens_in", model, tokens_in)
+    tx.count("tokens_out", model, tokens_out)
     same = (meter.c.owner == tx.owner) & (meter.c.month == now[:7])
     same &= (meter.c.operation == operation) & (meter.c.model == model)
     added = (

@@ -7,13 +7,12 @@ between it and the prices, so funding is in them. Reading the file again changes
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from itertools import count, islice
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
+from keepbook.book.ground.foreign import columns_of, opened
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import stamp
@@ -28,11 +27,6 @@ NEEDED = {"id", "pair", "is_open", "open_rate", "open_date", "amount", "close_ra
 """Columns that every version has and that nothing can be said without."""
 UNNAMED = "freqtrade"
 """The skill of trades that name no strategy: those of very old versions."""
-WAL = 2
-LONGEST = 1_000_000
-"""Of a text in the file, in bytes."""
-A_STEP, MOST_STEPS = 100_000, 20_000
-"""So many times so many instructions of the database's own: a minute, where an honest million trades take seconds."""
 
 
 class Filled(NamedTuple):
@@ -120,7 +114,7 @@ def load(book: Opened, source: Source, *, deployment: str | None = None, progres
     tally, times, seen = Tally(), Times(), 0
     open_now: dict[str, set[Row]] = {}
     places: dict[tuple[str, str], str] = {}
-    with _opened(Path(source)) as file:
+    with opened(Path(source), "a trade database of freqtrade") as file:
         found = _trades(file)
         while part := list(islice(found, files.AT_ONCE)):
             with book.writing() as (tx, _):
@@ -178,54 +172,15 @@ def _skill(tx: Tx, book: Opened, name: str) -> str:
 # Reading
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file, read-only. One in write-ahead mode that nobody has open is read as it lies, so that none of the files
-    which that mode puts beside it are left behind."""
-    try:
-        with path.open("rb") as raw:
-            head = raw.read(100)
-        log = path.with_name(f"{path.name}-wal")
-        is_idle = head[18:19] == bytes([WAL]) and not (log.exists() and log.stat().st_size)
-        how = "mode=ro&immutable=1" if is_idle else "mode=ro"
-        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)) as file:
-            file.row_factory = sqlite3.Row
-            _hold(file)
-            file.execute("BEGIN")
-            yield file
-    except OSError as error:
-        raise Invalid(f"cannot read {path}: {error.strerror or error}", field="file") from None
-    except sqlite3.DatabaseError as error:
-        raise Invalid(f"cannot read {path.name} as a trade database of freqtrade: {error}", field="file") from None
-
-
-def _hold(file: sqlite3.Connection) -> None:
-    """Whoever sends a database has written its schema too: what that may compute is little."""
-    file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-    file.execute("PRAGMA trusted_schema = OFF")
-    spent = count()
-    file.set_progress_handler(lambda: next(spent) > MOST_STEPS, A_STEP)
-
-
-def _columns(file: sqlite3.Connection, table: str) -> set[str]:
-    """None, unless it is a table whose rows stand in the file: those of a view, or of a column that is computed, can be
-    without end however small the file is."""
-    known = file.execute("SELECT type, sql FROM sqlite_master WHERE lower(name) = ?", (table,)).fetchall()
-    if [row["type"] for row in known] != ["table"] or "VIRTUAL" in known[0]["sql"].upper().split("(")[0].split():
-        return set()
-    columns = file.execute(f"PRAGMA table_xinfo({table})").fetchall()
-    return set() if any(row["hidden"] for row in columns) else {row["name"] for row in columns}
-
-
 NO_ORDERS: Mapping[bool, Filled] = {}
 """Of a file that has none: one of a very old version."""
 
 
 def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[bool, Filled]]]:
     """Each trade as the file has it, oldest first, with what its orders came to: in (True) and out (False)."""
-    if missing := sorted(NEEDED - _columns(file, "trades")):
+    if missing := sorted(NEEDED - columns_of(file, "trades")):
         raise Invalid(f"this is no trade database of freqtrade: its trades have no {missing[0]!r}", field="file")
-    has_orders = {"ft_trade_id", "ft_order_side", "filled", "price"} <= (columns := _columns(file, "orders"))
+    has_orders = {"ft_trade_id", "ft_order_side", "filled", "price"} <= (columns := columns_of(file, "orders"))
     price = "coalesce(average, price)" if "average" in columns else "price"
     amount = "(filled - coalesce(ft_fee_base, 0))" if "ft_fee_base" in columns else "filled"
     query = (

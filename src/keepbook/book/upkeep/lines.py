@@ -2,7 +2,7 @@
 
 An export is JSON Lines: a header, one line for each row of the owner, in one fixed order and spelling, and a last line
 that counts the lines of each kind and holds the newest hash of the chain and a sum over all lines, so that none can be
-altered, added, moved or taken away. What other programs write is read here too, as far as it holds texts.
+altered, added, moved or taken away.
 """
 
 import hashlib
@@ -62,11 +62,6 @@ KINDS: dict[str, Table] = {
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 
-FOREIGN_TEXT = ("content", "memory", "text", "fact", "data")
-"""Where other programs keep the sentence itself."""
-FOREIGN_LISTS = ("results", "memories", "facts", "items", "data")
-"""Where other programs keep their list."""
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -78,24 +73,8 @@ class Line:
 
 
 def read_lines(texts: Sequence[str]) -> Iterator[Line]:
-    """Every line as JSON (or the items of one list over many lines), as they are asked for; the first that is not is
-    named by its number."""
-    first = next((text for text in texts if text.strip()), None)
-    if first is None:
-        raise Invalid("the file is empty; nothing was imported", field="file")
-    if first.lstrip()[0] in "[{" and not _stands_alone(first) and (items := _one_value(texts)) is not None:
-        yield from (Line(number, item) for number, item in enumerate(items, 1))
-        return
+    """Every line as JSON, as they are asked for; the first that is not is named by its number."""
     yield from (Line(number, _parsed(text, number)) for number, text in enumerate(texts, 1) if text.strip())
-
-
-def _stands_alone(text: str) -> bool:
-    """Whether a first line is a record of its own, and not the beginning of a list that goes on below, or all of it."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and not any(isinstance(value.get(name), list) for name in FOREIGN_LISTS)
 
 
 def _parsed(text: str, number: int) -> Any:
@@ -113,17 +92,6 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _one_value(texts: Sequence[str]) -> list[Any] | None:
-    """The items of a file that is one JSON value: a list, or an object that holds one, as other programs write."""
-    try:
-        whole = json.loads("".join(texts))
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(whole, dict):
-        whole = next((whole[name] for name in FOREIGN_LISTS if isinstance(whole.get(name), list)), None)
-    return whole if isinstance(whole, list) else None
-
-
 def broken(number: int, why: str) -> Invalid:
     return Invalid(f"line {number} {why}; nothing was imported", code="broken_line", field="file", line=number)
 
@@ -136,15 +104,23 @@ def altered(why: str) -> Invalid:
     )
 
 
-def is_ours(first: Line) -> bool:
-    return isinstance(first.value, dict) and first.value.get("kind") == "keepbook"
+def is_ours(texts: Sequence[str]) -> bool:
+    """Whether a file begins as an export does."""
+    first = next((text for text in texts if text.strip()), "")
+    try:
+        value = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get("kind") == HEADER["kind"]
 
 
-def of_ours(first: Line, rest: Iterator[Line]) -> list[Line]:
+def of_ours(found: Iterator[Line]) -> list[Line]:
     """All lines of one of our own files; up to the first that cannot be one, where the rest need not be read."""
-    lines = [first]
-    for line in rest:
+    lines: list[Line] = []
+    for line in found:
         lines.append(line)
+        if len(lines) == 1:
+            continue
         kind = line.value.get("kind") if isinstance(line.value, dict) else None
         if not isinstance(kind, str) or (kind not in KINDS and kind != "end"):
             return [*lines, Line(line.number + 1, None)]
@@ -237,17 +213,3 @@ def fits(value: Any, table: Table, column: str) -> bool:
     if isinstance(table.c[column].type, Double):
         kinds = (int, float)
     return value is None or (isinstance(value, kinds) and not isinstance(value, bool))
-
-
-def foreign_memory(line: Line) -> dict[str, Any]:
-    """The arguments of `remember` in another program's record."""
-    value = line.value
-    if isinstance(value, str):
-        return {"content": value}
-    if not isinstance(value, dict):
-        raise broken(line.number, "is neither a text nor an object with a text")
-    name = next((name for name in FOREIGN_TEXT if isinstance(value.get(name), str)), None)
-    if name is None:
-        raise broken(line.number, f"has none of the fields {', '.join(FOREIGN_TEXT)}")
-    kept = ("category", "subject", "summary", "body", "importance", "valid_from", "valid_until", "scope")
-    return {"content": value[name]} | {key: value[key] for key in kept if value.get(key) is not None}

@@ -1,15 +1,15 @@
-"""Taking a book elsewhere: export as JSON Lines, restore from it, or merge what another program kept.
+"""Taking a book elsewhere: export as JSON Lines, restore from it, or merge what it holds into another.
 
 An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring
 replays the ledger through the same guards that every write passes, then exports again and compares: what
-comes in is byte for byte what went out, or nothing is kept. What the lines hold: `lines.py`. Foreign files go
-through `remember`.
+comes in is byte for byte what went out, or nothing is kept. What the lines hold: `lines.py`. What
+other programs kept: `elsewhere/`.
 """
 
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +29,7 @@ from keepbook.book.text.word_index import put_words
 from keepbook.book.text.words import fold
 from keepbook.book.trading import days
 from keepbook.book.upkeep import admission
+from keepbook.book.upkeep.imported import Imported
 from keepbook.book.upkeep.lines import (
     FORMAT,
     HEADER,
@@ -37,8 +38,6 @@ from keepbook.book.upkeep.lines import (
     altered,
     broken,
     fits,
-    foreign_memory,
-    is_ours,
     of_ours,
     read_lines,
     sorted_by_kind,
@@ -67,18 +66,6 @@ from keepbook.storage.tables import (
     versions,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What an import did: memories taken, memories that were there already, and the agents that would run by themselves
-    or start a program once the person arms them here. After a dry run nothing of it was kept."""
-
-    memories: int
-    unchanged: int = 0
-    to_arm: tuple[str, ...] = ()
-    dry_run: bool = False
-
-
 # Operations
 
 
@@ -101,15 +88,8 @@ def export_lines(tx: Tx) -> Iterator[str]:
 def import_lines(
     tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool, hand: Actor = ALONE["person"]
 ) -> Imported:
-    """Restore one of our files into an empty book, or add its memories (and any foreign file's) to this one. `hand` is
-    who brings it in."""
-    rest = read_lines(texts)
-    first = next(rest)
-    if not is_ours(first):
-        return _merge(
-            tx, origin, preset, ((line.number, foreign_memory(line)) for line in itertools.chain([first], rest))
-        )
-    ours = of_ours(first, rest)
+    """Restore one of our files into an empty book, or add its memories to this one. `hand` is who brings it in."""
+    ours = of_ours(read_lines(texts))
     try:
         found = sorted_by_kind(ours)
         admission.check(found, hand)

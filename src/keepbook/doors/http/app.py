@@ -25,6 +25,8 @@ from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
 from keepbook.doors.http.document import described
 from keepbook.doors.http.gate import LOOPBACK, Gate
+from keepbook.doors.http.log import Followed
+from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.stream import Streams
 from keepbook.doors.http.under_way import UnderWay
 from keepbook.doors.http.web import routes
@@ -56,7 +58,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.kb = kb
-    app.state.metrics = ops.Metrics()
+    app.state.metrics = Metrics(kb)
     app.state.runs = UnderWay()
     app.state.stopping = asyncio.Event()
     app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
@@ -71,7 +73,6 @@ def create_app(
             kb, lambda request: request.state.caller, allowed_hosts=None, body_bytes=settings.max_body_bytes
         )
         app.router.routes.append(Route("/mcp", endpoint))
-    app.add_middleware(ops.Counted, owner=app)
     app.add_middleware(
         Gate,
         opens=opens or (lambda _: kb),
@@ -81,6 +82,7 @@ def create_app(
         max_body=settings.max_body_bytes,
         per_minute=settings.rate_per_minute,
     )
+    app.add_middleware(Followed, owner=app)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 

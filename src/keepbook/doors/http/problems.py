@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from keepbook.book.ground.to_json import to_json
 from keepbook.errors import (
@@ -87,7 +88,19 @@ def response(error: KeepbookError) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if error.code in ("busy", "unavailable", "rate", "streams"):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))
-    return JSONResponse(body, body["status"], headers, MEDIA_TYPE)
+    return Told(body, body["status"], headers, MEDIA_TYPE)
+
+
+class Told(JSONResponse):
+    """A problem document that leaves its code with the request, for whoever counts."""
+
+    def __init__(self, body: dict[str, Any], *rest: Any) -> None:
+        super().__init__(body, *rest)
+        self._code = body["code"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["problem"] = self._code
+        await super().__call__(scope, receive, send)
 
 
 def from_status(status: int, detail: str) -> KeepbookError:
@@ -117,11 +130,12 @@ def install(app: FastAPI) -> None:
     def framework(_: Request, error: HTTPException) -> Response:
         made = from_status(error.status_code, str(error.detail))
         body = document(made) | {"status": error.status_code, "title": HTTPStatus(error.status_code).phrase}
-        return JSONResponse(body, error.status_code, error.headers, MEDIA_TYPE)
+        return Told(body, error.status_code, error.headers, MEDIA_TYPE)
 
     @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> Response:
-        log.error("%s %s: %s", request.method, request.scope.get("path"), type(error).__name__, exc_info=error)
+        route = getattr(request.scope.get("route"), "path", "-")
+        log.error("%s %s: %s", request.method, route, type(error).__name__, exc_info=error)
         return response(KeepbookError("something broke here; it is in the server's log", code="error"))
 
 

@@ -18,6 +18,7 @@ from uvicorn.supervisors import Multiprocess
 from keepbook.app import Keepbook
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import ANY_ADDRESS
+from keepbook.doors.http.log import log_as_json
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.settings import Settings, load_settings
 
@@ -81,6 +82,7 @@ def bind(host: str, port: int) -> socket.socket:
 def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until a signal; `ready` is told once it answers."""
     server = uvicorn.Server(_config(app))
+    _log(app.state.kb.settings)
 
     async def announce() -> None:
         while not server.started:
@@ -108,6 +110,7 @@ def run_workers(settings: Settings, listening: socket.socket, workers: int) -> N
 def worker() -> FastAPI:
     """The application of one of several workers, with its own connections; what it serves stands in its settings."""
     settings = load_settings()
+    _log(settings)
     return create_app(Keepbook(settings=settings), hosts=names_of(settings.host), local=is_local(settings.host))
 
 
@@ -145,6 +148,11 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._waiting = None
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
+
+
+def _log(settings: Settings) -> None:
+    if settings.log_format == "json":
+        log_as_json()
 
 
 def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:

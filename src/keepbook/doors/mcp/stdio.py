@@ -45,7 +45,7 @@ def run_stdio(
     caller = Caller(owner, kind="agent", preset=preset, agent=bound, blind=blind, mode=mode)
     try:
         told = AGENT_INSTRUCTIONS if caller.agent else INSTRUCTIONS
-        asyncio.run(_serve(build(kb, lambda _: caller, instructions=told)))
+        asyncio.run(_serve(build(kb, lambda _: caller, instructions=told, listens=True)))
     except* BrokenPipeError:  # the client is gone without a word; nobody is left to tell
         _hush()
 
@@ -112,6 +112,8 @@ class _Traffic:
         self._in_hand = 0
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "subscriptions/listen":  # it lasts for as long as the client does
+            return await call_next(ctx)
         self._in_hand += 1
         try:
             return await call_next(ctx)

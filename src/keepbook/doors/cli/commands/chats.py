@@ -15,6 +15,7 @@ from keepbook.doors.cli.terminal.streams import working
 from keepbook.errors import Invalid
 
 STATES = ("active", "idle", "archived")
+MOST_CHATS = 1_000_000
 DECISIONS = ("waiting", "accepted", "declined", "expired")
 
 Thread = Annotated[str, typer.Argument(metavar="CHAT", help="Its id, as `threads list` shows it.", show_default=False)]
@@ -100,12 +101,40 @@ def archive(call: Invocation, thread: Thread) -> None:
     call.answer(call.book.threads.archive(thread), sheets.changed, "archived")
 
 
-def close(call: Invocation, thread: Thread) -> None:
-    """Close a chat now: read what is new in it for memories."""
+def close(
+    call: Invocation,
+    thread: Annotated[
+        str | None, typer.Argument(metavar="CHAT", help="Its id, as `threads list` shows it.", show_default=False)
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every open chat, the oldest first.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Read by the offline model: free, on this machine.")
+    ] = False,
+) -> None:
+    """Close a chat now, or all of them: read what is new in it for memories."""
+    if (thread is None) == (not every):
+        raise Invalid("name one chat, or close every open one with --all", field="thread")
+    if thread is None:
+        _close_all(call, offline)
+        return
     with working("Reading the chat for memories"):
-        closed = call.book.close_thread(thread)
+        closed = call.book.close_thread(thread, offline=offline)
     call.answer(closed, sheets.closed, whole=True)
     if closed.status == "failed":
+        raise typer.Exit(1)
+
+
+def _close_all(call: Invocation, offline: bool) -> None:
+    """Every open chat in the order they were spoken, so that what was said later wins."""
+    book = call.book
+    with working("Reading chats for memories") as told:
+        waiting = sorted(book.threads.list(state="active", limit=MOST_CHATS), key=lambda one: one.touched_at)
+        closed = []
+        for number, one in enumerate(waiting, 1):
+            closed.append(book.close_thread(one.id, offline=offline))
+            told.say(f"{number:,} of {len(waiting):,}")
+    call.answer(closed, sheets.all_closed)
+    if any(one.status == "failed" for one in closed):
         raise typer.Exit(1)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
+from keepbook.doors.cli.sheets import imported as sheets
 from keepbook.doors.cli.terminal.command import CARRY, Invocation, command
 from keepbook.doors.cli.terminal.paper import Paper, count, ink, visible
 from keepbook.doors.cli.terminal.streams import Telling, reading, utf8, working
@@ -21,7 +22,7 @@ from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 
 if TYPE_CHECKING:
     from keepbook.book.upkeep.erase import Receipt
-    from keepbook.book.upkeep.transfer import Imported
+    from keepbook.book.upkeep.imported import Imported
 
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
@@ -51,14 +52,78 @@ def export(
 
 def import_(
     call: Invocation,
-    file: Annotated[str, typer.Argument(help="An export, or another program's JSON; - is stdin.", show_default=False)],
-    merge: Annotated[bool, typer.Option("--merge", help="Add its memories to a book that is not empty.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come in; keep nothing.")] = False,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="An export, or what another program kept (file or folder); - is stdin.", show_default=False
+        ),
+    ],
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Add an export's memories to a book that is not empty.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would come in; keep nothing.")] = False,
+    owner_map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--owner-map", metavar="THEIRS=OURS", help="Whose book a person of the file goes into; repeatable."
+        ),
+    ] = None,
 ) -> None:
-    """Restore an export into an empty book, or take over memories from a file."""
-    with reading(file) as stream, working("Importing") as told:
-        answer = call.book.import_(_told(stream, told), merge, dry_run)
-    call.answer(answer, _imported)
+    """Restore an export into an empty book, or take over what another program kept."""
+    mapped = _mapped(owner_map or [])
+    if file == "-" or _is_export(file):
+        with reading(file) as stream, working("Importing") as told:
+            answer = call.book.import_(_told(stream, told), merge, dry_run)
+        call.answer(answer, sheets.imported)
+        return
+    try:
+        answers = _brought(call, file, mapped, dry_run)
+    except Conflict as error:
+        if error.code != "several_people" or call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        answers = _brought(call, file, _ask_whose(error.details["people"], mapped), dry_run)
+    call.answer(answers if len(answers) > 1 else answers[0], sheets.imported)
+
+
+def _brought(call: Invocation, file: str, mapped: dict[str, str], dry_run: bool) -> "tuple[Imported, ...]":
+    with working("Importing") as told:
+        return call.keepbook.import_from(
+            file, call.book.owner, owner_map=mapped, dry_run=dry_run, door="cli", progress=told.lines
+        )
+
+
+def _mapped(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        theirs, mark, ours = pair.rpartition("=")
+        if not mark:
+            raise Invalid(f"write it as THEIRS=OURS, not {pair!r}", field="owner_map")
+        found[theirs] = ours
+    return found
+
+
+def _ask_whose(people: list[str], mapped: dict[str, str]) -> dict[str, str]:
+    """Whose book each person of a file goes into; Enter takes the name they have there, - leaves them out."""
+    sys.stderr.write(
+        f"This file holds {len(people)} people. Whose book does each go into? (Enter: the same name, -: none)\n"
+    )
+    found = dict(mapped)
+    for theirs in people:
+        if theirs not in found:
+            sys.stderr.write(f"  {visible(theirs) or '(nobody named)'}: ")
+            sys.stderr.flush()
+            typed = sys.stdin.readline().strip() or theirs
+            found[theirs] = "" if typed == "-" else typed
+    return found
+
+
+def _is_export(file: str) -> bool:
+    """Whether a file is one of ours: it says so in its first line."""
+    path = Path(file).expanduser()
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return b'"kind":"keepbook"' in stream.read(400).replace(b" ", b"").split(b"\n")[0]
 
 
 def backup(
@@ -128,20 +193,6 @@ _COUNTED = {
 
 def _exported(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put("Exported ", count(answer["lines"], "line"), " to ", ink(answer["file"]), ".")
-
-
-def _imported(paper: Paper, answer: "Imported") -> None:
-    if answer.dry_run:
-        paper.put("Only looked; nothing was kept. It would bring ", count(answer.memories, "memory", "memories"), ".")
-    for agent in answer.to_arm:
-        paper.put(ink(f"{agent} rests until you say that it may run here: "), paper.hint("agent", "arm", agent))
-    if answer.dry_run:
-        return
-    if not answer.memories and answer.unchanged:
-        paper.put("Nothing new: all ", count(answer.unchanged, "memory", "memories"), " were in the book already.")
-        return
-    already = f" {answer.unchanged:,} were in the book already." if answer.unchanged else ""
-    paper.put("Imported ", count(answer.memories, "memory", "memories"), ".", already, " See: ", paper.hint("list"))
 
 
 def _backed_up(paper: Paper, answer: dict[str, Any]) -> None:

@@ -25,7 +25,13 @@ def demo(
     yes: Annotated[bool, typer.Option("--yes", help="You mean it.")] = False,
 ) -> None:
     """Look around in a book with three months in it; nothing you do there is kept."""
-    server = serve.http_server()
+    try:
+        server = serve.http_server()
+    except NotAllowed as error:
+        raise NotAllowed(
+            f"{error.message.partition(':')[0]}; the demo in one line: uvx --from 'keepbook[serve]' keepbook demo",
+            code=error.code,
+        ) from None
     if not server.is_local("127.0.0.1" if host is None else host) and not (public and yes):
         raise NotAllowed(
             f"anyone who can reach {host or 'this machine'} could use this demo; if you mean that, add --public --yes",

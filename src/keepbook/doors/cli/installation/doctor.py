@@ -8,14 +8,17 @@ it is asked for a sentence and for a reading, as a chat and its closing would, a
 import os
 import platform
 import shutil
+import socket
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -31,18 +34,22 @@ if TYPE_CHECKING:
     from keepbook.settings import Settings
 
 LOW_DISK = 500_000_000
+REACH_SECONDS = 3.0
+"""How long somebody may take to open the door at a model's address."""
 SAID = "I live in Oslo, and I prefer short answers."
 """What a model on trial is to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at; `advice` says what to do where it is not as it should be."""
+    """One thing looked at; `advice` says what to do where it is not as it should be. What would cost something to try
+    was only looked at: `tried` says so, and then nobody says that all is well."""
 
     name: str
     value: str
     ok: bool = True
     advice: str | None = None
+    tried: bool = True
 
 
 def register(app: typer.Typer) -> None:
@@ -74,10 +81,51 @@ def _checks(call: Invocation) -> Iterator[Check]:
         return
     yield _config_file()
     yield Check("owner", settings.owner)
-    yield Check("model", settings.model if settings.model == "offline" else f"{settings.model}; try it with --model")
+    yield from _models(call)
     yield from _presets(call)
     yield from _unsafe(call)
     yield from _database(call)
+
+
+def _models(call: Invocation) -> Iterator[Check]:
+    """The models that the settings name, as far as one can see without asking them anything."""
+    settings = call.settings
+    named = {"model": settings.model}
+    if settings.cheap_model not in (None, settings.model):
+        named["cheap model"] = str(settings.cheap_model)
+    try:
+        models = call.open(":memory:").models
+    except KeepbookError as error:
+        yield Check("model", error.message, False, "correct it in KEEPBOOK_MODEL or the config file")
+        return
+    for kind, name in named.items():
+        model = models.named(name)
+        if model is models.offline:
+            yield Check(kind, name)
+        elif (cause := _missing(model)) is not None:
+            place = _place(model, models, settings)
+            yield Check(kind, place, False, _what_to_do(cause, name.partition(":")[0].upper(), settings))
+        else:
+            yield Check(kind, f"{name}; not tried", True, "try it: keepbook doctor --model", tried=False)
+
+
+def _missing(model: "Model") -> str | None:
+    """What a remote model lacks for sure: the packages, a key for its provider, somebody at its address."""
+    # As in _place.
+    from keepbook.models.providers.remote import RemoteModel
+
+    assert isinstance(model, RemoteModel)
+    if find_spec("pydantic_ai") is None:
+        return "missing"
+    if model.address.base_url is None:
+        return None if model.address.key else "key"
+    parts = urlsplit(model.address.base_url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=REACH_SECONDS).close()
+    except (OSError, UnicodeError):
+        return "unreachable"
+    return None
 
 
 def _unsafe(call: Invocation) -> Iterator[Check]:
@@ -322,4 +370,9 @@ def _examined(paper: Paper, answer: dict[str, Any]) -> None:
     paper.sheet(table)
     paper.gap()
     wrong = sum(not check.ok for check in answer["checks"])
-    paper.put("All is well." if not wrong else f"{count(wrong, 'thing')} to put right, marked with: To do.")
+    if wrong:
+        paper.put(f"{count(wrong, 'thing')} to put right, marked with: To do.")
+    elif all(check.tried for check in answer["checks"]):
+        paper.put("All is well.")
+    else:
+        paper.put("Nothing wrong was found, but the model was not tried.")

@@ -167,6 +167,20 @@ def _nothing_said(paper: Paper) -> None:
 # Closing
 
 
+def all_closed(paper: Paper, answers: "Sequence[Closed]") -> None:
+    """What closing many chats came to."""
+    if not answers:
+        paper.put("No chat is open.")
+        return
+    failed = [one for one in answers if one.status == "failed"]
+    kept, waits = (sum(len(getattr(one, name)) for one in answers) for name in ("written", "proposed"))
+    paper.put(f"Closed {count(len(answers) - len(failed), 'chat')}: {kept:,} kept, {waits:,} proposed.")
+    if waits:
+        paper.put("Look through them: ", paper.hint("proposals list"))
+    for one in failed:
+        paper.put(ink(f"{one.thread_id}: {sentence(one.notice or 'It failed')}", AMBER))
+
+
 def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
     """What was learned, in one line; `whole` adds why the rest was not."""
     if answer.status not in ("closed", "open"):

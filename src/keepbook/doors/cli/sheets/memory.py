@@ -289,7 +289,7 @@ def _facts(paper: Paper, memory: "Detailed") -> list[tuple[str, str]]:
         ("used", used if memory.reference_count else "in no chat yet"),
         ("importance", f"{memory.importance:g}" if memory.importance != 0.5 else None),
         ("chat", chat),
-        ("made by", memory.made_by),
+        ("from" if memory.source == "imported" else "made by", memory.made_by),
     ]
     return [(name, words) for name, words in rows if words]
 

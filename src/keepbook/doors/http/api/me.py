@@ -14,7 +14,7 @@ from keepbook.book.owners.authority import may as allowed
 from keepbook.book.owners.spending import Spent
 from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
-from keepbook.book.upkeep.transfer import Imported
+from keepbook.book.upkeep.imported import Imported
 from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL
@@ -177,17 +177,19 @@ async def import_book(
     request: Request,
     merge: Annotated[bool, Query()] = False,
     dry_run: Annotated[bool, Query()] = False,
+    theirs: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """Restore an export into an empty book, or with `merge` take over the memories of any file. With `dry_run` it only
-    says what would come in, and which agents would need arming."""
+    """Restore an export into an empty book, or with `merge` add its memories; or take over what another program kept,
+    known by looking at it, into the caller's own book. Of a file that holds several people, `theirs` says which one.
+    With `dry_run` it only says what would come in, and which agents would need arming."""
     sent = await request.body()
     try:
         lines = list(io.StringIO(sent.decode(), newline=None))  # not splitlines: a text may hold U+2028
     except UnicodeDecodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
     if dry_run:  # takes itself back, which it cannot inside the transaction that keeps an answer for its key
-        return answer(await run_in_threadpool(call.book.import_, lines, merge=merge, dry_run=True))
-    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge=merge))
+        return answer(await run_in_threadpool(call.book.import_, lines, merge, dry_run=True, theirs=theirs))
+    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge, theirs=theirs))
 
 
 @router.post("/erase", response_model=Receipt)

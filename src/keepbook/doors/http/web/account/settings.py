@@ -284,13 +284,14 @@ def import_(
     visit: Visiting,
     file: Annotated[UploadFile | None, File()] = None,
     merge: Annotated[str, Form()] = "",
+    theirs: Annotated[str, Form()] = "",
 ) -> Response:
     book = visit.writing("book.import")
     try:
         if file is None or not file.filename:
             raise Invalid("choose a file first: an export of Keepbook, or JSON of another program", field="file")
         lines = io.TextIOWrapper(file.file, encoding="utf-8")
-        taken = book.import_(lines, merge=bool(merge))
+        taken = book.import_(lines, merge=bool(merge), theirs=theirs.strip() or None)
     except KeepbookError as error:
         if error.code == "not_empty":  # the engine speaks of the command line's way
             error = Invalid("this book is not empty; let the file's memories be added, or erase the book first")

@@ -1,0 +1,59 @@
+"""A SQLite file that another program wrote: only read, also while that program has it open, and left as it was found.
+
+Whoever sends a database has written its schema too, so what that may compute is little, and only tables whose rows
+stand in the file are read.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+from keepbook.errors import Invalid
+
+HEAD = b"SQLite format 3\x00"
+WAL = 2
+LONGEST = 1_000_000
+"""Of a text in the file, in bytes."""
+A_STEP, MOST_STEPS = 100_000, 20_000
+"""So many times so many instructions of the database's own: a minute, where an honest million rows take seconds."""
+
+
+@contextmanager
+def opened(path: Path, what: str) -> Iterator[sqlite3.Connection]:
+    """The file, read-only; `what` says in an error what it should have been. One in write-ahead mode that nobody has
+    open is read as it lies, so that none of the files which that mode puts beside it are left behind."""
+    try:
+        with path.open("rb") as raw:
+            head = raw.read(100)
+        log = path.with_name(f"{path.name}-wal")
+        is_idle = head[18:19] == bytes([WAL]) and not (log.exists() and log.stat().st_size)
+        how = "mode=ro&immutable=1" if is_idle else "mode=ro"
+        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)) as file:
+            file.row_factory = sqlite3.Row
+            _hold(file)
+            file.execute("BEGIN")
+            yield file
+    except OSError as error:
+        raise Invalid(f"cannot read {path}: {error.strerror or error}", field="file") from None
+    except sqlite3.DatabaseError as error:
+        raise Invalid(f"cannot read {path.name} as {what}: {error}", field="file") from None
+
+
+def _hold(file: sqlite3.Connection) -> None:
+    file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    file.execute("PRAGMA trusted_schema = OFF")
+    spent = count()
+    file.set_progress_handler(lambda: next(spent) > MOST_STEPS, A_STEP)
+
+
+def columns_of(file: sqlite3.Connection, table: str) -> set[str]:
+    """None, unless it is a table whose rows stand in the file: those of a view, or of a column that is computed, can be
+    without end however small the file is."""
+    known = file.execute("SELECT type, sql FROM sqlite_master WHERE lower(name) = ?", (table,)).fetchall()
+    if [row["type"] for row in known] != ["table"] or "VIRTUAL" in known[0]["sql"].upper().split("(")[0].split():
+        return set()
+    columns = file.execute(f"PRAGMA table_xinfo({table})").fetchall()
+    return set() if any(row["hidden"] for row in columns) else {row["name"] for row in columns}

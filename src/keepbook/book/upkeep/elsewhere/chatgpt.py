@@ -1,0 +1,74 @@
+"""ChatGPT's export: `conversations.json`, alone or in its archive. Chats come in as chats.
+
+A conversation is a tree of answers tried again; what counts is the branch it ended on. Hidden turns, tools and pictures
+are left; a list of memories copied out of the settings is a plain list (`lists.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keepbook.book.upkeep.elsewhere.found import Found
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, Refused, Talked, Turn, key_of, moment
+from keepbook.errors import Invalid
+
+SOURCE = "chatgpt"
+
+
+def read(found: Found) -> Incoming | None:
+    file = found.member("conversations.json") or found
+    value = file.value
+    talks = value if isinstance(value, list) else None
+    if not talks or not all(isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping) for one in talks):
+        return None
+    chats, refused = [], []
+    for number, one in enumerate(talks, 1):
+        where = f"chat {one.get('title') or number}"
+        try:
+            turns = _branch(one["mapping"], one.get("current_node"))
+        except Invalid as error:
+            refused.append(Refused(where, error.message))
+            continue
+        if turns:
+            key = str(one.get("conversation_id") or one.get("id") or key_of(*(turn.text for turn in turns)))
+            chats.append(Talked(key=key, title=one.get("title") or None, turns=turns))
+        else:
+            refused.append(Refused(where, "nobody said anything in it"))
+    return Incoming(SOURCE, chats=tuple(chats), refused=tuple(refused))
+
+
+def _branch(nodes: Mapping[str, Any], last: Any) -> tuple[Turn, ...]:
+    """From the node a chat ended on up to its beginning, turned round."""
+    if last not in nodes:
+        tips = [id for id, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
+        last = max(tips, key=lambda id: _time(nodes[id]), default=None)
+    turns: list[Turn] = []
+    seen = set()
+    while last in nodes and last not in seen:
+        seen.add(last)
+        node = nodes[last]
+        if not isinstance(node, Mapping):
+            break
+        if (turn := _turn(node.get("message"))) is not None:
+            turns.append(turn)
+        last = node.get("parent")
+    return tuple(reversed(turns))
+
+
+def _time(node: Mapping[str, Any]) -> float:
+    message = node.get("message")
+    at = message.get("create_time") if isinstance(message, Mapping) else None
+    return float(at) if isinstance(at, int | float) else 0.0
+
+
+def _turn(message: Any) -> Turn | None:
+    if not isinstance(message, Mapping):
+        return None
+    author, content = message.get("author"), message.get("content")
+    role = author.get("role") if isinstance(author, Mapping) else None
+    hidden = isinstance(told := message.get("metadata"), Mapping) and told.get("is_visually_hidden_from_conversation")
+    if role not in ("user", "assistant") or hidden or not isinstance(content, Mapping):
+        return None
+    if content.get("content_type") not in ("text", "multimodal_text"):
+        return None  # code, thoughts, what a tool was told
+    text = "\n".join(part for part in content.get("parts") or () if isinstance(part, str)).strip()
+    return Turn(role, text, moment(message.get("create_time"))) if text else None

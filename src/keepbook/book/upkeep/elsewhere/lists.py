@@ -1,0 +1,113 @@
+"""A plain list: lines of a text, a table with a header, or JSON of texts; and the list that ChatGPT shows of what it
+remembers, which people copy out of its settings with numbers and dates in front."""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keepbook.book.upkeep.elsewhere.found import Found
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, key_of, moment, plain_values, texts
+from keepbook.errors import Invalid
+
+SOURCE = "list"
+TEXT = ("content", "memory", "text", "fact", "data", "value")
+"""Where programs keep the sentence itself."""
+PERSON = ("user_id", "user", "owner", "person")
+SINCE = ("valid_from", "created_at", "date", "timestamp", "time", "updated_at")
+UNTIL = ("valid_until", "expires_at")
+KEPT = ("category", "subject", "summary", "body", "scope")
+_FRONT = re.compile(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
+_HEADING = re.compile(r"^\s*#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$|^\s*[-=*_]{3,}\s*$")
+
+
+def read(found: Found) -> Incoming | None:
+    """Anything else that holds texts; the last to be asked."""
+    if found.records:
+        return _of_records(found.records)
+    if found.name.lower().endswith((".csv", ".tsv")) or _is_table(found.text):
+        return _of_records(_rows(found))
+    memories, refused = [], []
+    if any(line.lstrip().startswith('{"') for line in found.text.splitlines()):
+        raise _broken("line 1", "is not JSON, and others are")
+    for number, text, date in dated_items(found.text):
+        try:
+            memories.append(Noted(text=text, key=key_of(text), where=f"line {number}", since=moment(date)))
+        except Invalid as error:
+            refused.append(Refused(f"line {number}", error.message))
+    return Incoming(SOURCE, tuple(memories), refused=tuple(refused)) if memories else None
+
+
+def dated_items(text: str) -> Iterator[tuple[int, str, str | None]]:
+    """The lines of a text of notes, without marks and headings: number, words, and the date in front."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not _HEADING.match(line):
+            front = _FRONT.match(line)
+            if item := line[front.end() if front else 0 :].strip():
+                yield number, item, front["date"] if front else None
+
+
+def _of_records(records: list[tuple[str, Any]]) -> Incoming:
+    memories, refused = [], []
+    for where, record in records:
+        try:
+            memories.append(_noted(where, record))
+        except Invalid as error:
+            if error.code == "broken_line":
+                raise
+            refused.append(Refused(where, error.message))
+    return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
+
+
+def _noted(where: str, record: Any) -> Noted:
+    if isinstance(record, str):
+        return Noted(text=record, key=key_of(record), where=where)
+    if not isinstance(record, Mapping):
+        raise _broken(where, "is neither a text nor an object with a text")
+    text = next((record[name] for name in TEXT if isinstance(record.get(name), str)), None)
+    if text is None:
+        raise _broken(where, f"has none of the fields {', '.join(TEXT)}")
+    kept: dict[str, Any] = {name: str(record[name]) for name in KEPT if record.get(name) not in (None, "")}
+    told = record.get("metadata")
+    importance = record.get("importance")
+    return Noted(
+        text=text,
+        where=where,
+        key=str(record.get("id") or key_of(text, sorted(kept.items()))),
+        who=next((str(record[name]) for name in PERSON if record.get(name)), None),
+        since=moment(next((record[name] for name in SINCE if record.get(name)), None)),
+        until=moment(next((record[name] for name in UNTIL if record.get(name)), None)),
+        importance=float(importance) if isinstance(importance, int | float) else None,
+        tags=texts(record.get("tags")),
+        metadata=plain_values(told),
+        **kept,
+    )
+
+
+def _broken(where: str, why: str) -> Invalid:
+    number = int(where.rsplit(maxsplit=1)[-1])
+    return Invalid(f"{where} {why}; nothing was imported", code="broken_line", field="file", line=number)
+
+
+def _is_table(text: str) -> bool:
+    first = text.lstrip().split("\n", 1)[0].lower()
+    names = [name.strip().strip('"') for name in re.split(r"[,;\t]", first)]
+    return len(names) > 1 and bool(set(TEXT) & set(names))
+
+
+def _rows(found: Found) -> list[tuple[str, Any]]:
+    first = found.text.lstrip().split("\n", 1)[0]
+    mark = max(",;\t", key=first.count)
+    rows = list(csv.reader(found.text.splitlines(keepends=True), delimiter=mark))
+    if not rows:
+        return []
+    names = [name.strip().lower() for name in rows[0]]
+    if not set(TEXT) & set(names):
+        raise Invalid(
+            f"the first line names no column of texts; call it one of {', '.join(TEXT)}. Nothing was imported",
+            field="file",
+            code="no_texts",
+        )
+    return [
+        (f"line {number}", dict(zip(names, row, strict=False))) for number, row in enumerate(rows[1:], 2) if any(row)
+    ]

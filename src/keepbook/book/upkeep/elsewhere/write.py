@@ -1,0 +1,226 @@
+"""The one piece that writes what comes in from elsewhere into a book.
+
+A memory comes in as `imported` with the source's date as the time it holds from; when it was recorded is the import's
+own instant. What the person never wants kept and what is a secret stays out and is told. A second import of the same
+file changes nothing, also where the person has changed or forgotten what came in; what the source has worded anew since
+becomes the next version. A chat keeps its own times and is left open for the person to close: nothing is read for
+memories, and no model is asked, because a file came in.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import and_, select
+
+from keepbook.book.chats import threads
+from keepbook.book.ground import due
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import labels
+from keepbook.book.memory.changes import Statement, remember, update
+from keepbook.book.owners import owners
+from keepbook.book.owners.choices import chosen
+from keepbook.book.text.secrets import find_secrets
+from keepbook.book.text.topics import Likeness, touched
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, Talked
+from keepbook.errors import KeepbookError, LimitReached, NotAllowed
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import memories, versions
+
+NEW, CHANGED, THERE = "new", "changed", "there"
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """One memory or chat, and what became of it: `new`, `changed` or `there` already."""
+
+    outcome: str
+    what: str
+    text: str
+    category: str | None = None
+    since: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What an import from elsewhere did in one book."""
+
+    came: tuple[Came, ...]
+    refused: tuple[Refused, ...]
+
+    def count(self, what: str, *outcomes: str) -> int:
+        return sum(one.what == what and one.outcome in outcomes for one in self.came)
+
+
+def write(
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    incoming: Incoming,
+    *,
+    likeness: Likeness | None = None,
+    progress: Progress = lambda _: None,
+) -> Brought:
+    """Bring one person's things into their book, in the caller's transaction."""
+    choices = chosen(tx)
+    if incoming.memories and not choices.memory:
+        raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
+    importing = replace(origin, source="imported")
+    writer = _Writer(tx, importing, preset, incoming.source, choices.never, likeness)
+    came: list[Came] = []
+    refused = list(incoming.refused)
+    steps: list[Noted | Talked] = [*incoming.memories, *incoming.chats]
+    for done, one in enumerate(steps, 1):
+        try:
+            came.append(writer.keep(one) if isinstance(one, Noted) else writer.chat(one))
+        except _StaysOut as out:
+            refused.append(Refused(one.where or one.key, str(out)))
+        except LimitReached:
+            raise
+        except KeepbookError as error:
+            text = one.text if isinstance(one, Noted) else one.title
+            refused.append(Refused(one.where or one.key, error.message, text))
+        progress(done)
+    return Brought(tuple(came), tuple(refused))
+
+
+class _StaysOut(Exception):
+    """What is not even told again."""
+
+
+class _Writer:
+    def __init__(
+        self, tx: Tx, origin: Origin, preset: Preset, source: str, never: tuple[str, ...], likeness: Likeness | None
+    ) -> None:
+        self._tx, self._origin, self._preset = tx, origin, preset
+        self._source, self._never, self._likeness = source, never, likeness
+        self._known = _came_before(tx, source)
+
+    # Memories
+
+    def keep(self, one: Noted) -> Came:
+        said = self._statement(one)
+        self._refuse("\n".join(filter(None, (said.content, said.body, one.subject, said.summary))))
+        before = self._known.get(said.made_by or "")
+        outcome = self._anew(one, said) if before is None else self._again(before, said)
+        return Came(outcome, "memory", said.content, said.category, one.since)
+
+    def _anew(self, one: Noted, said: Statement) -> str:
+        first, *rest = [*self._earlier(one, said), said]
+        written = remember(self._tx, self._origin, self._preset, first)
+        self._known[said.made_by or ""] = _Before(written.id, True, said.content)
+        if written.unchanged:
+            return THERE
+        for later in rest:
+            update(self._tx, self._origin, self._preset, written.id, later)
+        return NEW
+
+    def _again(self, before: "_Before", said: Statement) -> str:
+        """Known from an earlier import: only what the source says otherwise since, and nobody has touched here."""
+        if not before.untouched or before.content == said.content:
+            return THERE
+        update(self._tx, self._origin, self._preset, before.memory_id, said)
+        return CHANGED
+
+    def _earlier(self, one: Noted, said: Statement) -> Iterator[Statement]:
+        for wording in one.earlier:
+            content, body = _fitted(wording.text, self._preset.content_max)
+            self._refuse(wording.text)
+            yield replace(said, content=content, body=body, valid_from=wording.since, valid_until=None)
+
+    def _statement(self, one: Noted) -> Statement:
+        content, body = _fitted(one.text, self._preset.content_max)
+        closed = self._preset.categories
+        category = one.category if one.category and (not closed or one.category in closed) else None
+        return Statement(
+            content, category=category and category[:40], subject=one.subject, scope=one.scope, summary=one.summary,
+            body=one.body or body, importance=one.importance, valid_from=one.since, valid_until=one.until,
+            made_by=f"{self._source} {one.key}"[:200], force=True, tags=_tags(one), metadata=_metadata(one),
+        )  # fmt: skip
+
+    def _refuse(self, text: str) -> None:
+        if secrets := find_secrets(text):
+            raise _StaysOut(f"it holds a secret ({secrets[0].kind})")
+        if topics := touched(text, self._never, self._likeness):
+            raise _StaysOut(f"you asked never to keep anything about {topics[0]}")
+
+    # Chats
+
+    def chat(self, one: Talked) -> Came:
+        now = stamp(self._tx.clock())
+        owners.configure(self._tx, now)  # who only chats has a book too
+        began = next((turn.at for turn in one.turns if turn.at), None) or now
+        session = f"{self._source}:{one.key}"[:200]
+        thread = threads.start(self._tx, began, self._preset.name, session=session)
+        new = one.turns[thread.turns :]
+        outcome = NEW if not thread.turns else CHANGED if new else THERE
+        at = began if not thread.turns else stamp(thread.touched_at)
+        for turn in new:
+            at = max(turn.at or at, at)
+            threads.add(self._tx, thread.id, turn.role, turn.text, at)
+        if new:
+            due.cancel(self._tx, due.CLOSE, thread.id)  # the person says when, and which model reads it
+        if one.title and thread.title is None:
+            threads.rename(self._tx, thread.id, one.title[: threads.TITLE_LIMIT], by="rules")
+        return Came(outcome, "chat", one.title or one.turns[0].text[:60], since=began)
+
+
+# Rules
+
+
+def _fitted(text: str, most: int) -> tuple[str, str | None]:
+    """A memory is one line; of a longer text the line is its beginning, and the whole becomes the body."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line, None
+    cut = line[: most - 1].rsplit(" ", 1)[0] or line[: most - 1]
+    return f"{cut}…", text
+
+
+def _tags(one: Noted) -> list[str] | None:
+    """As many as there is a place for; none keeps what is there."""
+    kept = dict.fromkeys(" ".join(tag.split())[: labels.TAG_CHARS] for tag in one.tags if tag.strip())
+    return list(kept)[: labels.MOST] or None
+
+
+def _metadata(one: Noted) -> dict[str, str] | None:
+    named = {" ".join(name.split()): value for name, value in one.metadata.items()}
+    fits = {name: value for name, value in named.items() if 1 <= len(name) <= labels.KEY_CHARS}
+    return {name: value[: labels.VALUE_CHARS] for name, value in list(fits.items())[: labels.MOST]} or None
+
+
+# Queries
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    memory_id: str
+    untouched: bool
+    content: str | None
+
+
+def _came_before(tx: Tx, source: str) -> dict[str, _Before]:
+    """What came from this source before, by its name there; whether it still stands as it came in."""
+    joined = versions.join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+    query = (
+        select(
+            versions.c.made_by, versions.c.memory_id, versions.c.content, versions.c.version,
+            memories.c.version.label("newest"), memories.c.archived_at, memories.c.trashed_at,
+            memories.c.purged_at, memories.c.last_confirmed_at,
+        )
+        .select_from(joined)
+        .where(versions.c.owner == tx.owner, versions.c.source == "imported", versions.c.made_by.like(f"{source} %"))
+        .order_by(versions.c.memory_id, versions.c.version)
+    )  # fmt: skip
+    found: dict[str, _Before] = {}
+    for row in tx.conn.execute(query):
+        found[row.made_by] = _Before(row.memory_id, _stands(row), row.content)
+    return found
+
+
+def _stands(row: Any) -> bool:
+    is_active = row.archived_at is None and row.trashed_at is None and row.purged_at is None
+    return is_active and row.version == row.newest and row.last_confirmed_at is None

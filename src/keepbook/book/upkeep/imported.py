@@ -1,0 +1,39 @@
+"""What an import answers, whether the file is an export of ours or another program's."""
+
+from dataclasses import dataclass
+
+from keepbook.book.upkeep.elsewhere.incoming import Refused
+from keepbook.book.upkeep.elsewhere.write import CHANGED, NEW, THERE, Brought, Came
+
+OURS = "keepbook"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did in one book: memories taken, memories that were there already, and the agents that would run
+    by themselves or start a program once the person arms them here. From elsewhere: which program's file it was, the
+    chats taken, and what stayed out and why. After a dry run nothing of it was kept, and `came` tells each thing."""
+
+    memories: int
+    unchanged: int = 0
+    to_arm: tuple[str, ...] = ()
+    dry_run: bool = False
+    source: str = OURS
+    owner: str | None = None
+    chats: int = 0
+    refused: tuple[Refused, ...] = ()
+    came: tuple[Came, ...] = ()
+
+
+def told(brought: Brought, source: str, owner: str, *, dry_run: bool) -> Imported:
+    """The answer for what came from elsewhere."""
+    return Imported(
+        memories=brought.count("memory", NEW, CHANGED),
+        unchanged=brought.count("memory", THERE),
+        dry_run=dry_run,
+        source=source,
+        owner=owner,
+        chats=brought.count("chat", NEW, CHANGED),
+        refused=brought.refused,
+        came=brought.came if dry_run else (),
+    )

@@ -1,0 +1,84 @@
+"""What an import did, or would do: for each book what came in, what was there, what stays out and why."""
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from keepbook.doors.cli.terminal.paper import AMBER, HEAD, META, Paper, columns, count, ink
+
+if TYPE_CHECKING:
+    from keepbook.book.upkeep.elsewhere.write import Came
+    from keepbook.book.upkeep.imported import Imported
+
+SHOWN = 50
+"""Lines of each table; --json has all."""
+OUTCOMES = {"new": "comes in", "changed": "reworded", "there": "there already"}
+
+
+def imported(paper: Paper, answer: "Imported | tuple[Imported, ...]") -> None:
+    answers = answer if isinstance(answer, tuple) else (answer,)
+    for one in answers:
+        if len(answers) > 1:
+            paper.put(ink(one.owner, HEAD))
+        _looked(paper, one) if one.dry_run else _taken(paper, one)
+        _refused(paper, one)
+
+
+def _looked(paper: Paper, answer: "Imported") -> None:
+    chats = f" and {count(answer.chats, 'chat')}" if answer.chats else ""
+    paper.put(
+        "Only looked; nothing was kept. It would bring ", count(answer.memories, "memory", "memories"), chats, ".",
+        f" {answer.unchanged:,} are in the book already." if answer.unchanged else "",
+    )  # fmt: skip
+    _arming(paper, answer)
+    if answer.came:
+        table = columns("", "from", "category", "what", text=3)
+        for one in answer.came[:SHOWN]:
+            table.add_row(ink(OUTCOMES[one.outcome], META), _since(one), ink(one.category, META), _words(one))
+        paper.sheet(table, indent=2)
+        _rest(paper, len(answer.came))
+
+
+def _taken(paper: Paper, answer: "Imported") -> None:
+    _arming(paper, answer)
+    chats = f" and {count(answer.chats, 'chat')}" if answer.chats else ""
+    if not answer.memories and not answer.chats and answer.unchanged:
+        paper.put("Nothing new: all ", count(answer.unchanged, "memory", "memories"), " were in the book already.")
+        return
+    already = f" {answer.unchanged:,} were in the book already." if answer.unchanged else ""
+    taken = count(answer.memories, "memory", "memories")
+    paper.put("Imported ", taken, chats, ".", already, " See: ", paper.hint("list"))
+    if answer.chats:
+        paper.put(
+            "The chats are open. Read them for memories on this machine: ", paper.hint("threads close --all --offline")
+        )
+
+
+def _arming(paper: Paper, answer: "Imported") -> None:
+    for agent in answer.to_arm:
+        paper.put(ink(f"{agent} rests until you say that it may run here: "), paper.hint("agent", "arm", agent))
+
+
+def _refused(paper: Paper, answer: "Imported") -> None:
+    if not answer.refused:
+        return
+    verb = "would stay out" if answer.dry_run else "stayed out"
+    paper.put(ink(f"{count(len(answer.refused), 'thing')} {verb}:", AMBER))
+    table = columns("where", "why", "what", text=2)
+    for one in answer.refused[:SHOWN]:
+        table.add_row(ink(one.where, META), ink(one.why), ink(one.text, META))
+    paper.sheet(table, indent=2)
+    _rest(paper, len(answer.refused))
+
+
+def _since(one: "Came") -> Text:
+    return ink((one.since or "")[:10], META)
+
+
+def _words(one: "Came") -> Text:
+    return ink(f"{'chat: ' if one.what == 'chat' else ''}{one.text}")
+
+
+def _rest(paper: Paper, number: int) -> None:
+    if number > SHOWN:
+        paper.put(ink(f"  … and {number - SHOWN:,} more; --json has all of them", META))

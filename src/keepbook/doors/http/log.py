@@ -1,0 +1,95 @@
+"""A request from its beginning to its end: its id, what it was counted as, and its line in the log.
+
+With `log_format = "json"` every request is one line of JSON on stderr, and so is everything else that is logged. A line
+holds the id of the request, the route, the status, the code of a problem and how long it took: never a path, an owner,
+a body or the message of an exception, which may hold anybody's words. The id comes from the client or a proxy
+(`X-Request-ID`) or is made here, and goes out with the answer.
+"""
+
+import json
+import logging
+import re
+import secrets
+import sys
+import time
+import traceback
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADER = "X-Request-ID"
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_request: ContextVar[str | None] = ContextVar("keepbook_request", default=None)
+_log = logging.getLogger("keepbook.requests")
+OWN = ("event", "method", "route", "status", "ms", "code")
+"""What a line about a request adds."""
+
+
+class Followed:
+    """Around everything: what the gate refuses is followed too."""
+
+    def __init__(self, app: ASGIApp, owner: FastAPI) -> None:
+        self._app = app
+        self._owner = owner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        asked = Headers(scope=scope).get(HEADER, "")
+        id = asked if _ID.fullmatch(asked) else secrets.token_hex(8)
+        status, began, token = 500, time.perf_counter(), _request.set(id)
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[HEADER] = id
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            self._tell(scope, status, time.perf_counter() - began)
+            _request.reset(token)
+
+    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "-")
+        code = scope.get("state", {}).get("problem")
+        self._owner.state.metrics.count(scope["method"], route, status, seconds, code)
+        told = {"event": "request", "method": scope["method"], "route": route, "status": status}
+        _log.info("request", extra=told | {"ms": round(seconds * 1000, 1), "code": code})
+
+
+class Lines(logging.Formatter):
+    """A record as one line of JSON. Of an exception it tells the kind and the places, never the words."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "request_id": _request.get(),
+        }
+        own = {name: getattr(record, name) for name in OWN if hasattr(record, name)}
+        told |= own or {"event": record.getMessage()}
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            frames = traceback.extract_tb(error.__traceback__)
+            told["error"] = type(error).__name__
+            told["where"] = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+        return json.dumps(told, ensure_ascii=False)
+
+
+def log_as_json() -> None:
+    """From here on this process logs so, the web server's own words included."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("keepbook").setLevel(logging.INFO)

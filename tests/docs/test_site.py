@@ -1,0 +1,101 @@
+"""The documentation as a site: strict, whole, in the order of its front page, without a request to anywhere else."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tests.docs.pages import DOCS, ROOT
+
+import keepbook
+
+SCRIPT = ROOT / "scripts" / "docs_site.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    told = importlib.util.spec_from_file_location("docs_site", SCRIPT)
+    assert told is not None
+    assert told.loader is not None
+    module = importlib.util.module_from_spec(told)
+    told.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def site(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built as `make docs` builds it, in a folder of the test's own."""
+    folder = tmp_path_factory.mktemp("site")
+    script.PAGES, script.SITE, script.SETTINGS = folder / "docs", folder / "site", folder / "mkdocs.json"
+    script.gather()
+    built = subprocess.run(
+        [*script.BUILD, script.SETTINGS], capture_output=True, text=True, check=False,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert (built.returncode, "WARNING" in built.stderr) == (0, False), built.stderr
+    return Path(script.SITE)
+
+
+class Requests(HTMLParser):
+    """What a browser would fetch of its own accord."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        told = dict(attrs)
+        if tag in ("script", "img", "iframe", "source", "video") and told.get("src"):
+            self.found.append(told["src"])
+        if tag == "link" and told.get("rel") in ("stylesheet", "preconnect", "icon", "preload"):
+            self.found.append(told.get("href", ""))
+
+
+@pytest.mark.process
+def test_the_site_is_built_without_a_warning_and_asks_nobody_else(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 50
+    for page in pages:
+        seen = Requests()
+        seen.feed(page.read_text(encoding="utf-8"))
+        assert [one for one in seen.found if re.match(r"(https?:)?//", one)] == [], page
+    styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    assert re.findall(r"url\(['\"]?https?:", styles) == []
+
+
+@pytest.mark.process
+def test_every_page_is_there_and_can_be_found_by_its_words(site: Path) -> None:
+    for source in DOCS.rglob("*.md"):
+        name = "index.html" if source == DOCS / "README.md" else source.relative_to(DOCS).with_suffix(".html")
+        assert (site / name).is_file(), source
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    assert any("prefix cache" in one["text"] or "ledger" in one["text"] for one in index["docs"])
+    assert {"api.html", "from-mem0.html", "changelog.html"} <= {one["location"].split("#")[0] for one in index["docs"]}
+
+
+def test_the_contents_are_those_of_the_front_page(script: ModuleType) -> None:
+    parts = script.contents(script.page((DOCS / "README.md").read_text(encoding="utf-8")))
+    listed = [page for part in parts[1:] for pages in part.values() for one in pages for page in one.values()]
+    assert len(listed) == len(set(listed))
+    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"README.md"} <= set(listed)
+
+
+def test_the_reference_has_every_public_name_and_every_method_of_a_book(script: ModuleType) -> None:
+    told = script.reference()
+    assert all(f"## `{name}`" in told for name in keepbook.__all__)
+    assert all(f"### `Book.{name}`" in told for name in ("remember", "recall", "import_", "undo", "inject"))
+    assert "remember(\n    content: str,\n    *,\n" in told
+
+
+def test_a_block_that_does_not_run_says_why(script: ModuleType) -> None:
+    assert script.page("```sh no-run\nx\n```") == f'```sh title="{script.NOT_RUN}"\nx\n```'
+    assert script.page("```json file=a.json\n{}\n```") == '```json title="a.json"\n{}\n```'
+    assert script.page("```python\nx\n```") == "```python\nx\n```"
+    assert sys.executable in map(str, script.BUILD)

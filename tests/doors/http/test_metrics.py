@@ -1,0 +1,134 @@
+"""What an operator is told: figures by name, a dashboard that asks for names there are, lines of log without a word of
+anybody's."""
+
+import json
+import logging
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from prometheus_client.parser import text_string_to_metric_families
+
+from keepbook import Invalid
+from keepbook.doors.http.log import Lines
+from keepbook.doors.http.metrics import COUNTERS, GAUGES, Metrics
+
+DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "keepbook.json"
+
+
+def figures(mine: TestClient) -> dict[tuple[str, ...], float]:
+    """By the name of a sample and its labels' values."""
+    found = text_string_to_metric_families(mine.get("/metrics").text)
+    return {(one.name, *one.labels.values()): one.value for family in found for one in family.samples}
+
+
+def test_writes_closes_tokens_and_errors_are_counted(kb: Any, mine: TestClient) -> None:
+    mine.post("/api/memory/", json={"content": "Likes tea"})
+    mine.get("/api/memory/nobodyxx")
+    alice = kb.book("alice")
+    chat = alice.thread("one")
+    chat.add("user", "I live in Oslo")
+    chat.close()
+    alice.spending.count("chat", "openai:gpt", 1000, 100)
+    with suppress(Invalid), alice.transaction():
+        alice.remember("Never happened")
+        alice.remember("")
+
+    found = figures(mine)
+    assert found["keepbook_writes_total", "remember"] == 2  # by hand, and by closing
+    assert found["keepbook_closes_total", "closed"] == 1
+    assert found["keepbook_model_tokens_in_total", "openai:gpt"] == 1000
+    assert found["keepbook_model_cost_total", "openai:gpt"] == 0
+    assert found["keepbook_errors_total", "not_found"] == 1
+    assert found["keepbook_database_wait_seconds_count", "write"] > 0
+
+
+def test_the_backlog_and_what_the_sweeps_do_are_told(kb: Any, mine: TestClient) -> None:
+    alice = kb.book("alice")
+    alice.thread("one").add("user", "I live in Oslo", at="2020-01-01")
+    found = figures(mine)
+    assert found["keepbook_due", "close"] == 1
+    assert found["keepbook_due_seconds", "close"] > 86_400
+
+    kb.sweep()
+    found = figures(mine)
+    assert found["keepbook_jobs_total", "close"] == 1
+    assert ("keepbook_due", "close") not in found
+
+
+def test_every_panel_of_the_dashboard_asks_for_figures_there_are(kb: Any) -> None:
+    asked = {
+        name
+        for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"\bkeepbook_\w+", target["expr"])
+    }
+    families = {family.name: family.type for family in Metrics(kb).registry.collect()}
+    endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}
+    there = {name + end for name, kind in families.items() for end in endings.get(kind, ("",))}
+    assert asked <= there
+    assert {family + "_total" for family, _, _ in COUNTERS.values()} | {name for name, _, _ in GAUGES.values()} <= asked
+
+
+# --- the log
+
+
+class Kept(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(Lines())
+        self.lines: list[dict[str, Any]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(json.loads(self.format(record)))
+
+
+@pytest.fixture
+def kept() -> Any:
+    handler, log = Kept(), logging.getLogger("keepbook")
+    before, level = log.handlers[:], log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    yield handler.lines
+    log.handlers[:] = before
+    log.setLevel(level)
+
+
+def test_a_request_has_an_id_and_one_line_without_a_word_of_anybodys(
+    mine: TestClient, kept: list[dict[str, Any]]
+) -> None:
+    secret = "Walnut"
+    made = mine.post("/api/memory/", json={"content": f"{secret} is bad for me"}, headers={"X-Request-ID": "abc-1"})
+    mine.get("/api/memory/recall", params={"q": secret})
+    mine.get(f"/api/memory/{secret}")
+    mine.get(f"/nowhere/{secret}")
+    mine.get("/api/memory/", headers={"X-Request-ID": f"{secret} <script>"})
+
+    assert made.headers["X-Request-ID"] == "abc-1"
+    assert kept[0]["request_id"] == "abc-1"
+    assert {key: kept[0][key] for key in ("event", "method", "route", "status", "code")} == {
+        "event": "request", "method": "POST", "route": "/api/memory/", "status": 201, "code": None,
+    }  # fmt: skip
+    assert [line["code"] for line in kept if line["status"] == 404] == ["not_found", "no_such_path"]
+    assert len({line["request_id"] for line in kept}) == len(kept)
+    told = json.dumps(kept)
+    assert secret not in told
+    assert "alice" not in told
+
+
+def test_of_an_exception_the_log_tells_the_kind_and_the_places_alone(
+    app: Any, kept: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("Walnuts are bad for alice")
+
+    monkeypatch.setattr("keepbook.book.book.Book.list", broken)
+    asking = TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000), raise_server_exceptions=False)
+    assert asking.get("/api/memory/").status_code == 500
+    [line] = [line for line in kept if "error" in line]
+    assert (line["error"], line["event"]) == ("RuntimeError", "GET /api/memory/: RuntimeError")
+    assert any(place.endswith(" broken") for place in line["where"])
+    assert "Walnut" not in json.dumps(kept)
