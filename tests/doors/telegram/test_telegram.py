@@ -178,7 +178,7 @@ def test_delete_puts_it_into_the_trash_and_undo_brings_it_back(alice: Book, runn
     assert api.ask(ALICE, f"/memory delete {memory.id}").split("\n")[0] == "Deleted: 'Likes tea'"
     assert alice.get(memory.id).state == "trash"
     assert "trash already" in api.ask(ALICE, f"/memory delete {memory.id}")
-    assert alice.ledger(limit=1)[0].door == "telegram"
+    assert (alice.ledger(limit=1)[0].door, alice.ledger(limit=1)[0].actor) == ("telegram", "person")
     assert "Likes tea" in api.ask(ALICE, "/undo")
     assert alice.get(memory.id).state == "active"
     assert "Likes tea" in api.ask(ALICE, "/undo")

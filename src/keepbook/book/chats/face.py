@@ -17,6 +17,7 @@ from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices, owners
 from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
+from keepbook.errors import NotAllowed
 
 
 class Chat:
@@ -47,6 +48,8 @@ class Chat:
         parts: Any = None,
     ) -> Message:
         """Record what was said, now or at a given moment."""
+        if hidden and role == "assistant" and self.book.origin.actor == "agent":
+            raise NotAllowed("hidden words on a reply ride along with what the person says next", code="person_only")
         with self.book.writing() as (tx, _):
             moment = instant(at, field="at", zone=owners.zone_name(tx)) or stamp(tx.clock())
             hours = self.book.close_after_hours
@@ -129,6 +132,10 @@ class Chats:
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         with self._book.writing() as (tx, _):
+            if by == "person" and self._book.origin.actor == "agent":
+                if threads.get(tx, thread_id).titled_by == "person":
+                    raise NotAllowed("the person named this chat; only they rename it", code="person_only")
+                by = "model"
             return threads.rename(tx, thread_id, title, by=by)
 
     def archive(self, thread_id: str) -> Thread:
