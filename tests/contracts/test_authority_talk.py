@@ -136,3 +136,23 @@ def test_an_agent_takes_no_link_away_that_the_person_made(kb: Keepbook, alice: A
     assert agent.delete(f"/api/memory/links/{theirs.id}").status_code == 200
     alice.unlink(mine.id)
     assert alice.get(one).links == ()
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Tokyo"])
+def test_no_date_that_an_agent_gives_breaks_a_page_or_holds_a_chat_open(kb: Keepbook, alice: Any, zone: str) -> None:
+    alice.configure(zone=zone)
+    agent, person = key(kb), key(kb, "person", "read", "write", "admin")
+    chat = agent.post("/api/chat/threads", json={}).json()["id"]
+    for at, status in (("0001-01-01T00:00:00Z", 201), ("9999-12-31T23:59:59Z", 422), ("2030-01-01", 422)):
+        said = {"text": "I moved here yesterday", "reply": False, "at": at}
+        assert agent.post(f"/api/chat/threads/{chat}/messages", json=said).status_code == status, at
+    agent.post(
+        "/api/memory/", json={"content": "Lives for ever", "valid_from": "0001-01-01", "valid_until": "9999-12-31"}
+    )
+    person.headers["Accept"] = "text/html"
+    session = kb.tokens.session_for(next(one.id for one in kb.tokens.list("alice") if one.kind == "person"))
+    del person.headers["Authorization"]
+    person.cookies.set("keepbook_session", session)
+    for path in ("/chat", f"/chat/{chat}", "/profile/facts", "/time", "/settings", "/search?q=yesterday"):
+        assert person.get(path).status_code == 200, path
+    assert alice.threads.get(chat).close().status == "closed"

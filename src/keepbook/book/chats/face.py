@@ -11,13 +11,13 @@ from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.opened import Opened
-from keepbook.book.ground.when import instant, stamp
+from keepbook.book.ground.when import instant, later, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices, owners
 from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
-from keepbook.errors import NotAllowed
+from keepbook.errors import Invalid, NotAllowed
 
 
 class Chat:
@@ -51,7 +51,10 @@ class Chat:
         if hidden and role == "assistant" and self.book.origin.actor == "agent":
             raise NotAllowed("hidden words on a reply ride along with what the person says next", code="person_only")
         with self.book.writing() as (tx, _):
-            moment = instant(at, field="at", zone=owners.zone_name(tx)) or stamp(tx.clock())
+            moment = instant(at, field="at", zone=owners.zone_name(tx))
+            if moment is not None and moment > later(stamp(tx.clock()), days=1):
+                raise Invalid("at: what was said lies in the past", field="at")
+            moment = moment or stamp(tx.clock())
             hours = self.book.close_after_hours
             return threads.add(
                 tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours
