@@ -54,16 +54,16 @@ quicker.share()
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
 
-# No test judges time, so hypothesis does not either. CI draws the same examples on every run.
-hypothesis.settings.register_profile(
-    "here", deadline=None, max_examples=25, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.register_profile(
-    "ci", hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
-)
 DEEPER = int(os.environ.get("KEEPBOOK_TESTS_DEEPER", "1"))
 """How many times as many examples are drawn as usual, also where a test names its own number: `make test-deep`."""
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+# No test judges time, so hypothesis does not either. Every run draws the same examples, so that what passes here passes
+# in CI; whoever asks for more draws new ones each time.
+hypothesis.settings.register_profile(
+    "usual", deadline=None, max_examples=25, suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    derandomize=True, database=None, print_blob=True,
+)  # fmt: skip
+hypothesis.settings.register_profile("deep", hypothesis.settings.get_profile("usual"), derandomize=False)
+hypothesis.settings.load_profile("deep" if DEEPER > 1 else "usual")
 
 
 BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"

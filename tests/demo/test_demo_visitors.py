@@ -127,6 +127,33 @@ def test_when_it_is_full_the_one_longest_away_goes(visitors: Visitors, seconds: 
     assert visitors.enter(came[0]).key != came[0]
 
 
+def test_a_crowd_without_cookies_throws_out_itself(app: Any, visitors: Visitors, seconds: Seconds) -> None:
+    reader = browser(app)
+    reader.post("/api/memory/", json={"content": "Likes bonds"})
+    assert "Likes bonds" in held(reader)
+    newcomer = TestClient(app, base_url="http://127.0.0.1", client=("203.0.113.7", 5000))
+    newcomer.get("/api/me")
+    for _ in range(12):
+        seconds.now += 1
+        stranger = TestClient(app, base_url="http://127.0.0.1", client=("192.0.2.9", 5000))
+        assert stranger.get("/api/me").status_code == 200
+    assert len(visitors) == 3
+    assert "Likes bonds" in held(reader), "who came back stays"
+    assert "set-cookie" not in newcomer.get("/api/me").headers, "and so does who has just come from elsewhere"
+
+
+def test_a_crowd_that_comes_back_takes_no_place_of_another_address(visitors: Visitors, seconds: Seconds) -> None:
+    reader = visitors.enter(None, "203.0.113.7")
+    visitors.leave(reader)
+    visitors.leave(visitors.enter(reader.key, "203.0.113.7"))
+    for _ in range(12):
+        seconds.now += 1
+        one = visitors.enter(None, "192.0.2.9")
+        visitors.leave(one)
+        visitors.leave(visitors.enter(one.key, "192.0.2.9"))
+    assert visitors.enter(reader.key, "203.0.113.7") is reader
+
+
 def test_nobody_is_thrown_out_of_a_request(app: Any, visitors: Visitors, seconds: Seconds) -> None:
     inside = [visitors.enter(None) for _ in range(3)]
     seconds.now += 1000

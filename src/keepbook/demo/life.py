@@ -34,6 +34,7 @@ from keepbook.models.model import (
     Usage,
 )
 from keepbook.models.offline.model import OfflineModel
+from keepbook.models.orders.values import to_parts
 
 AGENT = "demo:advisor"
 """Who made what the story has written down: so that nobody takes it for a model's own words."""
@@ -120,7 +121,7 @@ class Performed(Talk):
     """A chat whose script does with its tools what the person orders."""
 
     async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Event | Notice | Kept]:
-        async for event in self._answer(self.chat.add("user", text, hidden=hidden)):
+        async for event in self._answer(self.chat.add("user", text, hidden=hidden, parts=to_parts(()))):
             yield event
 
 

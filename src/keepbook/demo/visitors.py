@@ -1,14 +1,17 @@
 """A book in memory for each visitor, gone with the visit.
 
 The story is told once and copied for whoever comes; told anew from time to time, so that it always ends about now.
-A visitor is known by a cookie that we chose. Whoever has not been seen for half an hour has left, and so has the one
-longest away when all places are taken; a visitor with a request under way is never thrown out.
+A visitor is known by a cookie that we chose. Whoever has not been seen for half an hour has left. When all places are
+taken, those make room first who never came back with the cookie, of these those whose address holds most places, and
+of these the one longest away: a crowd of requests without cookies throws out itself. A visitor with a request under way
+is never thrown out.
 """
 
 import asyncio
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,6 +40,9 @@ class Visitor:
     key: str
     kb: Keepbook
     seen: float
+    address: str = ""
+    came_back: bool = False
+    """Whether the cookie was ever shown."""
     requests: int = 0
     """Under way at this moment."""
 
@@ -64,11 +70,13 @@ class Visitors:
     def __len__(self) -> int:
         return len(self._visitors)
 
-    def enter(self, key: str | None) -> Visitor:
+    def enter(self, key: str | None, address: str = "") -> Visitor:
         """The visitor behind a key; with none, or one that has gone, a new one. `leave` ends the request."""
         with self._lock:
             self._drop_idle()
-            visitor = self._visitors.get(key or "") or self._welcome()
+            known = self._visitors.get(key or "")
+            visitor = known or self._welcome(address)
+            visitor.came_back = known is not None
             visitor.requests += 1
             visitor.seen = self._clock()
             return visitor
@@ -91,13 +99,14 @@ class Visitors:
             self._newest.close()
             self.story.close()
 
-    def _welcome(self) -> Visitor:
+    def _welcome(self, address: str) -> Visitor:
         if len(self._visitors) >= self._most:
             idle = [visitor for visitor in self._visitors.values() if not visitor.requests]
             if not idle:
                 raise LimitReached("the demo is full; try again in a few minutes")
-            self._drop(min(idle, key=lambda visitor: visitor.seen))
-        visitor = Visitor(secrets.token_urlsafe(16), self._fresh().copied(), self._clock())
+            places = Counter([address, *(visitor.address for visitor in self._visitors.values())])
+            self._drop(min(idle, key=lambda one: (one.came_back, -places[one.address], one.seen)))
+        visitor = Visitor(secrets.token_urlsafe(16), self._fresh().copied(), self._clock(), address)
         self._visitors[visitor.key] = visitor
         return visitor
 
@@ -131,9 +140,9 @@ class Turnstile:
         if scope["type"] != "http" or scope["path"] == "/health" or scope["path"].startswith("/static/"):
             await self._app(scope, receive, send)
             return
-        known = _key(Headers(scope=scope))
+        known, client = _key(Headers(scope=scope)), scope.get("client")
         try:
-            visitor = await asyncio.to_thread(self._visitors.enter, known)
+            visitor = await asyncio.to_thread(self._visitors.enter, known, client[0] if client else "")
         except LimitReached:
             await PlainTextResponse(FULL, 503, {"Retry-After": "120"})(scope, receive, send)
             return

@@ -5,6 +5,7 @@ the owner with each request. Without any token ever made, the installation's loc
 loopback; once there is one, every request needs one.
 """
 
+import ipaddress
 from dataclasses import dataclass
 
 from keepbook.app import Keepbook
@@ -16,6 +17,8 @@ from keepbook.errors import Invalid, NotAllowed
 
 OWNER_HEADER = "X-Keepbook-Owner"
 ACTOR_HEADER = "X-Keepbook-Actor"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""What this machine calls itself."""
 VISITOR = "visitor"
 """The kind of a caller in the demo, at home in an own copy of the story."""
 
@@ -73,6 +76,14 @@ def gives_memory(book: Book, caller: Caller) -> bool:
     if caller.agent is None:
         return True
     return not caller.blind and book.agents.get(caller.agent).use_block and book.choices.memory
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is this machine's own, which nobody else can reach or come from."""
+    try:
+        return address in LOOPBACK or ipaddress.ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def unauthenticated(why: str) -> NotAllowed:

@@ -20,7 +20,7 @@ from keepbook.models.compress import Budget, fixed, plan, to_parts
 from keepbook.models.model import Called, Conversation, Event, Replied, Toolbox, ToolCall, Turn, Usage
 from keepbook.models.noted import NOTEBOOK
 from keepbook.models.orders.obey import at_hand, likeness_of, obey
-from keepbook.models.orders.values import Deed, of_parts
+from keepbook.models.orders.values import Deed, of_parts, was_heard
 from keepbook.models.prompt import compose
 from keepbook.tools.catalogue import build
 
@@ -120,8 +120,13 @@ class Talk:
         system = compose(preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=wanted)
         if not wanted:
             return thread, None, system
-        toolbox = build(preset, self.book, thread_id=thread.id, turn_ids=(str(spoken.turn),), mode=thread.mode)
-        return thread, toolbox, system
+        book, turns = self._spoken_to(spoken), (str(spoken.turn),)
+        return thread, build(preset, book, thread_id=thread.id, turn_ids=turns, mode=thread.mode), system
+
+    def _spoken_to(self, spoken: Message) -> Book:
+        """The book as it is for who said this. What the person did not say here, tools do not do for them, also where
+        it is the person who asks for the answer."""
+        return self.book if was_heard(spoken.parts) else self.book.acting(actor="agent")
 
     async def _compress(self, thread: Thread, system: str, toolbox: Toolbox | None) -> AsyncIterator[Notice]:
         """Past the budget, older turns are summarised once for what is sent; the stored ones stay."""

@@ -6,9 +6,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from keepbook import Keepbook
+from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import HEADERS
-from keepbook.doors.http.server import is_local, names_of, refuse_open_door
+from keepbook.doors.http.server import names_of, refuse_open_door
 from keepbook.errors import NotAllowed
 from keepbook.settings import load_settings
 

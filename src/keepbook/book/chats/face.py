@@ -13,12 +13,13 @@ from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
-from keepbook.book.ground.when import instant, stamp
+from keepbook.book.ground.when import instant, later, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices, owners
 from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
+from keepbook.errors import Invalid, NotAllowed
 
 
 @explained
@@ -50,8 +51,13 @@ class Chat:
         parts: Any = None,
     ) -> Message:
         """Record what was said, now or at a given moment."""
+        if hidden and role == "assistant" and self.book.origin.actor == "agent":
+            raise NotAllowed("hidden words on a reply ride along with what the person says next", code="person_only")
         with self.book.writing() as (tx, _):
-            moment = instant(at, field="at", zone=owners.zone_name(tx)) or stamp(tx.clock())
+            moment = instant(at, field="at", zone=owners.zone_name(tx))
+            if moment is not None and moment > later(stamp(tx.clock()), days=1):
+                raise Invalid("at: what was said lies in the past", field="at")
+            moment = moment or stamp(tx.clock())
             hours = self.book.close_after_hours
             return threads.add(
                 tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours
@@ -134,6 +140,10 @@ class Chats:
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         with self._book.writing() as (tx, _):
+            if by == "person" and self._book.origin.actor == "agent":
+                if threads.get(tx, thread_id).titled_by == "person":
+                    raise NotAllowed("the person named this chat; only they rename it", code="person_only")
+                by = "model"
             return threads.rename(tx, thread_id, title, by=by)
 
     def archive(self, thread_id: str) -> Thread:

@@ -90,7 +90,20 @@ def parse_stamp(text: str) -> datetime:
 
 
 def later(at: str, **span: float) -> str:
-    return stamp(parse_stamp(at) + timedelta(**span))
+    """So much after an instant; at the end of the calendar that end."""
+    moment = parse_stamp(at)
+    try:
+        return stamp(moment + timedelta(**span))
+    except OverflowError:
+        return stamp(datetime.max.replace(tzinfo=UTC))
+
+
+def in_zone(moment: datetime, zone: tzinfo | None) -> datetime:
+    """The local time; at the very ends of the calendar, where there is none, that of UTC."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment
 
 
 def zone_named(name: str, *, field: str = "zone") -> ZoneInfo:

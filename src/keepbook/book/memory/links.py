@@ -15,7 +15,7 @@ from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, shaped, to_state, to_version, version_rows
-from keepbook.errors import Conflict, Invalid, NotFound
+from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import links, memories
@@ -82,6 +82,8 @@ def unlink(tx: Tx, origin: Origin, id: str) -> Link:
         raise NotFound(f"link {id!r} was removed already", field="link_id")
     for end in (row.from_id, row.to_id) if tx.reach is not None else ():
         find_row(tx, end)
+    if origin.actor == "agent" and not origin.for_person and ledger.get_row(tx, row.event).actor == "person":
+        raise NotAllowed(f"the person made link {id}; only they take it away", code="person_only")
     return set_removed(tx, origin, "unlink", id, removed=True)
 
 

@@ -21,6 +21,8 @@ from statistics import fmean, median
 from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
+from keepbook.book.ground.when import in_zone
+
 FEWEST = 6
 MOST = 500
 """A group of more is judged by its last 500 trades."""
@@ -153,7 +155,7 @@ def gather(trades: Iterable[Traded], zone: ZoneInfo) -> Gathered:
 def _traits(trade: Traded, zone: ZoneInfo) -> tuple[str | None, ...]:
     begun, ended = datetime.fromisoformat(trade.entry_time), datetime.fromisoformat(trade.exit_time)
     hours = (ended - begun).total_seconds() / 3600
-    hour = HOURS[(begun.astimezone(zone).hour - 2) % 24 // 4]
+    hour = HOURS[(in_zone(begun, zone).hour - 2) % 24 // 4]
     holding = HOLDING[0 if hours < 1 else 1 if hours <= 9 else 2]
     return trade.symbol, trade.side, trade.entry_regime_tag or None, hour, holding
 

@@ -21,10 +21,11 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 
 from keepbook.app import Keepbook
+from keepbook.doors.auth import LOOPBACK
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
 from keepbook.doors.http.document import described
-from keepbook.doors.http.gate import LOOPBACK, Gate
+from keepbook.doors.http.gate import Gate
 from keepbook.doors.http.log import Followed
 from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.stream import Streams

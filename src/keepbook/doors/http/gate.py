@@ -17,12 +17,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
-from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER, Caller, caller_for
+from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER, Caller, caller_for, is_local
 from keepbook.doors.http.problems import response
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
 
 COOKIE = "keepbook_session"
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 ANY_ADDRESS = "any address"
 """Among the hosts: every address in numbers. A name is what an attacker can choose; numbers are not."""
 GUARDED = ("/api/", "/mcp", "/metrics")
@@ -158,7 +157,7 @@ class Gate:
         client = scope.get("client")
         host = _host(headers.get("host", ""))
         straight = host in self._own and not any(name in headers for name in PROXIED)
-        local = self._local and straight and (client is None or client[0] in LOOPBACK)
+        local = self._local and straight and (client is None or is_local(client[0]))
         secret, page = _secret(headers)
         anyone, acts = scope["path"] == "/metrics", headers.get(ACTOR_HEADER)
         return caller_for(kb, secret, _named(scope), local=local, anyone=anyone, acts=acts, page=page)

@@ -5,7 +5,6 @@ to stop, the server finishes what it has begun; what was acknowledged was durabl
 """
 
 import asyncio
-import ipaddress
 import os
 import socket
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.supervisors import Multiprocess
 
 from keepbook.app import Keepbook
+from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import ANY_ADDRESS
 from keepbook.doors.http.log import log_as_json
@@ -26,14 +26,6 @@ FINISH_SECONDS = 30
 HEAD_SECONDS = 10.0
 """How long a connection may take to say what it wants."""
 EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # nosec B104
-
-
-def is_local(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def names_of(host: str) -> tuple[str, ...]:

@@ -17,12 +17,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from keepbook.app import Keepbook
-from keepbook.doors.auth import Caller
+from keepbook.doors.auth import LOOPBACK, Caller
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-LOOPBACK_HOSTS = tuple(f"{name}{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ("", ":*"))
+LOOPBACK_HOSTS = tuple(f"[{name}]{port}" if ":" in name else name + port for name in LOOPBACK for port in ("", ":*"))
 LOOPBACK_ORIGINS = tuple(f"http://{host}" for host in LOOPBACK_HOSTS)
 BODY_BYTES = 4 * 1024 * 1024
 

@@ -167,7 +167,9 @@ class Bot:
             await self._ask_for_text(message)
         else:
             async with _typing(message):
-                letter = await served.take(message.text, bot=self._app.bot.username)
+                passed_on = message.forward_origin is not None
+                name = self._app.bot.username
+                letter = await (served.hear(message.text) if passed_on else served.take(message.text, bot=name))
             if letter is not None:
                 await _send(message, letter)
 

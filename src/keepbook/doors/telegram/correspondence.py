@@ -58,6 +58,11 @@ class Correspondence:
         except KeepbookError as error:
             return replies.refused(error)
 
+    async def hear(self, text: str) -> Letter:
+        """Answer a message of somebody else's that the person passed on: a quotation, which orders nothing."""
+        quoted = "\n".join(f"> {line}" for line in text.splitlines())
+        return await self._turn(f"Forwarded:\n{quoted}", by="agent")
+
     async def _obey(self, name: str, rest: str) -> Letter:
         match name:
             case "start" | "help":
@@ -124,9 +129,11 @@ class Correspondence:
 
     # Turns
 
-    async def _turn(self, text: str) -> Letter:
+    async def _turn(self, text: str, *, by: str = "person") -> Letter:
         try:
-            talk = self._keepbook.talk(await asyncio.to_thread(self._open))
+            chat = await asyncio.to_thread(self._open)
+            book = self._book.acting(actor=by)
+            talk = self._keepbook.talk(await asyncio.to_thread(book.threads.get, chat.id))
         except KeepbookError as error:
             return replies.refused(error)
         return await self._answered(talk.chat, talk.say(text))

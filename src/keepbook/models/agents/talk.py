@@ -84,7 +84,8 @@ class AgentTalk(Talk):
         raise ModelFailed("the answer did not come to an end", cause="garbage")
 
     def _lay_out(self, work: Work, spoken: Message) -> tuple[str, ToolSet]:
-        tools = toolbox(self.book, work.agent, chat=True, thread_id=self.chat.id, turn_ids=(str(spoken.turn),))
+        book, turns = self._spoken_to(spoken), (str(spoken.turn),)
+        tools = toolbox(book, work.agent, chat=True, thread_id=self.chat.id, turn_ids=turns)
         return prompts.system(work.agent, block=self._runner.block(work)), tools
 
     def _earlier(self) -> tuple[Said, ...]:

@@ -37,7 +37,7 @@ from keepbook.models.closing.rules import asks_to_forget, overlap
 from keepbook.models.lines.matters import fit
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn
-from keepbook.models.orders.values import of_parts
+from keepbook.models.orders.values import of_parts, was_heard
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
@@ -240,7 +240,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         block=block,
         never=chosen.never,
         deeds={message.turn: of_parts(message.parts) for message in held.turns if message.role == "user"},
-        heard=frozenset(message.turn for message in held.turns if message.role == "user" and message.parts is not None),
+        heard=frozenset(one.turn for one in held.turns if one.role == "user" and was_heard(one.parts)),
     )
 
 

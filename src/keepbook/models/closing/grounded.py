@@ -6,7 +6,7 @@ cited turn agrees to it. Where line and turn are in different languages, names a
 
 import re
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import date
 
 from keepbook.book.text.words import STOP_WORDS, numbers, stem, tokens
 from keepbook.models.lines.wording import tongue
@@ -80,7 +80,8 @@ def _numbers_said(content: str, text: str, said: Sequence[Turn]) -> bool:
 def _days(turn: Turn) -> set[str]:
     """Numbers of dates that words like "yesterday" or "next month" may have meant when the turn was said."""
     assert turn.at is not None
-    around = [turn.at + timedelta(days=step) for step in range(-400, 401)]
+    said = turn.at.toordinal()
+    around = map(date.fromordinal, range(max(1, said - 400), min(date.max.toordinal(), said + 400) + 1))
     return {str(number) for day in around for number in (day.year, day.month, day.day)}
 
 

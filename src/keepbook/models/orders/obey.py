@@ -51,7 +51,9 @@ def likeness_of(book: Book) -> Likeness | None:
 
 
 def obey(book: Book, chat: Chat, text: str, *, hidden: str | None = None) -> Heeded:
-    """Store a turn of the person with what it orders done."""
+    """Store a turn of the person with what it orders done; an agent's is stored, and orders nothing."""
+    if book.origin.actor != "person":
+        return Heeded(chat.add("user", text, hidden=hidden), ())
     thread = chat.thread
     wanted = not thread.incognito and book.choices.memory
     earlier = chat.messages()

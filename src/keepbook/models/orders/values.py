@@ -80,6 +80,12 @@ def to_parts(deeds: Sequence[Deed]) -> dict[str, Any]:
     return {"deeds": [asdict(one) for one in deeds]}
 
 
+def was_heard(parts: Any) -> bool:
+    """Whether the turn is one that the person said here; the others were recorded from elsewhere, or said by an agent.
+    Nobody's key but ours writes this mark."""
+    return isinstance(parts, Mapping) and "deeds" in parts
+
+
 def of_parts(parts: Any) -> tuple[Deed, ...]:
     """What a message stored; nothing where it stored none."""
     told = parts.get("deeds", ()) if isinstance(parts, Mapping) else ()

@@ -15,6 +15,7 @@ from fastapi.responses import Response
 
 from keepbook.book.agents.decisions import CLOSED, Decision
 from keepbook.book.agents.runs import Run
+from keepbook.book.ground.when import in_zone
 from keepbook.doors.http.web.agents.agents import names
 from keepbook.doors.http.web.agents.results import PAGE, number_of, plot, share
 from keepbook.doors.http.web.frame.charts import Curve, History, curve, history
@@ -82,7 +83,7 @@ class Row:
         today = visit.now.astimezone(visit.zone).date()
 
         def day(at: datetime) -> str:
-            then = at.astimezone(visit.zone).date()
+            then = in_zone(at, visit.zone).date()
             return "today" if then == today else f"{then.day} {then:%b}"
 
         return history([(day(at), said, score) for at, said, score, _ in self.told[-DRAWN:]])

@@ -9,6 +9,8 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from math import ceil, floor, log10, sqrt
 from typing import NamedTuple
 
+from keepbook.book.ground.when import in_zone
+
 
 class Tick(NamedTuple):
     """A mark on the time axis. `wide` ones are left out where there is little room; `anchor` is how its text hangs."""
@@ -220,7 +222,7 @@ def ticks(axis: Axis, zone: tzinfo) -> list[Tick]:
 
 def between(axis: Axis, zone: tzinfo, last: str) -> list[Tick]:
     """The first day at the left edge, `last` at the right one, and ticks where they leave room."""
-    begins = axis.first.astimezone(zone)
+    begins = in_zone(axis.first, zone)
     inner = [tick for tick in ticks(axis, zone) if 12 < tick.x < 89]
     middle = [tick.x for tick in inner if 25 < tick.x < 75][::2]  # beside the edges there is room on wide screens only
     inner = [tick._replace(wide=tick.x not in middle) for tick in inner]
@@ -232,7 +234,7 @@ def _midnight(day: date, zone: tzinfo) -> datetime:
 
 
 def _by_days(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
-    found, day = [], axis.first.astimezone(zone).date() + _DAY
+    found, day = [], in_zone(axis.first, zone).date() + _DAY
     while (moment := _midnight(day, zone)) <= axis.last:
         found.append((moment, f"{day.day} {day:%b}"))
         day += timedelta(days=step)
@@ -242,7 +244,7 @@ def _by_days(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
 def _by_months(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
     """On the first of a month; January (or the first tick of a year) names its year."""
     found: list[tuple[datetime, str]] = []
-    begins = axis.first.astimezone(zone)
+    begins = in_zone(axis.first, zone)
     number = ceil((begins.year * 12 + begins.month) / step) * step
     year = begins.year
     while number // 12 < 9999:
@@ -263,7 +265,7 @@ def _by_months(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]
 def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime) -> Strip:
     """Entries per day; of a long time several days make one bar. Bars up to `until` lie in the past of that instant.
     A bar grows with the root of its count, so that a day of importing does not flatten all others."""
-    begins, ends = axis.first.astimezone(zone).date(), axis.last.astimezone(zone).date()
+    begins, ends = in_zone(axis.first, zone).date(), in_zone(axis.last, zone).date()
     per_bar = ceil(((ends - begins).days + 1) / MOST_BARS)
     heaps: dict[int, int] = {}
     for day, count in counts.items():

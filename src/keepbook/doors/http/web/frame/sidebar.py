@@ -8,6 +8,7 @@ from typing import NamedTuple
 from jinja2 import Environment
 
 from keepbook.book.chats.threads import Thread
+from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory import review
 from keepbook.doors.http.web.frame.visit import Visit
@@ -104,7 +105,7 @@ def grouped(chats: Sequence[Thread], visit: Visit) -> list[Group]:
 
 
 def _stretch(then: datetime, visit: Visit) -> int:
-    ago = (visit.now.astimezone(visit.zone).date() - then.astimezone(visit.zone).date()).days
+    ago = (visit.now.astimezone(visit.zone).date() - in_zone(then, visit.zone).date()).days
     return 0 if ago <= 0 else 1 if ago == 1 else 2 if ago <= 7 else 3
 
 

@@ -13,7 +13,7 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ground.when import in_zone, parse_stamp
 
 _ELEMENT = Markup('<time datetime="{machine}" title="{utc}">{shown}</time>')
 
@@ -54,14 +54,6 @@ _STYLES: dict[str, Callable[[datetime, datetime], str]] = {
     "full": lambda then, _: f"{then:%A}, {then.day} {then:%B %Y}, {then:%H:%M}",
     "utc": lambda then, _: utc(then),
 }
-
-
-def in_zone(moment: datetime, zone: Any) -> datetime:
-    """The local time; at the very ends of the calendar, where there is none, that of UTC."""
-    try:
-        return moment.astimezone(zone)
-    except OverflowError:
-        return moment
 
 
 def shown(moment: datetime, style: str, zone: Any, now: datetime) -> str:

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from keepbook.book.book import Book, Detailed
+from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.memories import Memory, Written
 from keepbook.doors.http.problems import status_of
-from keepbook.doors.http.web.frame.times import in_zone
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.doors.http.web.memory import one
 from keepbook.doors.http.web.memory.listing import PATH, ROWS, Draft, came_from, read_events, show

@@ -13,11 +13,11 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from keepbook.book.book import Book
+from keepbook.book.ground.when import in_zone
 from keepbook.book.memory import review
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.traces import chat_titles
-from keepbook.doors.http.web.frame.times import in_zone
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.wording import Teller, group_name, kind_of
 from keepbook.errors import Conflict, KeepbookError

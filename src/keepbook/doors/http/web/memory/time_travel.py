@@ -15,11 +15,10 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
-from keepbook.book.ground.when import instant, parse_stamp, stamp
+from keepbook.book.ground.when import in_zone, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.traces import Past, chat_titles, instants, past
 from keepbook.doors.http.web.frame.charts import Axis, strip
-from keepbook.doors.http.web.frame.times import in_zone
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
 from keepbook.doors.http.web.memory.one import EntryRow, entry_row
 from keepbook.doors.http.web.memory.then_and_now import compare
@@ -151,7 +150,7 @@ def _moment(query: Mapping[str, str], name: str, zone: ZoneInfo) -> datetime | N
 
 def _axis(first: str, now: datetime, zone: ZoneInfo) -> Axis:
     """From the first minute of the book's first day until now."""
-    day = parse_stamp(first).astimezone(zone).date()
+    day = in_zone(parse_stamp(first), zone).date()
     return Axis(datetime.combine(day, time.min, zone).astimezone(UTC), now)
 
 
@@ -211,7 +210,7 @@ class Day:
 def by_day(rows: Sequence[EntryRow], zone: ZoneInfo) -> list[Day]:
     days: list[Day] = []
     for row in rows:
-        at = row.entry.at.astimezone(zone)
+        at = in_zone(row.entry.at, zone)
         if not days or days[-1].day.date() != at.date():
             days.append(Day(at, []))
         days[-1].rows.append(row)

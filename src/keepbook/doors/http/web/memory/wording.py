@@ -11,9 +11,9 @@ from datetime import date, datetime, time, timedelta
 from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
+from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import Rendered, days_above_floor
 from keepbook.book.memory.memories import AUTOMATIC, Memory
-from keepbook.doors.http.web.frame.times import in_zone
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from math import floor, log10
 from typing import NamedTuple
 
-from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ground.when import in_zone, parse_stamp
 from keepbook.book.trading.events import Event
 from keepbook.book.trading.exposure import ENOUGH, Coming, Exposure
 from keepbook.book.trading.lessons import Lesson, Told
@@ -327,8 +327,8 @@ def ahead(coming: Coming, now: datetime, zone: tzinfo) -> list[Ahead]:
         found.append(
             Ahead(
                 event,
-                _day_of(then.astimezone(zone).date(), now.astimezone(zone).date()),
-                _wait(then - now) if then.astimezone(zone).date() == now.astimezone(zone).date() else "",
+                _day_of(in_zone(then, zone).date(), now.astimezone(zone).date()),
+                _wait(then - now) if in_zone(then, zone).date() == now.astimezone(zone).date() else "",
                 [row for row in mine if row.median_abs_move_pct is not None],
                 [_too_few(row) for row in mine if row.median_abs_move_pct is None],
             )
