@@ -9,12 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keepbook.models.lines.matters import content_words, other_values, same_matter, says_again, subject
+from keepbook.models.lines.matters import apart, content_words, other_values, same_matter, says_again, subject
 from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
-from keepbook.models.orders.decide import LATELY, Scene, decide
+from keepbook.models.orders.decide import decide
+from keepbook.models.orders.mend import LATELY
+from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Deed
 from keepbook.models.reader.values import Reader
 
@@ -211,6 +213,8 @@ def tied(
     best: tuple[float, str, Known | None] = (0.0, "", None)
     before = next((each.text for each in reversed(said[:at]) if each.role == "assistant"), "")
     for memory in _near(known, one):
+        if apart(one.content, memory.content):
+            continue
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
