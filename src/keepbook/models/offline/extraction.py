@@ -15,7 +15,7 @@ from keepbook.models.lines.slots import filled
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
 from keepbook.models.orders.decide import decide
-from keepbook.models.orders.mend import LATELY
+from keepbook.models.orders.mend import CERTAIN, LATELY
 from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Deed
 from keepbook.models.reader.values import Reader
@@ -213,13 +213,13 @@ def tied(
     best: tuple[float, str, Known | None] = (0.0, "", None)
     before = next((each.text for each in reversed(said[:at]) if each.role == "assistant"), "")
     for memory in _near(known, one):
-        if apart(one.content, memory.content):
-            continue
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
             if name == "repeats" and len(set(content_words(one.content)) - set(content_words(memory.content))) > 1:
                 continue  # it says something more: "works as a nurse in Oslo" beside "lives in Oslo"
+            if name == "corrects" and found["corrects"] < CERTAIN and apart(one.content, memory.content):
+                continue
             best = max(best, (found["repeats"] + found["corrects"], name, memory), key=lambda each: each[0])
     if best[0] >= TIED:
         return best[1], best[2], best[0]
