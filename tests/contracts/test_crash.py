@@ -118,10 +118,10 @@ def kill_two_writers(raised: Nursery, url: str, turn: int, chance: random.Random
     raise AssertionError("the writers' program ended by itself")
 
 
-def test_what_was_acknowledged_survives_the_death_of_its_writer(book_url: str) -> None:
+def test_what_was_acknowledged_survives_the_death_of_its_writer(book_url: str, engine_name: str) -> None:
     Keepbook(book_url).close()
     told: list[dict[str, Any]] = []
-    chance, deadline, turn = random.Random(book_url), time.monotonic() + SECONDS, 0
+    chance, deadline, turn = random.Random(engine_name), time.monotonic() + SECONDS, 0
     with nursery() as raised:
         while turn < ROUNDS or time.monotonic() < deadline:
             turn += 1

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Clock, alike_in_every_run
 
 from keepbook import Invalid, Keepbook
 
@@ -26,8 +27,9 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The same bytes in every run, its ids and instants too, so that a seed means one damage for ever."""
     path = tmp_path_factory.mktemp("whole") / "book.db"
-    with Keepbook(path, embedder="none") as kb:
+    with alike_in_every_run(), Keepbook(path, embedder="none", clock=Clock()) as kb:
         book = kb.book("alice")
         with book.transaction():
             for number in range(200):
@@ -47,7 +49,7 @@ def damaged(whole: bytes, draw: random.Random) -> bytes:
     return bytes(made[: len(made) // 2] if draw.random() < 0.1 else made)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(12), 20, 124])
 def test_a_damaged_file_gives_one_plain_sentence(
     whole: bytes, tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -62,7 +64,7 @@ def test_a_damaged_file_gives_one_plain_sentence(
                 ask(kb.book("alice"))
         except Invalid as refused:
             refusals.append(refused)
-    assert {refused.code for refused in refusals} <= {"not_a_book", "refused", "invalid"}
+    assert {refused.code for refused in refusals} <= {"not_a_book"}
     assert not [refused.message for refused in refusals if "\n" in refused.message]
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 

@@ -62,6 +62,9 @@ class Backend(Protocol):
     def refusal(self, error: Exception) -> KeepbookError | None:
         """The Keepbook error behind a database error, if it is one that a person can act on."""
 
+    def damage(self) -> KeepbookError | None:
+        """That what lies under the book is damaged, where the engine can tell; it may read all of it."""
+
     def facts(self) -> dict[str, str]:
         """What `keepbook doctor` shows."""
 
@@ -153,17 +156,25 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (DBAPIError, self.backend.driver_error) as error:
-            words = str(error.orig if isinstance(error, DBAPIError) else error)
-            if "guard: " in words:
-                why = words.split("guard: ", 1)[1].splitlines()[0]
-                raise NotAllowed(f"the book refuses: {why}", code="guard") from error
-            known = self.backend.refusal(error)
+        except (DBAPIError, self.backend.driver_error, UnicodeDecodeError) as error:
+            known = self._told(error)
             if known is None:
                 raise
             raise known from error
         except TimeoutError as error:  # the pool's own
             raise Conflict("the database is busy: no connection became free; try again", code="busy") from error
+
+    def _told(self, error: Exception) -> KeepbookError | None:
+        """What a database error means to a person. A refusal that the engine did not foresee, a guard's or none that we
+        know, is what a damaged file looks like from above: then the file itself is asked first."""
+        words = str(error.orig if isinstance(error, DBAPIError) else error)
+        known = self.backend.refusal(error)
+        if "guard: " in words:
+            why = words.split("guard: ", 1)[1].splitlines()[0]
+            known = NotAllowed(f"the book refuses: {why}", code="guard")
+        if known is None or known.code in ("guard", "refused"):
+            return self.backend.damage() or known
+        return known
 
 
 def is_postgresql(address: str) -> bool:

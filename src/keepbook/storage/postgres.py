@@ -129,6 +129,9 @@ class Postgres:
             return Invalid(f"the book cannot hold that: {str(driver).splitlines()[0]}", code="refused")
         return _unreachable(driver, self.address)
 
+    def damage(self) -> KeepbookError | None:
+        return None  # the server looks after its own pages
+
     def facts(self) -> dict[str, str]:
         with self.unscoped(writes=False) as conn:
             server = conn.execute(text("SHOW server_version")).scalar()

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
 from keepbook.storage import schema
 from keepbook.storage.statements import split
-from keepbook.storage.tables import metadata
 
 APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
@@ -43,18 +43,14 @@ class Sqlite:
         self._engine = self._make_engine()
 
     def prepare(self) -> None:
-        try:
-            with self._begin("DEFERRED") as conn:
-                found = self._recognise(conn)
-        except UnicodeDecodeError:  # what SQLite says of a damaged schema quotes it
-            raise _damaged(self.address) from None
+        with self._begin("DEFERRED") as conn:
+            found = self._recognise(conn)
         if found == schema.HEAD:
             return
         with self._begin("IMMEDIATE") as conn:
             found = self._recognise(conn)  # another process may have been first
             if found is None:
-                metadata.create_all(conn)
-                for statement in split(schema.guards("sqlite")):
+                for statement in split(schema.written("sqlite")):
                     conn.exec_driver_sql(statement)
                 schema.stamp(conn)
                 conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -110,6 +106,19 @@ class Sqlite:
         if isinstance(driver, sqlite3.IntegrityError):
             return Invalid(f"the book cannot hold that: {driver}", code="refused")
         return _refusal(str(driver), self.address)
+
+    def damage(self) -> KeepbookError | None:
+        if self._in_memory:
+            return None
+        try:
+            with self._begin("DEFERRED") as conn:
+                conn.exec_driver_sql("SELECT sql FROM sqlite_master").all()  # the check below does not read its words
+                whole = conn.exec_driver_sql("PRAGMA integrity_check(1)").scalar() == "ok"
+        except (DBAPIError, sqlite3.Error) as error:
+            return self.refusal(error) or _damaged(self.address)
+        except UnicodeDecodeError:  # what SQLite says of a damaged schema quotes it
+            whole = False
+        return None if whole else _damaged(self.address)
 
     def facts(self) -> dict[str, str]:
         size = "in memory" if self._in_memory else f"{Path(self.address).stat().st_size / 1e6:.1f} MB"

@@ -67,7 +67,7 @@ def test_a_time_that_utc_cannot_hold_gets_no_stamp() -> None:
     ],
 )  # fmt: skip
 def test_only_a_stamp_is_read_as_a_stamp(text: str) -> None:
-    with pytest.raises(Invalid, match="not a stamp"):
+    with pytest.raises(Invalid, match="not an instant as the book writes them"):
         parse_stamp(text)
 
 

@@ -73,7 +73,7 @@ _UNIQUE = """SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.index
 
 
 @pytest.fixture
-def full(book_url: str, clock: Any) -> Iterator[Any]:
+def full(book_url: str, clock: Any, alike: None) -> Iterator[Any]:
     clock.set(NOW)
     with Keepbook(book_url, clock=clock) as kb:
         book = furnished(kb)
@@ -193,14 +193,14 @@ def forgeries(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
     assert set(first) == set(KINDS)
     for kind, number in first.items():
         told = json.loads(lines[number])
-        for name in told.keys() - {"kind"}:
+        for name in sorted(told.keys() - {"kind"}):
             changed = told | {name: other(KINDS[kind], name, told[name])}
             yield f"{kind}: {name}", [*lines[:number], canonical(changed), *lines[number + 1 :]]
         yield f"{kind}: removed", [*lines[:number], *lines[number + 1 :]]
         yield f"{kind}: doubled", [*lines[:number], lines[number], *lines[number:]]
         yield f"{kind}: moved", [lines[0], lines[number], *(x for n, x in enumerate(lines[1:], 1) if n != number)]
     end = json.loads(lines[-1])
-    for name in end.keys() - {"kind"}:
+    for name in sorted(end.keys() - {"kind"}):
         yield f"end: {name}", [*lines[:-1], canonical(end | {name: "forged"})]
     yield "end: removed", lines[:-1]
 

@@ -239,7 +239,7 @@ class Ground(list[str]):
 
 
 @pytest.fixture
-def ground(kb: Keepbook, clock: Any, tmp_path: Path) -> Ground:
+def ground(kb: Keepbook, clock: Any, alike: None, tmp_path: Path) -> Ground:
     """Alice's book, and a machine on which a program could be started."""
     kb.settings = load_settings(
         agent_programs=(sys.executable,), agent_command=sys.executable, agent_folder=tmp_path / "agents"

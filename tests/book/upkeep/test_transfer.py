@@ -359,7 +359,9 @@ ODD_VALUES = st.one_of(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.data())
-def test_any_altered_value_is_refused_or_harmless_and_never_half_imported(kb: Any, data: st.DataObject) -> None:
+def test_any_altered_value_is_refused_or_harmless_and_never_half_imported(
+    kb: Any, alike: None, data: st.DataObject
+) -> None:
     if not kb.book("alice").ledger(limit=1):
         well_used(kb, "alice")
     text = exported(kb.book("alice"))
@@ -522,7 +524,7 @@ def take(kb: Any, book: Any, name: str, one: int, other: int) -> None:
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(walks)
 def test_any_book_moves_to_the_other_engine_and_back_to_the_byte(
-    both_kbs: Any, walk: list[tuple[str, int, int]]
+    both_kbs: Any, alike: None, walk: list[tuple[str, int, int]]
 ) -> None:
     sqlite, postgresql = both_kbs
     owner = f"walker {next(_numbers)}"

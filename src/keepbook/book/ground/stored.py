@@ -1,4 +1,4 @@
-"""What the book itself wrote as JSON, read back. Where it is none any more, the file under the book is damaged."""
+"""What the book itself wrote, read back. Where it cannot be read any more, the database under the book is damaged."""
 
 import json
 from typing import Any
@@ -10,8 +10,8 @@ def loads(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise Invalid(
-            "the database is damaged: a text that the book wrote cannot be read; restore it from a backup",
-            code="not_a_book",
-            field="db",
-        ) from None
+        raise damaged("a text that the book wrote cannot be read") from None
+
+
+def damaged(what: str) -> Invalid:
+    return Invalid(f"the database is damaged: {what}; restore it from a backup", code="not_a_book", field="db")

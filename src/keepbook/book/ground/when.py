@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from keepbook.book.ground.stored import damaged
 from keepbook.errors import Invalid
 
 Moment = Any
@@ -85,7 +86,7 @@ def parse_stamp(text: str) -> datetime:
             return datetime.fromisoformat(text)
         except ValueError:  # right in shape, but no such day or hour
             pass
-    raise Invalid(f"{_shown(text)} is not a stamp like 2026-03-05T09:00:00.000000Z.", field="stamp")
+    raise damaged(f"{_shown(text)} is not an instant as the book writes them")
 
 
 def later(at: str, **span: float) -> str:
