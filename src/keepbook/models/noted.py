@@ -161,8 +161,8 @@ _DENIES = re.compile(
     r"\W*(?:no|nope|nah)\b(?!\s+(?:one|longer|more)\b)(?=[\s,.]+(?:the|to|that'?s|its?|a|an|my)\b|,)", re.IGNORECASE
 )
 _MENDS = re.compile(
-    r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:change|make|set|update|correct) (?:that|it|"
-    r"this)\b",
+    r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:(?:change|make|set|update|correct) (?:that|it|"
+    r"this)|(?:it|that)'?s (?:spelled|spelt))\b",
     re.IGNORECASE,
 )
 _POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)

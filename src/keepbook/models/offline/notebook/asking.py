@@ -21,7 +21,7 @@ _ALL = re.compile(
     r".*\b(?:what|all|everything|anything)\b.{0,30}\b(?:you|u|ya)\b.{0,12}\b(?:know|knw|have|got|remember|noted|"
     r"written|wrote|saved|stored|keep|hold)\b.{0,20}"
     r"\b(?:about|abt|on|of|from) (?:me|myself|us)\b.*|.*\bwhat (?:have|did|do) (?:you|u) (?:remember|noted?|"
-    r"written?|wrote|saved?|kept|keep|got)\b(?: down)?(?: so far| here| today| now| from (?:this|our) chat| in "
+    r"written?|write|wrote|saved?|kept|keep|got)\b(?: down)?(?: so far| here| today| now| from (?:this|our) chat| in "
     r"this chat|,? all of it)*\W*|"
     r".*\bwho am i\b.*|.*\b(?:show|list|tell) (?:me )?(?:everything|all|what) (?:you|u) (?:know|have|remember|"
     r"noted)\b.*|"
