@@ -220,7 +220,8 @@ def _offered(said: Sequence[Said], at: int, words: str) -> str | None:
 def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
     """The words with what they lean on: the question they answer, the person they speak of, the heading above them."""
     before = said[at].text[max(0, start - NEAR) : start]
-    if (heading := _HEADING.search(before)) and not whole(heading["what"]):
+    heading = _HEADING.search(before)
+    if heading and not whole(heading["what"]) and (heading["mark"] == ":" or _LEANS.search(words)):
         return f"{heading['what'].strip()}: {words.strip()}"
     if at and said[at - 1].role == "assistant" and said[at - 1].speaker != NOTEBOOK and not whole(words):
         return answered(words, said[at - 1].text)
@@ -228,7 +229,8 @@ def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
     return named(words, f"{earlier[-NEAR:]} {before}")
 
 
-_HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})[.:]\s*$")
+_LEANS = re.compile(r"\b(?:there|it|that|this|them|those|one)\b", re.IGNORECASE)
+_HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})(?P<mark>[.:])\s*$")
 """ "Emergency fund. I want six months in there." """
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from keepbook.models.lines.matters import apart, content_words, other_values, same_matter, says_again, subject
 from keepbook.models.lines.since import said_from
-from keepbook.models.lines.slots import filled
+from keepbook.models.lines.slots import filled, slots
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
 from keepbook.models.orders.decide import decide
@@ -187,7 +187,8 @@ def _answers(known: Sequence[Known], one: Noted, said: Sequence[Said]) -> tuple[
         return None
     question = set(content_words(re.split(r"[.!?]\s", asked)[-1]))
     about = [memory for memory in known if len(question & set(content_words(memory.content))) > 1]
-    made = filled(about[0].content, words[-1].strip(" .,!")) if len(about) == 1 else []
+    said_anew = [slot.text for slot in slots(f"= {one.words}")] if len(about) == 1 else []
+    made = [anew for text in said_anew for anew in filled(about[0].content, text)]
     return (about[0], made[0]) if len(made) == 1 else None
 
 
