@@ -18,7 +18,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import estimate
 from keepbook.demo.plays import Calendar, Exchange, Finding, Play
 from keepbook.errors import ModelFailed
-from keepbook.models.chat import Kept, Notice, Talk
+from keepbook.models.chat import Talk
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget
 from keepbook.models.model import (
@@ -34,7 +34,6 @@ from keepbook.models.model import (
     Usage,
 )
 from keepbook.models.offline.model import OfflineModel
-from keepbook.models.orders.values import to_parts
 
 AGENT = "demo:advisor"
 """Who made what the story has written down: so that nobody takes it for a model's own words."""
@@ -117,14 +116,6 @@ def _candidate(one: Finding, turn: int, reading: Reading) -> Candidate:
     return Candidate("update", known.id, None, None, one.content, one.score, (turn,))
 
 
-class Performed(Talk):
-    """A chat whose script does with its tools what the person orders."""
-
-    async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Event | Notice | Kept]:
-        async for event in self._answer(self.chat.add("user", text, hidden=hidden, parts=to_parts(()))):
-            yield event
-
-
 @dataclass(slots=True)
 class Life:
     """The person, their book, and the present moment of the story."""
@@ -147,7 +138,7 @@ class Life:
         chat = self.book.threads.start(preset=play.preset, incognito=play.incognito)
         script = Script(play, self.clock, self.pace)
         self.kb.models = models = Models(script, script, OFFLINE)
-        talk = Performed(self.book, chat, models, budget=Budget(play.window), monthly_tokens=None)
+        talk = Talk(self.book, chat, models, budget=Budget(play.window), monthly_tokens=None, orders=False)
         with asyncio.Runner() as runner, self.book.transaction():
             runner.get_loop().set_default_executor(AtOnce())
             runner.run(self._say(talk, play.exchanges))

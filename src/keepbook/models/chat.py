@@ -19,7 +19,7 @@ from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
 from keepbook.models.model import Called, Conversation, Event, Replied, Toolbox, ToolCall, Turn, Usage
 from keepbook.models.noted import NOTEBOOK
-from keepbook.models.orders.obey import at_hand, likeness_of, obey
+from keepbook.models.orders.obey import Heeded, at_hand, likeness_of, obey
 from keepbook.models.orders.values import Deed, of_parts, was_heard
 from keepbook.models.prompt import compose
 from keepbook.tools.catalogue import build
@@ -43,14 +43,25 @@ class Kept:
 
 
 class Talk:
-    """A chat in the hand, with the models that answer in it."""
+    """A chat in the hand, with the models that answer in it. Without `orders` nobody listens for any: the model that
+    answers carries out itself what the person wants."""
 
-    def __init__(self, book: Book, chat: Chat, models: Models, *, budget: Budget, monthly_tokens: int | None) -> None:
+    def __init__(
+        self,
+        book: Book,
+        chat: Chat,
+        models: Models,
+        *,
+        budget: Budget,
+        monthly_tokens: int | None,
+        orders: bool = True,
+    ) -> None:
         self.book = book
         self.chat = chat
         self._models = models
         self._budget = budget
         self._monthly_tokens = monthly_tokens
+        self._orders = orders
 
     async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Event | Notice | Kept]:
         """Say something; the reply comes in pieces."""
@@ -58,7 +69,7 @@ class Talk:
             raise Invalid("say something: the message is empty", field="text")
         await self._wait_for_closing()
         hidden = hidden or await asyncio.to_thread(self._left_to_know)
-        heeded = await asyncio.to_thread(lambda: obey(self.book, self.chat, text, hidden=hidden))
+        heeded = await asyncio.to_thread(self._heed, text, hidden)
         for call in order_calls(heeded.deeds):
             yield Called(call)
         async for event in self._answer(heeded.message):
@@ -89,15 +100,23 @@ class Talk:
                 await self._count("chat", self._models.chat.name, Usage(*spent))
             raise
 
+    def _heed(self, text: str, hidden: str | None) -> Heeded:
+        if not self._orders:
+            return Heeded(self.chat.add("user", text, hidden=hidden), ())
+        return obey(self.book, self.chat, text, hidden=hidden)
+
     def _conversation(self, spoken: Message, thread: Thread, system: str) -> Conversation:
         """What the model is sent; beside it, as values, what the engine knows by now."""
         through, summary = compressed(self.chat.thread)
         said = plan(self.chat.messages(), compressed_through=through, summary=summary, budget=self._budget).said
+        preset = self.book.preset(thread.preset)
+        if not self._orders:
+            return Conversation(system, said, preset=preset)
         known, noted = at_hand(self.book, self.chat)
         return Conversation(
             system,
             said,
-            preset=self.book.preset(thread.preset),
+            preset=preset,
             deeds=of_parts(spoken.parts),
             known=known,
             noted=tuple(one.content for one in noted),

@@ -140,7 +140,7 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         return Noted(place, content, words, None, SAID_YES, True, True)
     plain = _is_plain(turn.text, piece)
     kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
-    if (not kept and piece.label not in _TELLS) or _MENDS.match(words) or only_leads(words):
+    if (not kept and piece.label not in _TELLS) or only_leads(words) or _only_mends(said, piece.turn, words):
         return None
     content = line(_alone(said, piece.turn, start, words))
     if len(content) < SHORTEST or (" " not in content and content.isascii()) or _POINTS.fullmatch(content):
@@ -151,12 +151,20 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
     return Noted(place, content, words, group, round(piece.keep, 3), sure, kept)
 
 
+def _only_mends(said: Sequence[Said], at: int, words: str) -> bool:
+    """Words that change something else, or deny it in a fragment, say nothing alone; unless they answer a question."""
+    asked = at and said[at - 1].role == "assistant" and said[at - 1].text.rstrip().endswith("?")
+    return bool(_MENDS.match(words)) or (bool(_DENIES.match(words)) and not asked and not whole(_DENIES.sub("", words)))
+
+
+_DENIES = re.compile(
+    r"\W*(?:no|nope|nah)\b(?!\s+(?:one|longer|more)\b)(?=[\s,.]+(?:the|to|that'?s|its?|a|an|my)\b|,)", re.IGNORECASE
+)
 _MENDS = re.compile(
-    r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:change|make|set|update|correct) (?:that|it|"
-    r"this)\b",
+    r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:(?:change|make|set|update|correct) (?:that|it|"
+    r"this)|(?:it|that)'?s (?:spelled|spelt))\b",
     re.IGNORECASE,
 )
-"""Words that change something else say nothing alone."""
 _POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
 """ "Has raised it": words that only point elsewhere say nothing alone."""
 _PLAIN = re.compile(
@@ -165,7 +173,8 @@ _PLAIN = re.compile(
     r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:allergic|a|an|from|married|vegan|"
     r"vegetarian)\b|"
     r"i'?ve got\b|(?:my|our) [\w' -]{2,40}? (?:is|"
-    r"are)\b)(?!.*\b(?:if|maybe|might|would|wish|tired|hungry|today|tonight|right now|this morning)\b)[^?\n]{3,90}",
+    r"are|has|costs?|starts?|ends?|lives?|works?|weighs?|runs?)\b)"
+    r"(?!.*\b(?:if|maybe|might|would|wish|tired|hungry|today|tonight|right now|this morning)\b)[^?\n]{0,90}",
     re.IGNORECASE,
 )
 """One plain sentence about the person, and nothing else: who writes only that wants it noted."""
@@ -211,7 +220,8 @@ def _offered(said: Sequence[Said], at: int, words: str) -> str | None:
 def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
     """The words with what they lean on: the question they answer, the person they speak of, the heading above them."""
     before = said[at].text[max(0, start - NEAR) : start]
-    if (heading := _HEADING.search(before)) and not whole(heading["what"]):
+    heading = _HEADING.search(before)
+    if heading and not whole(heading["what"]) and (heading["mark"] == ":" or _LEANS.search(words)):
         return f"{heading['what'].strip()}: {words.strip()}"
     if at and said[at - 1].role == "assistant" and said[at - 1].speaker != NOTEBOOK and not whole(words):
         return answered(words, said[at - 1].text)
@@ -219,7 +229,8 @@ def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
     return named(words, f"{earlier[-NEAR:]} {before}")
 
 
-_HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})[.:]\s*$")
+_LEANS = re.compile(r"\b(?:there|it|that|this|them|those|one)\b", re.IGNORECASE)
+_HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})(?P<mark>[.:])\s*$")
 """ "Emergency fund. I want six months in there." """
 
 

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepbook.models.model import Turn
-from keepbook.models.offline.summary import LIMIT, summarise, title
+from keepbook.models.offline.summary import LIMIT, summarise
+from keepbook.models.offline.title import title
 
 
 def chat(*said: str) -> list[Turn]:
@@ -69,6 +70,18 @@ def test_the_title_is_three_to_five_words_on_the_matter(first: str, word: str):
     assert 3 <= len(words.split()) <= 5
     assert word.lower() in words.lower()
     assert words[0].isupper()
+
+
+@pytest.mark.parametrize(
+    ("first", "named"),
+    [
+        ("I live in Vienna.", "Lives in Vienna"),
+        ("I'm thinking about buying a used cargo bike", "Buying a used cargo bike"),
+        ("help me write a cover letter for a nurse position in Bergen", "Cover letter for nurse position"),
+    ],
+)
+def test_the_title_is_a_phrase_and_never_a_cut_sentence(first: str, named: str):
+    assert title(chat(f"U: {first}", "A: Noted.")) == named
 
 
 def test_a_chat_without_words_still_has_a_title():

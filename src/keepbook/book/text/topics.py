@@ -11,17 +11,20 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import exp, log
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from keepbook.book.text.words import STOP_WORDS, fold, query_terms, stem, tokens
 
 Likeness = Callable[[str, Sequence[str]], Sequence[float]]
 """How alike a text is to each of some others, 0 to 1: the embedder's word."""
-MEANT, MARGIN, BESIDE = 0.5, 0.06, 0.12
-"""A text without a word of a group is meant from here on, and by so much more than what only sounds like it; a text
-with one
-is not meant where what only sounds like it is nearer by this."""
+NEAR, ELSEWHERE, WORDED, LEAST = 0.04, 0.2, 2.0, 0.25
+"""By meaning: how fast a sentence loses its say with distance, what one of another group has to say, how much a word of
+the group tells, and how much more has to speak for the group than against it."""
 OWN = 0.62
+SOME = 4
+"""Of other groups every so many-th sentence is looked at."""
 _UNSPACED = re.compile(r"[぀-ヿ㐀-鿿฀-๿]")
 
 
@@ -38,7 +41,6 @@ class Group:
 
 @cache
 def groups() -> dict[str, Group]:
-    told = tomllib.loads((Path(__file__).parent / "topics.toml").read_text(encoding="utf-8"))
     return {
         name: Group(
             name,
@@ -49,8 +51,19 @@ def groups() -> dict[str, Group]:
             tuple(row["about"]),
             tuple(row["beside"]),
         )
-        for name, row in told.items()
+        for name, row in _shipped()["group"].items()
     }
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "topics.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _proper() -> frozenset[str]:
+    """What is written with a capital and is no name of somebody or something."""
+    return frozenset(_shipped()["capital"])
 
 
 def _any(words: Sequence[str]) -> re.Pattern[str]:
@@ -101,12 +114,70 @@ def _touches(text: str, topic: str, likeness: Likeness | None) -> bool:
 
 
 def _of_group(text: str, group: Group, likeness: Likeness | None) -> bool:
-    plain = group.beside.sub(" ", fold(text).replace("’", "'"))
-    worded = bool(group.words.search(plain))
+    plain = group.beside.sub(" ", fold(_nameless(text)).replace("’", "'"))
+    worded = bool(group.words.search(plain)) and not _of_others(text)
     if likeness is None or _UNSPACED.search(text):
         return worded
-    meant, near = (max(likeness(text, each)) for each in (group.meant, group.near))
-    return near - meant < BESIDE if worded else meant >= MEANT and meant - near >= MARGIN
+    told = _sentences(group.name)
+    weights = [exp(one / NEAR) for one in likeness(text, [one.text for one in told])]
+    speaks = sum(weight for weight, one in zip(weights, told, strict=True) if one.group == group.name and one.meant)
+    against = sum(
+        weight * (1.0 if one.group == group.name else ELSEWHERE)
+        for weight, one in zip(weights, told, strict=True)
+        if one.group != group.name or not one.meant
+    )
+    return log(speaks) - log(against) + WORDED * (worded - 0.5) >= LEAST
+
+
+class _Sentence(NamedTuple):
+    group: str
+    text: str
+    meant: bool
+
+
+@cache
+def _sentences(name: str) -> tuple[_Sentence, ...]:
+    """What a text is held against: sentences that are meant, that only sound like it, and some of other groups."""
+    return tuple(
+        _Sentence(group.name, text, meant)
+        for group in groups().values()
+        for meant, texts in ((True, group.meant), (False, group.near))
+        for text in texts[:: 1 if group.name == name else SOME]
+    )
+
+
+_NAME = re.compile(
+    r"(?<![.!?…:])(?<=[\w,&'’]\s)(?:The |La |El )?[A-ZÀ-Þ][a-zà-ÿ][\w'’-]*|^\W*[A-ZÀ-Þ][a-zà-ÿ]+(?= [A-ZÀ-Þ][a-zà-ÿ])"
+)
+_CAPITALS = re.compile(r"\b(?:ich|mein\w*|und|wir|ist|hat|habe|der|die|das|nicht)\b", re.IGNORECASE)
+"""German writes every noun with a capital."""
+
+
+def _nameless(text: str) -> str:
+    """Without names: who is called Faith, and the Brother on the desk, say nothing of faith and family."""
+    if _CAPITALS.search(text) or text.istitle():
+        return text
+    return _NAME.sub(lambda one: one[0] if one[0].lower().split("'")[0] in _proper() else " ", text)
+
+
+_TOLD = re.compile(
+    r"\b(?:tv show|show about|series|film|movie|novel|episode|chapter|scene|video ?game|board game|song|album|musical|"
+    r"podcast|documentary|sitcom|thriller|cartoon|museum)\b",
+    re.IGNORECASE,
+)
+_OF_THINGS = re.compile(
+    r"\W*(?:the(?! (?:new|old)\b)|an?|this|that|these|those|its?|it's|what|which|who|how|why|is|are|does)\b",
+    re.IGNORECASE,
+)
+_OF_PEOPLE = re.compile(
+    r"\b(?:i|i'?m|i'?ve|i'?d|i'?ll|me|my|mine|we|we'?re|we'?ve|us|our|he|she|him|his|her|hers|they|their|them|myself)\b",
+    re.IGNORECASE,
+)
+
+
+def _of_others(text: str) -> bool:
+    """A story that somebody tells, or a sentence about things in which nobody is spoken of."""
+    return bool(_TOLD.search(text)) or (bool(_OF_THINGS.match(text)) and not _OF_PEOPLE.search(text))
 
 
 def _own(text: str, topic: str, likeness: Likeness | None) -> bool:

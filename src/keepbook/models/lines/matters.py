@@ -123,11 +123,12 @@ _WEAK = frozenset(
         ],
     )
 )
-_KIN = (
+KIN = (
     r"wife|husband|partner|boyfriend|girlfriend|son|daughter|mother|mom|mum|father|dad|brother|sister|boss|friend|uncle|"
-    r"aunt|cousin|niece|nephew|neighbou?r|colleague|grand\w+|ex|ex-\w+|parents?|kids?|child(?:ren)?|team"
+    r"aunt|cousin|niece|nephew|neighbou?r|colleague|grand\w+|ex|ex-\w+|parents?|kids?|child(?:ren)?|team|managers?|"
+    r"doctor|dentist|therapist|landlord|landlady|teacher"
 )
-_SUBJECT = re.compile(rf"(?:[Mm]y |[Oo]ur |[Tt]heir |[Tt]he )?(?P<who>(?i:{_KIN})\b|[A-ZÀ-Þ][\w-]+)(?P<own>['’]s?)?\s")
+_SUBJECT = re.compile(rf"(?:[Mm]y |[Oo]ur |[Tt]heir |[Tt]he )?(?P<who>(?i:{KIN})\b|[A-ZÀ-Þ][\w-]+)(?P<own>['’]s?)?\s")
 _DOES = re.compile(
     r"(?:works?|lives?|likes?|wants?|moved|will|plays?|speaks?|teaches|studies|goes|owns|runs|needs|prefers|left|joined|started|"
     r"got|can|hates|loves|eats|drinks|drives|turns|turned|became|manages|leads|reports)\b"
@@ -174,7 +175,7 @@ def subject(text: str) -> str | None:
     if found is None:
         return None
     who = found["who"]
-    if re.fullmatch(_KIN, who, re.IGNORECASE):
+    if re.fullmatch(KIN, who, re.IGNORECASE):
         return stem(who.lower().split("-")[0])
     if re.fullmatch(r"\w+(?:s|ed)|Is|Has|Was|I|My|We|The|No", who):
         return None
@@ -238,6 +239,25 @@ def meant(matter: str, lines: Sequence[One]) -> list[One]:
     return [one for score, one in scored if score >= max(least, best - 0.2)] if best >= least else []
 
 
+_CLAUSES = re.compile(r"(,\s+(?:and\s+)?|;\s*|\s+and\s+)")
+
+
+def without(matter: str, line: str) -> str | None:
+    """A line that tells the same of several ("Max is 6 and Ella is 9"), without what it says of the one that is named;
+    None where it is about that one alone."""
+    parts = _CLAUSES.split(line)
+    names = {word for word in re.findall(r"[\w-]+?(?=['’]?s?\b)", matter) if re.search(rf"\b{word}\b", line)}
+    names = {word for word in names if word[0].isupper() or word.title() in line.split()}
+    own = [at for at in range(0, len(parts), 2) if names & set(re.findall(r"[\w-]+", parts[at]))]
+    kinds = {slot.kind for at in own for slot in slots(f" {parts[at]}")} - {"name"}
+    others = [at for at in range(0, len(parts), 2) if at not in own and kinds & {s.kind for s in slots(parts[at])}]
+    if not own or not others:
+        return None
+    gone = {each for at in own for each in ((at, at + 1) if at + 1 < len(parts) else (at - 1, at))}
+    rest = "".join(part for at, part in enumerate(parts) if at not in gone)
+    return rest[:1].upper() + rest[1:]
+
+
 def distinct(matter: str, lines: Sequence[One]) -> bool:
     """Whether one word is said of several things: "the appointment", where there are two of them."""
     if len(lines) < 2 or re.search(
@@ -247,11 +267,12 @@ def distinct(matter: str, lines: Sequence[One]) -> bool:
     nouns = [word for word in tokens(matter) if word not in STOP_WORDS and word not in _FAINT]
     if not nouns or _PLURALS.search(nouns[-1]):
         return False
-    marks = [mark for one in lines if (mark := _apart(nouns[-1], one.content)) is not None]
+    named = {*content_words(matter), "per"}
+    marks = [mark for one in lines if (mark := _apart(nouns[-1], one.content, named)) is not None]
     return len(marks) > 1 and len(set(marks)) > 1
 
 
-def _apart(noun: str, line: str) -> str | None:
+def _apart(noun: str, line: str, named: set[str]) -> str | None:
     """What sets the thing of a line apart from others of its name: "a dentist appointment", "the daily limit"."""
     words = tokens(line)
     at = next((n for n, word in enumerate(words) if stem(word) == stem(noun)), None)
@@ -260,7 +281,7 @@ def _apart(noun: str, line: str) -> str | None:
     start = at
     while start and words[start - 1] not in STOP_WORDS and not words[start - 1].isdecimal():
         start -= 1
-    before = words[start:at]
+    before = [word for word in words[start:at] if stem(word) not in named]
     if start == 0 and before and before[0] == "has":
         before = before[1:]
     indefinite = start > 0 and words[start - 1] in ("a", "an", "another")
@@ -316,14 +337,61 @@ def same_matter(new: str, old: str) -> bool:
     """Whether a new line takes the place of an old one: the same one's, the same matter, another value."""
     if not _same_one(new, old) or not _differ(new, old) or _another(new, old):
         return False
-    if any(matter.one and _speaks_of(matter, new) and _speaks_of(matter, old) for matter in matters()):
+    if _one_matter(new, old):
         return True
+    if ends(new, old):
+        return True
+    if apart(new, old):
+        return False
     whose = {subject(new) or "", *(stem(word) for word in ("ex", "wife", "husband") if subject(new))}
     one, other = frame(new) - whose, frame(old) - whose
     shared = one & other
     if not shared:
         return not one and not other and bool(other_values(new, old))  # "boss is called Anna", "boss is called Hanna"
-    return len(shared) / min(len(one), len(other)) >= 0.6 and len(shared) / max(len(one), len(other)) >= 0.34
+    least = 0.34 if _figures(new, old) or _MENDS.search(new) else 0.6
+    return len(shared) / min(len(one), len(other)) >= 0.6 and len(shared) / max(len(one), len(other)) >= least
+
+
+def ends(new: str, old: str) -> bool:
+    """Whether a line says that another holds no longer: "is not vegetarian any more"."""
+    return bool(_ENDED.search(new) and _same_one(new, old) and frame(old)) and frame(old) <= frame(new)
+
+
+def same_frame(new: str, old: str) -> bool:
+    """Whether two lines are word for word the same but for their values."""
+    return frame(new) == frame(old) and bool(other_values(new, old)) and not _another(new, old)
+
+
+def only_one(new: str, old: str) -> bool:
+    """Whether two lines give one and the same thing, of which a person has one, other values."""
+    return same_frame(new, old) and _same_one(new, old) and _one_matter(new, old)
+
+
+def _one_matter(new: str, old: str) -> bool:
+    return any(matter.one and _speaks_of(matter, new) and _speaks_of(matter, old) for matter in matters())
+
+
+def _figures(new: str, old: str) -> bool:
+    """Whether both have a value of the same kind other than a name."""
+    return bool({kind for kind, _ in _values(new)} & {kind for kind, _ in _values(old)} - {"name"})
+
+
+def apart(new: str, old: str) -> bool:
+    """Two facts: each says beside its values of what it speaks ("at the gym", "at the station"), one more is told, or
+    one says what a thing is and the other what is done with it."""
+    if _MENDS.search(new) or _one_matter(new, old):
+        return False
+    one, other = frame(new), frame(old)
+    if _ALSO.search(new) or (one & other and one - other and other - one):
+        return True
+    done = _DONE_WITH.match(old) if _IS_A.match(new) and not _figures(new, old) else None
+    return done is not None and stem(done[0].lower()) not in one
+
+
+_ALSO = re.compile(r"\b(?:as well|too|also|another|besides|a second)\b", re.IGNORECASE)
+_IS_A = re.compile(r"(?:The )?[\w' -]{2,30}? (?:is|are) an? ", re.IGNORECASE)
+_DONE_WITH = re.compile(r"(?!Is\b|Has\b|Owns\b|Drives\b|Rides\b|Uses\b|Was\b)[A-Z]\w+s\b")
+_ENDED = re.compile(r"\b(?:no longer|any ?more|not \w+ now)\b", re.IGNORECASE)
 
 
 def _same_one(new: str, old: str) -> bool:

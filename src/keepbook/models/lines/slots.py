@@ -7,6 +7,8 @@ replaced.
 """
 
 import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from keepbook.book.text.words import STOP_WORDS
@@ -317,9 +319,12 @@ def _put(line: str, start: int, end: int, text: str) -> str:
     rest = line[end:]
     if re.fullmatch(r"\d+x", text) and rest.startswith(" times"):
         rest = rest.removeprefix(" times")
-    last = text.split()[-1].lower()
-    if rest.lower().startswith(f" {last}") and not rest[len(last) + 1 : len(last) + 2].isalnum():
-        rest = rest[len(last) + 1 :]  # the unit was said with the value
+    words = text.lower().split()
+    for many in range(len(words), 0, -1):
+        said = f" {' '.join(words[-many:])}"
+        if rest.lower().startswith(said) and not rest[len(said) : len(said) + 1].isalnum():
+            rest = rest[len(said) :]  # the unit was said with the value
+            break
     return f"{line[:start]}{text}{rest}"
 
 
@@ -337,6 +342,18 @@ def exchanged(line: str, old: str, new: str) -> str | None:
     if len(found) != 1:
         return None
     return _put(line, found[0].start(), found[0].end(), new.strip(" .,!?\"'“”"))
+
+
+def misspelt(name: str, lines: Sequence[str], least: float) -> str | None:
+    """The one word of some lines that is nearly this name: the same first letter, and so much alike."""
+    words = {word for line in lines for word in re.findall(r"[^\W\d_][\w'’-]+", line)}
+    near = {
+        word
+        for word in words
+        if word[0].lower() == name[0].lower() and word.lower() not in (name.lower(), *STOP_WORDS)
+        and SequenceMatcher(None, word.lower(), name.lower()).ratio() >= least
+    }  # fmt: skip
+    return near.pop() if len(near) == 1 else None
 
 
 def _as_figure(text: str) -> str | None:

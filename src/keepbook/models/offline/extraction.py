@@ -9,12 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keepbook.models.lines.matters import content_words, other_values, same_matter, says_again, subject
+from keepbook.models.lines.matters import apart, content_words, other_values, same_matter, says_again, subject
 from keepbook.models.lines.since import said_from
-from keepbook.models.lines.slots import filled
+from keepbook.models.lines.slots import filled, slots
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
-from keepbook.models.orders.decide import LATELY, Scene, decide
+from keepbook.models.orders.decide import decide
+from keepbook.models.orders.mend import CERTAIN, LATELY
+from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Deed
 from keepbook.models.reader.values import Reader
 
@@ -185,7 +187,8 @@ def _answers(known: Sequence[Known], one: Noted, said: Sequence[Said]) -> tuple[
         return None
     question = set(content_words(re.split(r"[.!?]\s", asked)[-1]))
     about = [memory for memory in known if len(question & set(content_words(memory.content))) > 1]
-    made = filled(about[0].content, words[-1].strip(" .,!")) if len(about) == 1 else []
+    said_anew = [slot.text for slot in slots(f"= {one.words}")] if len(about) == 1 else []
+    made = [anew for text in said_anew for anew in filled(about[0].content, text)]
     return (about[0], made[0]) if len(made) == 1 else None
 
 
@@ -216,6 +219,8 @@ def tied(
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
             if name == "repeats" and len(set(content_words(one.content)) - set(content_words(memory.content))) > 1:
                 continue  # it says something more: "works as a nurse in Oslo" beside "lives in Oslo"
+            if name == "corrects" and found["corrects"] < CERTAIN and apart(one.content, memory.content):
+                continue
             best = max(best, (found["repeats"] + found["corrects"], name, memory), key=lambda each: each[0])
     if best[0] >= TIED:
         return best[1], best[2], best[0]

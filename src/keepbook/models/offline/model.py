@@ -7,6 +7,7 @@ from keepbook.models.model import Conversation, Event, Extraction, Reading, Tool
 from keepbook.models.offline import agent, summary
 from keepbook.models.offline.extraction import extract
 from keepbook.models.offline.notebook import reply
+from keepbook.models.offline.title import title
 
 NAME = "offline"
 
@@ -33,8 +34,8 @@ class OfflineModel:
         return await asyncio.to_thread(summary.summarise, previous, turns), Usage()
 
     async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
-        """The keyphrase of the first exchange."""
-        return await asyncio.to_thread(summary.title, turns), Usage()
+        """The matter of the first exchange."""
+        return await asyncio.to_thread(title, turns), Usage()
 
 
 def _extracted(reading: Reading) -> Extraction:

@@ -138,6 +138,8 @@ def chosen_line(text: str, lines: Sequence[str]) -> str | None:
 # --- what a memory should say
 
 
+_SUBJECT = re.compile(r"(?:i|we|he|she|they)\b", re.IGNORECASE)
+"""So a whole sentence begins, whatever its verb."""
 _WANTS = re.compile(
     r"\W*(?:i (?:want|would like|need|have) to|i'd like to|let me|can i|please let me) (?:change|edit|correct|update|"
     r"fix) "
@@ -165,7 +167,7 @@ def edited(text: str, old: str) -> tuple[str | None, bool, bool]:
         return None, False, False
     if (given := _GIVEN.fullmatch(plain)) is not None:
         said = given["whole"].strip(" \"'“”„")
-        if _VERB.search(said) and len(said.split()) > 2:
+        if (_VERB.search(said) or _SUBJECT.match(said)) and len(said.split()) > 2:
             return line(said), True, False
         plain = said
     elif (pointed := _POINTED.fullmatch(plain)) is not None:

@@ -6,7 +6,9 @@ depends on what was said before, which is not known here.
 """
 
 import re
+from dataclasses import replace
 
+from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.lines.slots import slots, value
 from keepbook.models.orders.hear import Heard, sentences
 
@@ -27,7 +29,7 @@ _NOT_FIRST = re.compile(
     rf"(?P<new>{_V}{{1,40}})[\s.!,]*(?P<rest>.*)$", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 _NOT_LAST = re.compile(
-    rf"^(?:it(?:'s| is) |that(?:'s| is) |make (?:it|that) )?(?P<new>{_V}{{1,40}}?)[\s,!.]+(?:and )?not "
+    rf"^(?:(?:it|that)(?:'?s| is) |make (?:it|that) )?(?P<new>{_V}{{1,40}}?)[\s,!.]+(?:and )?not "
     rf"(?P<old>{_V}{{1,40}})(?:[\s.!?,]+(?P<rest>.*))?$",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
@@ -64,8 +66,8 @@ _IT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAMED = re.compile(
-    rf"^(?P<what>(?:my|the|our) [\w' -]{{2,40}}?) (?:is|are|was|should be) (?P<new>{_V}{{1,40}}?)(?:[;!?].*|"
-    rf",(?!\d).*|\.\s.*|\.)?$",
+    rf"^(?P<what>(?:my|the|our|his|her|its|their) [\w' -]{{2,40}}?) (?:is|are|was|should be) "
+    rf"(?P<new>{_V}{{1,40}}?)(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$",
     re.IGNORECASE | re.DOTALL,
 )
 _HEAD = re.compile(
@@ -98,27 +100,60 @@ _INSIDE = re.compile(
 )  # fmt: skip
 
 
+_HEADED = re.compile(
+    r"^\W*(?:(?:quick|one|a|just|small|word|note|thing|correction|more|and|oh|sorry)\b\s*)*"
+    r"(?:about|on|regarding|re|as for|concerning)\s+(?P<what>[^,:.;?!]{2,40})[,:.;–—-]+\s*(?=\S)",
+    re.IGNORECASE,
+)
+""" "About my meetings: after 11, not after 10": the matter stands before the correction."""
+_QUOTED = re.compile(
+    r"^\W*(?:you|u) (?:wrote|have|noted|said|put|saved|think|kept)(?: down)?(?: that)? (?P<what>.{4,120}?)"
+    r"(?:[.,;:!–—-]+\s*|\s+)(?:but |actually |no,? )*(?:it(?:'?s| is| was)|they(?:'re| are)|i meant|should be)\s+"
+    rf"(?P<new>{_V}{{1,40}})",
+    re.IGNORECASE,
+)
+""" "You wrote that I play the cello. It's the viola." """
+_ASIDE = re.compile(r",\s*(?:by the way|btw|i think|you know)\s*,\s*", re.IGNORECASE)
+AFFIRMS = re.compile(
+    r"^\W*(?:(?:no|yes|yeah|nope|ah|oh)\b\W*)*(?:that|it|this)(?:'?s| is| was) (?:right|correct|true|fine|ok(?:ay)?)\b",
+    re.IGNORECASE,
+)
+""" "No, that's right, 49" changes nothing."""
+
+
 def correction(text: str) -> Heard | None:
     """The correction that a turn consists of or begins with, as a value; None where it is none."""
+    if AFFIRMS.match(text):
+        return None
+    if one := _QUOTED.match(text.strip()):
+        old = next((word for word in reversed(one["what"].split()) if word.lower() not in STOP_WORDS), "")
+        made = _heard(text, one)
+        return None if made is None else replace(made, matter=one["what"], old=old.strip(" .,"))
+    if headed := _HEADED.match(text):
+        made = _slip(text[headed.end() :])
+        if made is not None:
+            return replace(made, end=len(text), matter=made.matter or headed["what"], sentence=text.strip())
     found = _slip(text)
     if found is None:
         for start, end in sentences(text)[1:3]:
-            one = _slip(text[start:end])
-            if one is not None and one.old:
-                return one
+            later = _slip(text[start:end])
+            if later is not None and later.old:
+                return later
     return found
 
 
 def _slip(text: str) -> Heard | None:
-    plain = text.strip()
+    plain = _ASIDE.sub(", ", text.strip())
     marked = _MARKS.match(plain)
     rest = plain[marked.end() :] if marked else plain
     strong = marked is not None and not _PLAIN_MARK.fullmatch(marked[0].strip(" ,.!"))
     for pattern in (_SWAP, _INSTEAD, _SAID, _WRONG, _NOT_FIRST):
         if one := pattern.match(rest):
             return _heard(text, one)
-    if (one := _CHANGE.match(rest)) or (one := _NOT_LAST.match(rest)):
+    if one := _CHANGE.match(rest):
         return _heard(text, one)
+    if (one := _NOT_LAST.match(rest)) and (made := _instead(text, one)):
+        return made
     if not rest or rest.endswith("?"):
         return None
     for pattern in (_NAMED, _IT, _HEAD):
@@ -129,6 +164,19 @@ def _slip(text: str) -> Heard | None:
         if strong or _confesses(plain) or (named and marked is not None):
             return _heard(text, one, sure=strong)
     return None
+
+
+def _instead(text: str, one: re.Match[str]) -> Heard | None:
+    """ "X, not Y": a value for a value, or a whole clause ("the wedding is on the 26th") with the value it denies."""
+    clause = _NAMED.match(one["new"])
+    made = _heard(text, clause) if clause else _heard(text, one) if _comparable(one["new"], one["old"]) else None
+    return made and replace(made, old=_old(one["old"], made.value))
+
+
+def _comparable(new: str, old: str) -> bool:
+    """Whether both are values, or have values of one kind."""
+    kinds = [{slot.kind for slot in slots(f"= {_trimmed(words)}")} for words in (new, old)]
+    return value(_trimmed(new)) is not None or bool(kinds[0] & kinds[1])
 
 
 def _confesses(text: str) -> bool:
@@ -144,8 +192,9 @@ _CONFESSED = re.compile(
 
 
 def _usable(new: str) -> bool:
-    placed = _OF.fullmatch(new.strip(" .!"))
-    return not _NO_VALUE.match(new.strip(" .!")) and value(placed["new"] if placed else new) is not None
+    plain = _trimmed(new)
+    placed = _OF.fullmatch(plain)
+    return not _NO_VALUE.match(new.strip(" .!")) and value(placed["new"] if placed else plain) is not None
 
 
 def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
@@ -156,7 +205,7 @@ def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
     what = (told.get("what") or "").strip()
     if not what and (placed := _OF.fullmatch(new)):
         new, what = placed["new"], placed["what"]
-    matter = "" if re.fullmatch(r"(?:that|it|this|the last one)?", what, re.IGNORECASE) else what
+    matter = "" if _POINTS.fullmatch(what) else what
     return Heard(
         "correct",
         0,
@@ -169,13 +218,17 @@ def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
     )
 
 
+_POINTS = re.compile(r"(?:that|it|this|the last one|(?:his|her|its|their) .*)?", re.IGNORECASE)
+"""What points to the one spoken of last."""
 _PREPOSITION = re.compile(
-    r"^(?:[^:]{0,40}:\s*)?(?:(?:at|on|in|after|before|about|around|for|to|from|it'?s|is|"
-    r"age|the)\s+)*(?=\S)",
+    r"^(?:[^:\d]{0,40}:\s+)?(?:(?:at|on|in|after|before|about|around|for|to|from|it'?s|is|spelled|spelt|written|"
+    r"called|age|the)\s+)*(?=\S)",
     re.IGNORECASE,
 )
 _AFTERWARDS = re.compile(
-    r"\s+(?:i mean|i meant|sorry|actually|rather|instead|please|pls|now|without .*|with an? .*)$", re.IGNORECASE
+    r"\s+(?:i mean|i meant|sorry|actually|rather|instead|please|pls|now|from (?:now|today)(?: on)?|going forward|"
+    r"without .*|with an? .*)$",
+    re.IGNORECASE,
 )
 
 

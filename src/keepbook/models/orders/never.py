@@ -8,6 +8,7 @@ keep …"), in the passive ("… must never be stored"), or of a place ("… is 
 import re
 
 from keepbook.book.text.topics import group_named, named_in
+from keepbook.models.lines.matters import KIN
 from keepbook.models.orders.hear import Heard, sentences
 
 _NOTES = (
@@ -52,13 +53,14 @@ _PASSIVE = re.compile(
     rf".{{0,16}}\b(?:{_DONE}|(?:mentioned|put|end up|land|appear|go|belong) (?:in|into|on) {_NOTES})\b|"
     rf"\bnothing\b.{{0,60}}\b(?:is|be|gets?|should ever be|must be)\b.{{0,12}}\b{_DONE}\b|"
     rf"\b(?:is|are) not for {_NOTES}\b|\bnever (?:belongs?|goes?|enters?|lands?|be put|ends? up) (?:in|into)\b|"
-    rf"\bmust never be \w+ (?:in|into) {_NOTES}\b",
+    rf"\bnothing\b.{{0,60}}\b(?:goes|gets|lands|ends up|enters|is put) (?:in|into|to|on) {_NOTES}\b|"
+    rf"\bnever\b.{{0,20}}\b(?:in|into|on) (?:{_NOTES}|there)\b|\bmust never be \w+ (?:in|into) {_NOTES}\b",
     re.IGNORECASE,
 )
 _PLACE = re.compile(
     rf"\b(?:off[- ]limits|taboo|out of bounds|a no-?go|off the table)\b|\bstays? out of {_NOTES}\b|"
     rf"(?:^|\b(?:please|pls|on|and|so),? )(?:leave|keep) .+ (?:out of|off|away from) {_NOTES}\b|^\W*no .+ (?:in|on|"
-    rf"for) {_NOTES}\b|"
+    rf"for) {_NOTES}(?=\W*$|[,.;!]|\s+(?:ever|always|please|pls|for good|ok(?:ay)?)\b)|"
     rf"\bexcluded from (?:what you|{_NOTES})",
     re.IGNORECASE,
 )
@@ -85,10 +87,12 @@ _TOPICS = (
     rf"\b(?:leave|keep)\s+(?P<topic>.+?)\s+(?:out of|off|away from) {_NOTES}",
     rf"\b(?:{_ALONE})\b(?: down)?\s*(?:[:–—]\s*)?(?P<topic>(?:(?:my|our|the|his|her|where|what|who|how|"
     rf"whether)\b)?.+?){_END}",
-    r"^(?:(?:actually|and|so|oh|please|ok(?:ay)?|from (?:today|now) on)\b[,\s]*)*(?:no |make |for |anything |i'd like "
-    r"|i want )?"
-    r"(?P<topic>(?:my |the |our |his |her )?[^,;:=]{2,60}?)(?: things?| stuff| info| matters?| talk)?\s*[,:=]?\s*"
-    r"(?:\b(?:is|are|was|must|should|may|does|do|will|never|stays?|excluded|shall|a (?:topic|subject)|in your)\b|=|:)",
+    rf"\bnever\b[^:]*:\s*(?P<topic>.+?){_END}",
+    rf"(?:^|[:;–—]\s*)(?:(?:actually|and|so|oh|please|ok(?:ay)?|from (?:today|now) on)\b[,\s]*)*"
+    rf"(?:no |make |for |anything |i'd like |i want )?"
+    rf"(?P<topic>(?:my |the |our |his |her )?[^,;:=]{{2,60}}?)(?: things?| stuff| info| matters?| talk)?\s*[,:=]?\s*"
+    rf"(?:\b(?:is|are|was|must|should|may|does|do|don'?t|will|never|stays?|excluded|shall|a (?:topic|subject)|"
+    rf"in {_NOTES})\b|=|:(?=\s*(?:never|no|nothing|don'?t|off|you|u)\b))",
 )
 _TOPIC = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _TOPICS)
 _LOCATED = re.compile(
@@ -102,7 +106,7 @@ _ARTICLE = re.compile(
 )
 _NO_TOPIC = re.compile(
     r"(?:that|this|it|them|you|u|any|things?|stuff|of|i|i'?ve|me|we|he|she|they|there|everything|anything|nothing|one|"
-    r"a word|notes?|"
+    r"a word|notes?|(?:on|about|of|in|to|down)\b.*|"
     r"what|track|(?:from )?(?:now|today) on|(?:if|when|whatever|and|or|but|so)\b.*|.*\b(?:i|you) (?:say|tell|told|"
     r"said|talk)\b.*)",
     re.IGNORECASE,
@@ -113,12 +117,29 @@ _SPLIT = re.compile(r"\s*(?:,|\band\b|\bor\b|\bnor\b)\s*", re.IGNORECASE)
 def topics_named(text: str) -> list[tuple[Heard, tuple[str, ...]]]:
     """The orders of a turn never to remember something, each with its topics: a group's name, or the person's words."""
     found = []
-    for start, end in sentences(text):
-        sentence = text[start:end].strip()
+    for start, end in _breaths(text):
+        sentence = _PARTED.sub(" ", text[start:end].strip())
         named = _topics(sentence.replace("’", "'"))
         if named:
             found.append((Heard("never", start, end, sentence=sentence), tuple(named)))
     return found
+
+
+_PARTED = re.compile(r"[.!]+\s+(?=\S)")
+_FOR_GOOD = re.compile(r"\W*(?:not )?(?:never|ever|always|for good|for ever|forever|permanently)\W*", re.IGNORECASE)
+_FRONTED = re.compile(r"\W*(?:my|our|the|his|her) (?:\w+ ?){1,3}\.\s*", re.IGNORECASE)
+
+
+def _breaths(text: str) -> list[tuple[int, int]]:
+    """The sentences; one that is only "ever." goes with the one before, "my drinking." with the one behind."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sentences(text):
+        joins = spans and (
+            _FOR_GOOD.fullmatch(text[start:end])
+            or (_FRONTED.fullmatch(text[slice(*spans[-1])]) and re.match(r"\W*never\b", text[start:end], re.IGNORECASE))
+        )
+        spans = [*spans[:-1], (spans[-1][0], end)] if joins else [*spans, (start, end)]
+    return spans
 
 
 def _topics(sentence: str) -> list[str]:
@@ -155,5 +176,6 @@ def _phrases(sentence: str) -> list[str]:
 def _own(phrase: str) -> str | None:
     """The person's own topic, in their words."""
     plain = _ARTICLE.sub("", phrase).strip(" \"'“”.")
+    plain = re.sub(rf"^(?:{KIN})'?s\s+(?=\w)", "", plain, flags=re.IGNORECASE)
     plain = re.sub(r"\s+(?:against|with|from|between|for|that|which|who|in)\b.*$", "", plain)
     return plain if 1 < len(plain) <= 80 and not _NO_TOPIC.fullmatch(plain) else None

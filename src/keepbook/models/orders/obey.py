@@ -17,7 +17,8 @@ from keepbook.models.model import Known
 from keepbook.models.noted import Noted, Said, noted, reader
 from keepbook.models.orders import confirmations
 from keepbook.models.orders.carry import Hand, carry
-from keepbook.models.orders.decide import Scene, decide
+from keepbook.models.orders.decide import decide
+from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Deed, Held, Question, of_parts, to_parts
 from keepbook.models.reader.values import Reader
 

@@ -21,7 +21,7 @@ _ALL = re.compile(
     r".*\b(?:what|all|everything|anything)\b.{0,30}\b(?:you|u|ya)\b.{0,12}\b(?:know|knw|have|got|remember|noted|"
     r"written|wrote|saved|stored|keep|hold)\b.{0,20}"
     r"\b(?:about|abt|on|of|from) (?:me|myself|us)\b.*|.*\bwhat (?:have|did|do) (?:you|u) (?:remember|noted?|"
-    r"written?|wrote|saved?|kept|keep|got)\b(?: down)?(?: so far| here| today| now| from (?:this|our) chat| in "
+    r"written?|write|wrote|saved?|kept|keep|got)\b(?: down)?(?: so far| here| today| now| from (?:this|our) chat| in "
     r"this chat|,? all of it)*\W*|"
     r".*\bwho am i\b.*|.*\b(?:show|list|tell) (?:me )?(?:everything|all|what) (?:you|u) (?:know|have|remember|"
     r"noted)\b.*|"
@@ -30,12 +30,9 @@ _ALL = re.compile(
     r".*\bhva vet du om meg\b.*|.*(?:你(?:都)?知道我(?:什么|些什么)|关于我你知道).*|.*รู้อะไรเกี่ยวกับ(?:ฉัน|ผม).*",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_HERE = re.compile(
-    r"\b(?:noted?|written?|wrote|write|saved?|kept|jotted)\b.*\b(?:this chat|so far|today|here|just now|now|yet)\b",
-    re.IGNORECASE,
-)
 _ASKS = re.compile(
-    r"\?\s*$|^\W*(?:(?:and|so|ok(?:ay)?|hey|oh|but|btw)\b[\s,]*)*(?:do|did|have|am) i\b|^\W*(?:(?:and|so|ok(?:ay)?|"
+    r"\?\s*$|\b(?:what'?s|where'?s|when'?s) (?:my|our)\b|\b(?:what|where|when|which) (?:do|did|am|was) i\b|"
+    r"^\W*(?:(?:and|so|ok(?:ay)?|hey|oh|but|btw)\b[\s,]*)*(?:do|did|have|am) i\b|^\W*(?:(?:and|so|ok(?:ay)?|"
     r"hey)\b[\s,]*)*"
     r"(?:is|are|was) (?:my|it)\b|^\W*(?:\w+[,.]? ){0,12}?(?:what(?:'?s)?|where|when|who(?:se)?|which|how (?:much|many|"
     r"old|often|long|"
@@ -99,7 +96,7 @@ def answer(talk: Talk) -> str | None:
     """The answer to a question about the person; None where it asks for something else."""
     text = talk.text.strip()
     if _ALL.fullmatch(text):
-        return everything(talk, only_here=bool(_HERE.search(text)))
+        return everything(talk)
     if changed := _HISTORY.fullmatch(text):
         return history(talk, next(filter(None, changed.groups())))
     if not is_question(text):
@@ -116,14 +113,17 @@ def answer(talk: Talk) -> str | None:
 
 def found(talk: Talk, question: str) -> list[Found]:
     """The lines that answer, newest first: those that state most of what is asked, rare words counting more."""
-    every = lines(talk)
-    asked = [word for sentence in _asked(question) for word in content_words(sentence) if word not in _LIGHT]
-    wanted = list(dict.fromkeys(asked))
+    clauses = _asked(question)
+    every = [one for one in lines(talk) if all(_has_head(clause, one.content) for clause in clauses)]
+    if any(_OWN_NAME.search(clause) for clause in clauses):
+        return [one for one in every if _NAMED.match(one.content)][:1]
+    wanted = list(dict.fromkeys(word for clause in clauses for word in content_words(clause) if word not in _LIGHT))
     states = {word: [fit(word, one.content) > 0 for one in every] for word in wanted}
     weights = {word: 1 / sum(hits) for word, hits in states.items() if any(hits)}
     scored = [sum(weights[word] for word in weights if states[word][at]) for at in range(len(every))]
     best = max(scored, default=0.0)
-    if not best or (len(wanted) > 2 and len(weights) * 4 < len(wanted)):
+    core = {word for clause in clauses for word in content_words(clause.split(",")[0]) if word not in _LIGHT}
+    if not best or len(core & weights.keys()) * 2 < len(core):
         return []
     return [one for one, score in zip(every, scored, strict=True) if score >= best * 0.5][:MOST_ANSWERS]
 
@@ -131,14 +131,37 @@ def found(talk: Talk, question: str) -> list[Found]:
 def _asked(text: str) -> list[str]:
     """The sentences of a message that ask; the whole of it where none seems to."""
     parts = [text[start:end] for start, end in sentences(text)]
-    return [part for part in parts if part.strip().endswith("?")] or parts
+    asking = [part for part in parts if part.strip().endswith("?")] or parts
+    clauses = [_CLAUSE.search(part) for part in asking]
+    return [part if clause is None else clause[0] for part, clause in zip(asking, clauses, strict=True)]
 
 
-def everything(talk: Talk, *, only_here: bool = False) -> str:
-    every = [one for one in lines(talk) if one.here or not only_here]
-    if not every:
-        return talk.say("none_noted" if only_here else "empty")
-    return tell(talk, every[:MOST])
+_CLAUSE = re.compile(
+    r"\b(?:what(?:'?s)?|where(?:'?s)?|when(?:'?s)?|who(?:se|'?s)?|which|how (?:much|many|old|often|long|big|tall))\b"
+    r"(?=.*\b(?:i|i'?m|i'?ve|my|our|we|me|mine)\b)(?:(?!\b(?:haha+|lol|thx|thanks|pls|please)\b).)*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""From the word that asks on: what stands before it is not asked for."""
+_OWN_NAME = re.compile(r"\bmy (?:own |full |first )?name\b|\bwhat (?:am i|i am) called\b", re.IGNORECASE)
+_NAMED = re.compile(r"(?:is|goes|name|full name|first name)\b.{0,12}\b(?:called|named|by|is)\b", re.IGNORECASE)
+_THING = re.compile(
+    r"\b(?:what|when|where|who|how)(?:'?s| is| are| was) (?:(?:my|our|the) )?(?P<thing>[\w' -]+?)"
+    r"(?=\W*$|[,;:.?!]| (?:in|on|at|for|of|after|before|with|from|when|again|now|called|these|like)\b)",
+    re.IGNORECASE,
+)
+_ANY_HEAD = frozenset(map(stem, ["appointment", "meeting", "visit", "date", "time", "plan", "situation", "details"]))
+
+
+def _has_head(clause: str, line: str) -> bool:
+    """Of "my blood type" the type is asked for: a line about blood alone does not answer."""
+    thing = _THING.search(clause)
+    words = content_words(thing["thing"]) if thing else ()
+    return len(words) < 2 or words[-1] in _LIGHT | _ANY_HEAD or fit(words[-1], line) > 0
+
+
+def everything(talk: Talk) -> str:
+    every = lines(talk)
+    return tell(talk, every[:MOST]) if every else talk.say("empty")
 
 
 def tell(talk: Talk, held: Sequence[Found]) -> str:

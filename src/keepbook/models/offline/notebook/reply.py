@@ -84,10 +84,10 @@ def _small(talk: Talk) -> str | None:
 
 def _barred(talk: Talk) -> str | None:
     """What is never kept is said so, at the moment it is told."""
-    if find_secrets(talk.text):
-        return talk.say("secret")
     topics = talk.conversation.barred
-    return talk.say("never", topic=topics[0]) if topics and not asking.is_question(talk.text) else None
+    if topics and not asking.is_question(talk.text):
+        return talk.say("never", topic=topics[0])
+    return talk.say("secret") if find_secrets(talk.text) else None
 
 
 def _of_trading(talk: Talk) -> str | None:

@@ -1,0 +1,261 @@
+"""What a correction means: the newest statement of the same matter gets one new whole sentence, or the person is asked
+with that sentence in full. Pure: nothing is written here.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from keepbook.models.lines.matters import (
+    apart,
+    content_words,
+    ends,
+    meant,
+    newest,
+    only_one,
+    other_values,
+    same_frame,
+    same_matter,
+    says_again,
+)
+from keepbook.models.lines.slots import Slot, exchanged, filled, misspelt, slots, value
+from keepbook.models.lines.wording import line
+from keepbook.models.noted import Noted
+from keepbook.models.orders import corrections
+from keepbook.models.orders.hear import Heard
+from keepbook.models.orders.scene import Scene
+from keepbook.models.orders.values import Change, Deed, Held, Place, Question
+
+LATELY, FEW = 60, 4
+"""How many statements back a correction reaches unsaid, and how many of them the reader is asked about."""
+CORRECTS, CERTAIN = 0.5, 0.85
+"""From which likelihood on a statement corrects another of the same matter, and one that only seems related."""
+_NOW = re.compile(
+    r"\b(?:now|no longer|not any ?more|any ?more|moved|changed|switched|actually|sorry|instead|since|these days|"
+    r"meanwhile|not a|just one|turned|left|quit)\b",
+    re.IGNORECASE,
+)
+
+
+def corrected(scene: Scene) -> Deed | None:
+    if corrections.AFFIRMS.match(scene.text):
+        return None
+    if (one := _self_corrected(scene)) is not None:
+        return one
+    heard = corrections.correction(scene.text)
+    if heard is not None and (deed := _mended(scene, heard)) is not None:
+        return deed
+    return _restated(scene)
+
+
+def _self_corrected(scene: Scene) -> Deed | None:
+    """ "on the third floor no wait the fourth floor" """
+    found = corrections.inside(scene.text)
+    if found is None:
+        return None
+    made = filled(line(found[0]), found[1])
+    whole = Place(scene.turn, 0, len(scene.text))
+    if len(made) != 1:
+        return (
+            Deed("correct", taken=(whole,), question=Question("value", (Held(line(found[0])),), tuple(made)))
+            if made
+            else None
+        )
+    return Deed("correct", changes=(Change(new=made[0]),), taken=(whole,))
+
+
+def _mended(scene: Scene, heard: Heard) -> Deed | None:
+    """A value for the newest statement that it can be a value of."""
+    own = scene.place(heard)
+    if (deed := _respelled(scene, heard, own)) is not None:
+        return deed
+    fitting = [(target, made) for target in _targets(scene, heard) if (made := _said_anew(target.content, heard))]
+    if not fitting:
+        return _asked_for(scene, heard, own)
+    rivals = [one for one in fitting if one[0].place is None] if heard.old and fitting[0][0].place is None else []
+    if len(rivals) > 1:
+        lines = tuple(made[0] for _, made in rivals)
+        return Deed("correct", taken=(own,), question=Question("value", tuple(target for target, _ in rivals), lines))
+    target, made = fitting[0]
+    if len(made) > 1:
+        return Deed("correct", taken=(own,), question=Question("value", (target,), tuple(made)))
+    return Deed("correct", changes=(Change(target, made[0]),), taken=(own, *((target.place,) if target.place else ())))
+
+
+def _targets(scene: Scene, heard: Heard) -> list[Held]:
+    """The statements that a value may be meant for, the likeliest first."""
+    held = scene.held()
+    if heard.old and _of_task(scene, heard.old):
+        return []
+    if heard.old:
+        able = [one for one in reversed([*held, *scene.loose()]) if exchanged(one.content, heard.old, heard.value)]
+        return meant(heard.matter, able) or able if heard.matter else able
+    if heard.matter:
+        return list(reversed(meant(heard.matter, [*held, *scene.loose()])))
+    about = _of_unit(scene, heard.value) or _focus(scene)
+    rest = content_words(re.sub(re.escape(heard.value), " ", heard.sentence, flags=re.IGNORECASE))
+    if rest and not about:
+        about = [one for one in reversed(held) if any(word in content_words(one.content) for word in rest)]
+    return about
+
+
+def _asked_for(scene: Scene, heard: Heard, own: Place) -> Deed | None:
+    """ "Make it 2 percent", and nothing was spoken of: the lines with a figure of that unit are asked about."""
+    new = value(heard.value)
+    if scene.previous or heard.old or heard.matter or not heard.sure or new is None or not _unit(new):
+        return None
+    able = [(one, made) for one in scene.held() if len(made := filled(one.content, heard.value)) == 1]
+    fitting = [(one, made[0]) for one, made in able if any(_unit(slot) == _unit(new) for slot in slots(one.content))]
+    if not fitting:
+        return None
+    lines = tuple(made for _, made in fitting)
+    return Deed("correct", taken=(own,), question=Question("value", tuple(one for one, _ in fitting), lines))
+
+
+def _unit(slot: Slot) -> str:
+    return slot.unit.rstrip("s") or (re.search(r"(?:%|percent|x)?$", slot.text) or [""])[0].replace("percent", "%")
+
+
+def _respelled(scene: Scene, heard: Heard, own: Place) -> Deed | None:
+    """A name that is spelled otherwise is so in every line that has it."""
+    new = value(heard.value)
+    if heard.old or new is None or new.kind not in ("name", "word") or " " in heard.value:
+        return None
+    said = [scene.of(one) for one in scene.noted if one.kept]
+    lines = said or _focus(scene)
+    least = ALIKE if not _SPELLED.search(heard.sentence) else ALIKE / 1.5
+    old = misspelt(heard.value, [one.content for one in lines], least)
+    if old is None:
+        return None
+    changes = tuple(Change(one, made) for one in lines if (made := exchanged(one.content, old, heard.value)))
+    return Deed("correct", changes=changes, taken=(own, *(one.place for one in lines if one.place)))
+
+
+_SPELLED = re.compile(r"\b(?:spelled|spelt|spelling|written|letters?|with an? \w\b|without an? ?\w?\b)", re.IGNORECASE)
+ALIKE = 0.75
+"""How alike a name and its misspelling are, at least."""
+
+
+def _of_task(scene: Scene, old: str) -> bool:
+    """The old value stands in the turn before, which told nothing: it belongs to that task."""
+    said = re.search(rf"\b{re.escape(old)}\b", scene.previous, re.IGNORECASE)
+    return bool(said) and not any(_of_last_turn(scene, one) for one in scene.noted)
+
+
+def _of_unit(scene: Scene, fragment: str) -> list[Held]:
+    """The newest statement of this chat with a figure of the same unit: "14 hives" is not said of the one who is 12."""
+    new = value(fragment)
+    if new is None or not new.unit:
+        return []
+    unit = _unit(new)
+    said = [scene.of(one) for one in scene.noted if one.place.turn < scene.turn]
+    return [one for one in reversed(said) if any(_unit(slot).endswith(unit) for slot in slots(one.content))][:1]
+
+
+def _focus(scene: Scene) -> list[Held]:
+    """What was spoken of just before: the person's last statement, what the last reply told, what was just
+    corrected."""
+    if scene.last_new is not None:
+        found = [one for one in scene.held() if one.content == scene.last_new]
+        if found:
+            return found[-1:]
+    told = [one for one in scene.held() if any(one.content.rstrip(".") in text for text in scene.told)]
+    before = [one for one in scene.noted if _of_last_turn(scene, one)]
+    said = [scene.of(one) for one in before]
+    return [*reversed(said)] or (told if len(told) == 1 else [])
+
+
+def _of_last_turn(scene: Scene, one: Noted) -> bool:
+    return one.place.turn < scene.turn and bool(scene.previous) and one.words.strip() in scene.previous
+
+
+def _said_anew(old: str, heard: Heard) -> list[str]:
+    if heard.old:
+        made = exchanged(old, heard.old, heard.value)
+        return [made] if made else []
+    return filled(old, heard.value)
+
+
+def _restated(scene: Scene) -> Deed | None:
+    """A whole statement of a matter that is noted or kept with another value."""
+    for one in scene.here:
+        if value(one.content) is not None or re.search(r"\?\s*$", one.words):
+            continue
+        new = _DENIED.sub("", one.content)
+        new = _RECENT.sub("", new)
+        said = _FIRST.split(new)[0]
+        target = newest(old for old in _likely(said, _before(scene)) if _replaces(scene, one, said, old))
+        if target is None or says_again(new, target.content):
+            continue
+        if _is_part(new, target.content):
+            mended = _part_anew(new, target.content)
+            if mended is None:
+                continue  # it says something of its own; the longer line stays
+            new = mended
+        taken = (one.place, *((target.place,) if target.place else ()))
+        return Deed("correct", changes=(Change(target, new, one.category),), taken=taken)
+    return None
+
+
+def _is_part(new: str, old: str) -> bool:
+    """The new line is about one of several things that the old one says: "Ella is 10" beside "two kids, Max is 6 and
+    Ella is 9"."""
+    head = new.split(" ", 1)[0]
+    return bool(re.search(rf".\b{re.escape(head)}\b", old)) and bool(re.search(r",| and ", old))
+
+
+def _part_anew(new: str, old: str) -> str | None:
+    """The old line with the one value after that name said anew; None where it is not certain."""
+    head = new.split(" ", 1)[0]
+    values = [one for one in slots(new) if one.start > 0]
+    at = old.rfind(head)
+    after = [one for one in slots(old) if one.start > at and one.kind == values[0].kind] if len(values) == 1 else []
+    if not after or after[0].kind == "name":
+        return None
+    return f"{old[: after[0].start]}{values[0].text}{old[after[0].end :]}"
+
+
+_DENIED = re.compile(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?$")
+"""The value that was wrong, behind the one that is right."""
+_FIRST = re.compile(r",\s+(?=\w+ (?:is|are|was|has)\b)")
+"""The first of two statements in one sentence: "my manager is Pooja, Priya is the one from HR"."""
+_RECENT = re.compile(
+    r",?\s+(?:last (?:week|month|night)|yesterday|today|this (?:week|morning|month))\W*$", re.IGNORECASE
+)
+"""When it was is the version's; in the line it would be wrong tomorrow."""
+
+
+def _before(scene: Scene) -> list[Held]:
+    """What a statement may take the place of: of a long chat, what was said lately."""
+    late = replace(scene, noted=scene.noted[-LATELY:])
+    loose = [scene.of(one) for one in late.noted if not one.kept and one.place.turn < scene.turn]
+    return [one for one in [*loose, *late.held()] if one.place is None or one.place.turn < scene.turn]
+
+
+def _likely(new: str, lines: Sequence[Held]) -> list[Held]:
+    """Those of the same matter, and the few that share most words: only these are worth the reader's judgement."""
+    words = set(content_words(new))
+    shared = {at: len(words & set(content_words(one.content))) for at, one in enumerate(lines)}
+    most = sorted((at for at in shared if shared[at]), key=lambda at: (-shared[at], -at))[:FEW]
+    return [one for at, one in enumerate(lines) if at in most or same_matter(new, one.content)]
+
+
+def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
+    """Whether a statement takes the place of an older one: by its words, and by the reader's judgement."""
+    if apart(new, old.content):
+        return False
+    if ends(new, old.content) or only_one(new, old.content):
+        return True
+    marked = bool(_NOW.search(one.words)) or corrections.begins(scene.text) or same_frame(new, old.content)
+    tied = (
+        scene.tie(old.content, one.words.strip(), scene.previous) if scene.tie and _related(new, old.content) else None
+    )
+    if tied is not None:
+        least = CORRECTS / 2 if marked else CORRECTS
+        likely = tied["corrects"] + (tied["repeats"] if other_values(new, old.content) else 0.0)
+        return likely >= least and (same_matter(new, old.content) or tied["corrects"] >= CERTAIN)
+    return same_matter(new, old.content) and (marked or one.kept)
+
+
+def _related(new: str, old: str) -> bool:
+    return same_matter(new, old) or bool(set(content_words(new)) & set(content_words(old)))
