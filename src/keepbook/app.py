@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
-    from keepbook.book.trading.bars import Market
+    from keepbook.book.trading.market.face import Market
     from keepbook.jobs import Queued, Swept
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
@@ -276,7 +276,7 @@ class Keepbook:
     @cached_property
     def market(self) -> "Market":
         """Prices that everybody shares: `kb.market.load(lines)`."""
-        from keepbook.book.trading.bars import Market  # not every book is a trader's
+        from keepbook.book.trading.market.face import Market  # not every book is a trader's
 
         return Market(self._database)
 

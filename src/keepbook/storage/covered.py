@@ -16,6 +16,8 @@ from keepbook.storage.tables import (
     deployments,
     erasures,
     fills,
+    former_results,
+    former_trades,
     injected,
     injections,
     lessons,
@@ -40,8 +42,8 @@ COVERED: dict[str, Table] = {
     table.name: table
     for table in (
         owners, choices, tokens, threads, messages, notes, proposals, injections, injected, erasures, agents, runs,
-        transcripts, decisions, skills, skill_fields, deployments, positions, trades, fills, mappings, lessons,
-        memories, versions,
+        transcripts, decisions, former_results, skills, skill_fields, deployments, positions, trades, former_trades,
+        fills, mappings, lessons, memories, versions,
     )
 }  # fmt: skip
 

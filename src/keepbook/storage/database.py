@@ -53,8 +53,8 @@ class Backend(Protocol):
     def writing(self, owner: str) -> AbstractContextManager[Connection]:
         """A durable transaction that holds the owner's turn to write."""
 
-    def unscoped(self, *, writes: bool) -> AbstractContextManager[Connection]:
-        """A transaction that serves no owner: it sees only tables without personal text."""
+    def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
+        """A transaction that serves no owner: it sees only tables without personal text. It may hold a turn."""
 
     def compact(self) -> list[str]:
         """After an erasure: overwrite what files and logs still hold; answers what could not be reached."""
@@ -123,9 +123,10 @@ class Database:
             self.compact()
 
     @contextmanager
-    def unscoped(self, *, writes: bool = False) -> Iterator[Connection]:
-        """For tables without personal text: what is due, tokens, leases."""
-        with self._translated(), self.backend.unscoped(writes=writes) as conn:
+    def unscoped(self, *, writes: bool = False, turn: str | None = None) -> Iterator[Connection]:
+        """For tables without personal text: what is due, tokens, leases, prices. Writers who name the same `turn` wait
+        for each other."""
+        with self._translated(), self.backend.unscoped(writes=writes, turn=turn) as conn:
             yield conn
 
     @property

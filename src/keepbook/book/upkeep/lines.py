@@ -24,6 +24,8 @@ from keepbook.storage.tables import (
     due,
     erasures,
     fills,
+    former_results,
+    former_trades,
     injected,
     injections,
     ledger,
@@ -56,9 +58,9 @@ KINDS: dict[str, Table] = {
     "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
     "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
     "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
-    "line": transcripts, "decision": decisions, "skill": skills, "field": skill_fields, "deployment": deployments,
-    "position": positions, "trade": trades, "fill": fills, "mapping": mappings, "lesson": lessons, "cover": covers,
-    "seal": seals,
+    "line": transcripts, "decision": decisions, "former_result": former_results, "skill": skills, "field": skill_fields,
+    "deployment": deployments, "position": positions, "trade": trades, "former_trade": former_trades, "fill": fills,
+    "mapping": mappings, "lesson": lessons, "cover": covers, "seal": seals,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 
