@@ -17,7 +17,6 @@ from keepbook.storage.tables import (
     erasures,
     fills,
     former_results,
-    former_trades,
     injected,
     injections,
     lessons,
@@ -33,7 +32,6 @@ from keepbook.storage.tables import (
     skills,
     threads,
     tokens,
-    trades,
     transcripts,
     versions,
 )
@@ -42,8 +40,8 @@ COVERED: dict[str, Table] = {
     table.name: table
     for table in (
         owners, choices, tokens, threads, messages, notes, proposals, injections, injected, erasures, agents, runs,
-        transcripts, decisions, former_results, skills, skill_fields, deployments, positions, trades, former_trades,
-        fills, mappings, lessons, memories, versions,
+        transcripts, decisions, former_results, skills, skill_fields, deployments, positions, fills,
+        mappings, lessons, memories, versions,
     )
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ What differs between the engines stands behind `Backend`; this module says when,
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -31,6 +31,8 @@ class Tx:
     clock: Clock
     writes: bool
     head: Any = None
+    batches: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
+    """What came in batches and is to be sealed: of which table and number, and its digest."""
     compact: bool = False
     """Something was removed for good: the files are rewritten once this is kept."""
     allowance: Allowance = UNLIMITED

@@ -869,17 +869,19 @@ trades = _table(
     Column("entry_reason", Word),
     Column("exit_reason", Word),
     Column("known_at", Word, nullable=False),
+    Column("batch", Integer, nullable=False),
     PrimaryKeyConstraint("owner", "deployment_id", "exit_time", "key"),
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     CheckConstraint("entry_time <= exit_time AND exit_time <= known_at", name="entered_left_and_known"),
 )
 
-# Trades as they were until a file corrected them.
+# Trades as they were until the batch `went` corrected them.
 former_trades = _table(
     "former_trades",
     *(Column(column.name, column.type, nullable=column.nullable) for column in trades.c),
+    Column("went", Integer, nullable=False),
     Column("until", Word, nullable=False),
-    PrimaryKeyConstraint("owner", "deployment_id", "exit_time", "key", "until"),
+    PrimaryKeyConstraint("owner", "deployment_id", "exit_time", "key", "went"),
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
 )
 Index("former_trades_by_end", former_trades.c.owner, former_trades.c.deployment_id, former_trades.c.until)

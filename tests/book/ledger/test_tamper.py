@@ -19,7 +19,7 @@ from tests.conftest import DEEPER
 from tests.furnished import OWNER, furnished
 
 from keepbook import Invalid, Keepbook, NotAllowed
-from keepbook.book.ledger import cover
+from keepbook.book.ledger import batch, cover
 from keepbook.book.ledger.ledger import canonical, hash_of
 from keepbook.book.ledger.verify import verify
 from keepbook.book.trading.market import bars as bar_goods
@@ -46,7 +46,10 @@ from keepbook.storage.tables import (
 )
 
 NOW = "2026-12-31T09:00:00Z"
-HELD = {table.name: table for table in (ledger, covers, seals, memories, versions, links, *COVERED.values())}
+IN_BATCHES = [table for kind in batch.KINDS.values() for table in (kind.table, kind.former)]
+HELD = {
+    table.name: table for table in (ledger, covers, seals, memories, versions, links, *COVERED.values(), *IN_BATCHES)
+}
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
 NOT_PERSONAL = {*MARKET, "leases"}
 DERIVED = {"terms", "likeness", "turn_terms", "vectors", "vector_spaces", "trade_days"}

@@ -21,9 +21,9 @@ _NAMES = [column.name for column in former_trades.c]
 # Operations
 
 
-def keep(tx: Tx, rows: Iterable[Row], now: str) -> None:
-    """Rows of trades as they stand, before they are corrected."""
-    told = [dict(zip(_NAMES, (*row, now), strict=True)) for row in rows]
+def keep(tx: Tx, rows: Iterable[Row]) -> None:
+    """Rows of trades as they stood, with the batch that corrects them, and when."""
+    told = [dict(zip(_NAMES, row, strict=True)) for row in rows]
     if told:
         tx.conn.execute(insert(former_trades), told)
 
@@ -58,7 +58,7 @@ def known(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> FromClause:
     same = and_(
         *(former_trades.c[name] == first.c[name] for name in _NAMES[:KEY]), former_trades.c.until == first.c.until
     )
-    before = select(*(former_trades.c[name] for name in _NAMES[:-1])).join(first, same)
+    before = select(*(former_trades.c[name] for name in _NAMES[:-2])).join(first, same)
     since = exists().where(
         *(former_trades.c[name] == trades.c[name] for name in _NAMES[:KEY]), former_trades.c.until > known_at
     )

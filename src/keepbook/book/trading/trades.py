@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import FromClause, Select, insert, or_, select, tuple_, update
@@ -19,6 +19,7 @@ from keepbook.book.ground.limits import clean_count, clean_line, sought
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import stamp
+from keepbook.book.ledger import batch, ledger
 from keepbook.book.trading import days, files, former, skills
 from keepbook.book.trading.files import (
     Layout,
@@ -221,16 +222,22 @@ def load_positions(
 def keep_trades(tx: Tx, rows: Sequence[Row]) -> Kept:
     """Rows are the owner and a `Trade`. One that comes with other figures is corrected, and what it said is kept as
     former. What is kept of their days is to be settled anew, by `days.settle`."""
-    unique = {row[: former.KEY]: row for row in rows}
-    added, changed = _TRADES.add(tx.conn, unique.values()), list[Row]()
-    if added < len(unique):
-        standing = [row for row in former.standing_at(tx, list(unique.values())) if unique[row[: former.KEY]] != row]
-        former.keep(tx, standing, stamp(tx.clock()))
-        changed = [unique[row[: former.KEY]] for row in standing]
-        _TRADES.correct(tx.conn, changed)
-    if added or changed:
-        days.mark(tx, {(row[1], row[2][:10]) for row in rows})
-    return Kept(added, len(changed), len(unique) - added - len(changed))
+    number, now, width = ledger.head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
+    unique = {row[:width]: row for row in rows}
+    ordered = sorted(unique.values(), key=itemgetter(*range(width)))
+    added, went = _TRADES.add(tx.conn, [(*row, number) for row in ordered]), list[Row]()
+    if added < len(ordered):
+        standing = {row[:width]: row for row in former.standing_at(tx, ordered)}
+        changed = [row for row in ordered if standing[row[:width]][:-1] != row]
+        went = [(*standing[row[:width]], number, now) for row in changed]
+        corrected = {row[:width] for row in changed}
+        ordered = [row for row in ordered if row[:width] in corrected or standing[row[:width]][-1] == number]
+        former.keep(tx, went)
+        _TRADES.correct(tx.conn, [(*row, number) for row in changed])
+    if ordered:
+        batch.seal(tx, "trades", [row[1:] for row in ordered], [row[1:] for row in went], number)
+        days.mark(tx, {(row[1], row[2][:10]) for row in ordered})
+    return Kept(added, len(went), len(unique) - added - len(went))
 
 
 def keep_positions(tx: Tx, rows: Sequence[Row]) -> Kept:

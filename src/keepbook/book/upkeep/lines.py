@@ -187,7 +187,11 @@ def _younger(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[
     if kind == "injection":
         numbers[session] = len(numbers) + 1
         return {"nth": numbers[session]}
-    return {"injection": numbers.get(session, 0)} if kind == "injected" else {}
+    if kind == "injected":
+        return {"injection": numbers.get(session, 0)}
+    if kind == "decision":
+        return {"known_at": value.get("closed_at")}
+    return {"batch": 1} if kind == "trade" else {}
 
 
 def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Table, insert, select, update
 
+from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
 from keepbook.book.ledger.chain import walk
 from keepbook.book.ledger.cover import cover, forget_touched
@@ -141,6 +142,8 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
         forget_touched(tx)
         if list(export_lines(tx)) != lines:
             raise altered("restored, it would read differently")
+    else:
+        batch.seal_all(tx)
     _touch_tokens(tx)
     cover(tx)
     if not (result := verify(tx)).ok:

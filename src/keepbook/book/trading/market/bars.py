@@ -22,6 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, fu
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger.batch import Kind
 from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, optional_number, refuse_missing
 from keepbook.book.trading.files import load as load_file
 from keepbook.book.trading.market import batches
@@ -283,7 +284,7 @@ def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[s
     return select(walk.c.value).where(walk.c.value.isnot(None)).order_by(walk.c.value)
 
 
-GOODS = Goods("bars", bars, former_bars, _said, known_of, _spans, Shelf(bars))
+GOODS = Goods("bars", Kind(bars, former_bars, _said), known_of, _spans, Shelf(bars))
 _FIGURES = [bars.c[name] for name in COLUMNS]
 _SYMBOLS = _steps(bars.c.symbol)
 _TIMEFRAMES = _steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol"))

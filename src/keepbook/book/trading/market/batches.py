@@ -1,24 +1,23 @@
 """Batches: how bars and events came in, a chain for each source, so that what everybody shares can be proved too.
 
-Some thousands of rows of a file are one batch. Each row says which batch brought it; a row that another batch corrected
-or removed is kept as it was, with the batch in which it went. A batch holds one digest over all rows that came and went
-with it, in the order of their keys, and stands on the batch before it from the same source. Rows have no digests of
-their own: prices come by the million, and a look at each would cost more than storing it.
+Some thousands of rows of a file are one batch (book/ledger/batch.py), which stands on the batch before it from the same
+source. Rows have no digests of their own: prices come by the million, and a look at each would cost more than storing
+it. A batch also says which symbols it touched, and when: what was decided on them is then followed anew.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
+from keepbook.book.ledger.batch import Digest, Kind, totals
 from keepbook.book.ledger.ledger import canonical
 from keepbook.storage.shelf import Kept, Row, Shelf
 from keepbook.storage.tables import batches
@@ -28,7 +27,6 @@ MARKET = "market"
 SENT = "sent"
 """The source of rows that came in no file: in a request, or from a program."""
 CHAINED = ("previous", "source", "link", "nth", "what", "at", "came", "went", "spans", "digest")
-AT_ONCE = 2000
 
 
 class Span(NamedTuple):
@@ -41,21 +39,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Goods:
-    """A kind of rows that comes in batches. `said` gives the bytes that a digest is taken over, which must follow each
-    other as the rows do; `known` finds rows by their keys; `spans` says what rows touch."""
+    """What everybody shares of one kind; `known` finds rows by their keys, `spans` says what rows touch."""
 
     what: str
-    table: Table
-    former: Table
-    said: Callable[[Sequence[Row]], tuple[bytes, bytes]]
+    kind: Kind
     known: Callable[[Connection, Sequence[Row]], Iterable[Any]]
     spans: Callable[[Iterable[Row]], Iterable[Span]]
     shelf: Shelf
-
-    @property
-    def key(self) -> int:
-        """How many columns tell rows apart."""
-        return len(self.table.primary_key.columns)
 
 
 # Rules
@@ -70,36 +60,12 @@ def hash_of(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(["batch", *(row[name] for name in CHAINED)]).encode()).hexdigest()
 
 
-class Digest:
-    """One digest over what came and what went, told in the order of keys, few or many at a time."""
-
-    def __init__(self, goods: Goods) -> None:
-        self._goods, self.came, self.went = goods, 0, 0
-        self._sums = [hashlib.sha256() for _ in range(3)]
-
-    def come(self, rows: Sequence[Row]) -> None:
-        self.came += len(rows)
-        for total, said in zip(self._sums, self._goods.said(rows), strict=False):
-            total.update(said)
-
-    def go(self, rows: Iterable[Row]) -> None:
-        """Rows of the table of former ones: their keys, the batch that brought them, and until when they stood."""
-        for row in rows:
-            self.went += 1
-            told = (*row[: self._goods.key], str(row[-3]), row[-1])
-            self._sums[2].update(("\x1f".join(told) + "\n").encode())
-
-    def digest(self) -> str:
-        parts = (str(self.came), str(self.went), *(total.hexdigest() for total in self._sums))
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
 # Operations
 
 
 def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[Row]) -> Kept:
     """Add what is new, correct what changed; of rows with the same key the last one stands."""
-    width = goods.key
+    width = goods.kind.key
     rows = sorted({row[:width]: row for row in given}.values(), key=itemgetter(*range(width)))
     nth = _next(conn)
     added = goods.shelf.add(conn, [(*row, nth) for row in rows])
@@ -117,20 +83,20 @@ def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[
 
 def remove(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence[Row]) -> int:
     """Take rows of the table, as they stand, out of what is known from now on."""
-    nth, columns = _next(conn), list(goods.table.primary_key.columns)
+    nth, columns = _next(conn), list(goods.kind.table.primary_key.columns)
     for row in rows:
-        conn.execute(goods.table.delete().where(*(one == part for one, part in zip(columns, row, strict=False))))
+        conn.execute(goods.kind.table.delete().where(*(one == part for one, part in zip(columns, row, strict=False))))
     _link(conn, goods, source, now, nth, [], sorted((*row, nth, now) for row in (tuple(one) for one in rows)))
     return len(rows)
 
 
 def _correct(conn: Connection, goods: Goods, rows: Sequence[Row]) -> None:
-    names = [column.name for column in goods.table.c]
-    keys = list(goods.table.primary_key.columns)
+    names = [column.name for column in goods.kind.table.c]
+    keys = list(goods.kind.table.primary_key.columns)
     for row in rows:
-        told = dict(zip(names[goods.key :], row[goods.key :], strict=True))
+        told = dict(zip(names[goods.kind.key :], row[goods.kind.key :], strict=True))
         here = (one == part for one, part in zip(keys, row, strict=False))
-        conn.execute(update(goods.table).where(*here).values(told))
+        conn.execute(update(goods.kind.table).where(*here).values(told))
 
 
 def _link(
@@ -139,9 +105,9 @@ def _link(
     if not rows and not went:
         return
     if went:
-        names = [column.name for column in goods.former.c]
-        conn.execute(insert(goods.former), [dict(zip(names, row, strict=True)) for row in went])
-    total = Digest(goods)
+        names = [column.name for column in goods.kind.former.c]
+        conn.execute(insert(goods.kind.former), [dict(zip(names, row, strict=True)) for row in went])
+    total = Digest(goods.kind)
     total.come(rows)
     total.go(went)
     last = conn.execute(_last_of(source)).first()
@@ -198,20 +164,12 @@ def broken(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
 
 
 def _unlike(conn: Connection, goods: Goods, of: Mapping[int, Any]) -> Iterator[str]:
-    totals = {nth: Digest(goods) for nth in of}
-    strange = 0
-    for nth, rows in _standing(conn, goods):
-        if nth in totals:
-            totals[nth].come(rows)
-        else:
-            strange += len(rows)
-    for nth, some in groupby(_rows(conn, goods.former), key=itemgetter(-2)):
-        if nth in totals:
-            totals[nth].go(some)
+    found = totals(conn, goods.kind)
+    strange = sum(total.came for nth, total in found.items() if nth not in of)
     if strange:
         yield f"{strange} {goods.what} stand in the book that came with no batch: they were added by hand"
     for nth, row in sorted(of.items()):
-        if totals[nth].digest() != row.digest:
+        if found.get(nth, Digest(goods.kind)).digest() != row.digest:
             loaded = f"{goods.what} from {row.source}, loaded {row.at[:19].replace('T', ' ')} (batch {row.link})"
             yield f"{loaded}: what stands in the book is not what came{_where(row.spans)}"
 
@@ -219,23 +177,6 @@ def _unlike(conn: Connection, goods: Goods, of: Mapping[int, Any]) -> Iterator[s
 def _where(spans: str) -> str:
     told = ", ".join(f"{symbol} {first[:10]} to {last[:10]}" for symbol, first, last in json.loads(spans)[:3])
     return f" ({told})" if told else ""
-
-
-def _standing(conn: Connection, goods: Goods) -> Iterator[tuple[int, list[Row]]]:
-    """The batch and its rows, as long as one batch goes on, of what stands now and what stood before."""
-    width = goods.key
-    now = ((row[-1], row) for row in _rows(conn, goods.table))
-    before = ((row[-3], row[:-2]) for row in _rows(conn, goods.former))
-    both = merge(now, before, key=lambda one: one[1][:width])
-    for nth, some in groupby(both, key=itemgetter(0)):
-        rows = (row[:-1] for _, row in some)
-        while part := list(islice(rows, AT_ONCE)):
-            yield nth, part
-
-
-def _rows(conn: Connection, table: Table) -> Iterator[Row]:
-    query = select(table).order_by(*table.primary_key.columns)
-    return map(tuple, conn.execute(query, execution_options={"yield_per": AT_ONCE}))
 
 
 def heads(conn: Connection) -> dict[str, tuple[int, str]]:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, String, bindparam, delete, or_, select
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.batch import Kind
 from keepbook.book.ledger.ledger import canonical
 from keepbook.book.trading import files
 from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, refuse_missing
@@ -199,7 +200,7 @@ def _to_event(row: Any) -> Event:
     return Event(row.id, row.kind, row.time, row.importance, row.title, symbols, row.known_at)
 
 
-GOODS = Goods("events", market_events, former_events, _said, known_of, lambda _: (), Shelf(market_events))
+GOODS = Goods("events", Kind(market_events, former_events, _said), known_of, lambda _: (), Shelf(market_events))
 _LINK = ("the_symbol", "the_kind", "the_time", "the_event_id")
 _UNLINK = delete(event_symbols).where(*(event_symbols.c[name[4:]] == bindparam(name) for name in _LINK))
 _NAMES = ("name_1", "name_2", "name_3", "name_4")

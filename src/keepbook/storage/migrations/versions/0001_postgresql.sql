@@ -677,8 +677,10 @@ CREATE TABLE former_trades (
 	entry_reason TEXT COLLATE "C",
 	exit_reason TEXT COLLATE "C",
 	known_at TEXT COLLATE "C" NOT NULL,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
 	until TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, deployment_id, exit_time, key, until),
+	PRIMARY KEY (owner, deployment_id, exit_time, key, went),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 );
 
@@ -757,6 +759,7 @@ CREATE TABLE trades (
 	entry_reason TEXT COLLATE "C",
 	exit_reason TEXT COLLATE "C",
 	known_at TEXT COLLATE "C" NOT NULL,
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (owner, deployment_id, exit_time, key),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
 	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
@@ -1159,44 +1162,6 @@ BEGIN
 END $$;
 CREATE TRIGGER positions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "symbol", "side", "entry_time", "known_at", "entry_price", "quantity", "closed_at"
   ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_note_positions();
-CREATE FUNCTION keepbook_note_trades() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'trades', NEW."deployment_id" || chr(31) || NEW."exit_time" || chr(31) || NEW."key", 1
-      ON CONFLICT DO NOTHING;
-  ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key", 0
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key", 0
-      ON CONFLICT DO NOTHING;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER trades_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at"
-  ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_note_trades();
-CREATE FUNCTION keepbook_note_former_trades() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'former_trades', NEW."deployment_id" || chr(31) || NEW."exit_time" || chr(31) || NEW."key" || chr(31) || NEW."until", 1
-      ON CONFLICT DO NOTHING;
-  ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'former_trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key" || chr(31) || OLD."until", 0
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'former_trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key" || chr(31) || OLD."until", 0
-      ON CONFLICT DO NOTHING;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER former_trades_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at", "until"
-  ON former_trades FOR EACH ROW EXECUTE FUNCTION keepbook_note_former_trades();
 CREATE FUNCTION keepbook_note_fills() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN

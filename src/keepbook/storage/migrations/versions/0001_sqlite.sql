@@ -761,8 +761,10 @@ CREATE TABLE former_trades (
 	entry_reason TEXT,
 	exit_reason TEXT,
 	known_at TEXT NOT NULL,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
 	until TEXT NOT NULL,
-	PRIMARY KEY (owner, deployment_id, exit_time, "key", until),
+	PRIMARY KEY (owner, deployment_id, exit_time, "key", went),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 )
  WITHOUT ROWID,
@@ -849,6 +851,7 @@ CREATE TABLE trades (
 	entry_reason TEXT,
 	exit_reason TEXT,
 	known_at TEXT NOT NULL,
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (owner, deployment_id, exit_time, "key"),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
 	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
@@ -1066,24 +1069,6 @@ CREATE TRIGGER positions_changed_is_noted AFTER UPDATE OF "owner", "deployment_i
 END;
 CREATE TRIGGER positions_removed_is_noted AFTER DELETE ON positions BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'positions', OLD."deployment_id" || char(31) || OLD."symbol" || char(31) || OLD."side" || char(31) || OLD."entry_time" || char(31) || OLD."known_at", 0);
-END;
-CREATE TRIGGER trades_made_is_noted AFTER INSERT ON trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'trades', NEW."deployment_id" || char(31) || NEW."exit_time" || char(31) || NEW."key", 1);
-END;
-CREATE TRIGGER trades_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at" ON trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key", 0);
-END;
-CREATE TRIGGER trades_removed_is_noted AFTER DELETE ON trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key", 0);
-END;
-CREATE TRIGGER former_trades_made_is_noted AFTER INSERT ON former_trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'former_trades', NEW."deployment_id" || char(31) || NEW."exit_time" || char(31) || NEW."key" || char(31) || NEW."until", 1);
-END;
-CREATE TRIGGER former_trades_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at", "until" ON former_trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'former_trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key" || char(31) || OLD."until", 0);
-END;
-CREATE TRIGGER former_trades_removed_is_noted AFTER DELETE ON former_trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'former_trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key" || char(31) || OLD."until", 0);
 END;
 CREATE TRIGGER fills_made_is_noted AFTER INSERT ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'fills', NEW."deployment_id" || char(31) || NEW."key", 1);
