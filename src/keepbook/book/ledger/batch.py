@@ -7,12 +7,13 @@ are nobody's, have chains of their own (book/trading/market/batches.py).
 """
 
 import hashlib
-import struct
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import chain, groupby, islice
+from operator import itemgetter, lt
+from sys import byteorder
 
 from sqlalchemy import Connection, Integer, Table, Text, select
 
@@ -21,8 +22,8 @@ from keepbook.storage.shelf import Row
 from keepbook.storage.tables import former_trades, trades
 
 AT_ONCE = 2000
-_NONE = "\x00"
-"""Stands for nothing among texts, none of which may hold it."""
+_NONE, _NAN = "\x00", float("nan")
+"""Stand for nothing among texts and among numbers: neither is let in as a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,15 @@ class Digest:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
+def in_order(rows: Sequence[Row], width: int) -> list[Row]:
+    """By their keys, the first columns; of rows with the same key the last one."""
+    keys = [row[:width] for row in rows]
+    if all(map(lt, keys, islice(keys, 1, None))):  # as most files are
+        return list(rows)
+    unique = dict(zip(keys, rows, strict=True))
+    return [unique[key] for key in sorted(unique)]
+
+
 def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
     """The bytes of rows of a table of texts and numbers: the texts one after the other, and the numbers."""
     columns = [column for column in table.c if column.name not in ("owner", "batch")]
@@ -79,21 +89,16 @@ def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
     texts = [place for place, column in enumerate(columns) if isinstance(column.type, Text)]
     numbers = [place for place in range(len(columns)) if place not in texts]
     take_texts, take_numbers = itemgetter(*texts), itemgetter(*numbers)
-    pack = struct.Struct(f"<{len(numbers)}d").pack
-    nothing = float("nan")
 
     def said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
-        words = "\n".join(["\x1f".join([text or _none(text) for text in take_texts(row)]) for row in rows])
-        figures = b"".join(
-            [pack(*[nothing if value is None else value for value in take_numbers(row)]) for row in rows]
-        )
-        return (words + "\n").encode() if rows else b"", figures
+        words, values = list(chain.from_iterable(map(take_texts, rows))), chain.from_iterable(map(take_numbers, rows))
+        figures = array("d", [_NAN if value is None else value for value in values])
+        if byteorder == "big":
+            figures.byteswap()
+        told = "\x1f".join([_NONE if word is None else word for word in words])
+        return (told + "\x1f").encode() if rows else b"", figures.tobytes()
 
     return said
-
-
-def _none(text: str | None) -> str:
-    return _NONE if text is None else text
 
 
 # Queries

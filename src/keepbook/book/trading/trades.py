@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import FromClause, Select, insert, or_, select, tuple_, update
@@ -223,9 +223,9 @@ def keep_trades(tx: Tx, rows: Sequence[Row]) -> Kept:
     """Rows are the owner and a `Trade`. One that comes with other figures is corrected, and what it said is kept as
     former. What is kept of their days is to be settled anew, by `days.settle`."""
     number, now, width = ledger.head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
-    unique = {row[:width]: row for row in rows}
-    ordered = sorted(unique.values(), key=itemgetter(*range(width)))
-    added, went = _TRADES.add(tx.conn, [(*row, number) for row in ordered]), list[Row]()
+    ordered, tail = batch.in_order(rows, width), (number,)
+    many = len(ordered)
+    added, went = _TRADES.add(tx.conn, [row + tail for row in ordered]), list[Row]()
     if added < len(ordered):
         standing = {row[:width]: row for row in former.standing_at(tx, ordered)}
         changed = [row for row in ordered if standing[row[:width]][:-1] != row]
@@ -237,7 +237,7 @@ def keep_trades(tx: Tx, rows: Sequence[Row]) -> Kept:
     if ordered:
         batch.seal(tx, "trades", [row[1:] for row in ordered], [row[1:] for row in went], number)
         days.mark(tx, {(row[1], row[2][:10]) for row in ordered})
-    return Kept(added, len(went), len(unique) - added - len(went))
+    return Kept(added, len(went), many - added - len(went))
 
 
 def keep_positions(tx: Tx, rows: Sequence[Row]) -> Kept:

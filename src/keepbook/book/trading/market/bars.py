@@ -13,8 +13,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import lru_cache
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 from sys import byteorder
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volum
 LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
 _TIMEFRAME = re.compile(r"([1-9]\d{0,3})([smhdwM])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_NO_VOLUME = math.nan
+_NO_VOLUME, _SERIES = math.nan, itemgetter(0, 1)
 REMOVED_AT_ONCE = 5000
 
 
@@ -135,20 +135,28 @@ def _to_bar(row: Row, times: Times) -> Bar:
 
 def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
     """The bytes of many bars: their keys one after the other, and their figures."""
-    keys = "".join([f"{row[0]}\x1f{row[1]}\x1f{row[2]}\n" for row in rows])
-    figures = array("d", [_NO_VOLUME if value is None else value for row in rows for value in row[3:8]])
+    keys = []
+    for (symbol, timeframe), some in groupby(rows, key=_SERIES):
+        series = f"{symbol}\x1f{timeframe}\x1f"
+        keys.append(series + f"\n{series}".join([row[2] for row in some]) + "\n")
+    values = chain.from_iterable([row[3:8] for row in rows])
+    try:
+        figures = array("d", values)
+    except TypeError:  # a bar without its volume
+        values = chain.from_iterable([row[3:8] for row in rows])
+        figures = array("d", [_NO_VOLUME if value is None else value for value in values])
     if byteorder == "big":
         figures.byteswap()
-    return keys.encode(), figures.tobytes()
+    return "".join(keys).encode(), figures.tobytes()
 
 
 def _spans(rows: Iterable[Row]) -> list[Span]:
     """Bars come sorted by their key: the first and the last of each series."""
-    found: dict[tuple[str, str], Span] = {}
-    for symbol, timeframe, time, *_ in rows:
-        known = found.get((symbol, timeframe))
-        found[symbol, timeframe] = Span(symbol, time if known is None else known.first, time)
-    return list(found.values())
+    found = []
+    for (symbol, _), some in groupby(rows, key=_SERIES):
+        times = [row[2] for row in some]
+        found.append(Span(symbol, times[0], times[-1]))
+    return found
 
 
 # Operations

@@ -10,14 +10,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from keepbook.book.ledger.batch import Digest, Kind, totals
+from keepbook.book.ledger.batch import Digest, Kind, in_order, totals
 from keepbook.book.ledger.ledger import canonical
 from keepbook.storage.shelf import Kept, Row, Shelf
 from keepbook.storage.tables import batches
@@ -66,9 +65,10 @@ def hash_of(row: Mapping[str, Any]) -> str:
 def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[Row]) -> Kept:
     """Add what is new, correct what changed; of rows with the same key the last one stands."""
     width = goods.kind.key
-    rows = sorted({row[:width]: row for row in given}.values(), key=itemgetter(*range(width)))
-    nth = _next(conn)
-    added = goods.shelf.add(conn, [(*row, nth) for row in rows])
+    rows = in_order(given, width)
+    many, nth = len(rows), _next(conn)
+    number = (nth,)
+    added = goods.shelf.add(conn, [row + number for row in rows])
     went: list[Row] = []
     if added < len(rows):
         known = {tuple(row)[:width]: tuple(row) for row in goods.known(conn, rows)}
@@ -78,7 +78,7 @@ def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[
         rows = [row for row in rows if row[:width] in new or known[row[:width]][-1] == nth]
         _correct(conn, goods, [(*row, nth) for row in changed])
     _link(conn, goods, source, now, nth, rows, went)
-    return Kept(added, len(went), len({row[:width] for row in given}) - added - len(went))
+    return Kept(added, len(went), many - added - len(went))
 
 
 def remove(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence[Row]) -> int:
