@@ -35,7 +35,9 @@ def start(folder: Path) -> None:
             time.sleep(1)
         else:
             # Tests kill processes, never the machine: what the system holds need not reach the disk.
-            server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
+            for name in ("fsync", "full_page_writes", "synchronous_commit", "autovacuum", "jit"):
+                server.psql(f"ALTER SYSTEM SET {name} = off;")
+            server.psql("SELECT pg_reload_conf();")
             print(server.get_uri())
             return
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import hypothesis
 import pytest
+from tests import quicker
 from tests.databases import Pool, admin, database, url_of
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
@@ -46,6 +47,9 @@ for _name in list(os.environ):
         del os.environ[_name]
 os.environ |= {"LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "TZ": "UTC"}
 time.tzset()
+
+# After the environment: what it loads reads it.
+quicker.share()
 
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
@@ -353,12 +357,23 @@ class Prepared:
         return json.dumps({"told": told, "now": clock.now.isoformat()})
 
 
+def prepared_on(
+    engine: str, config: pytest.Config, at: Path, postgres: Callable[[], tuple[str, str]] | None = None
+) -> Prepared:
+    """For fixtures that many tests share; `postgres` tells the server and its template."""
+    return Prepared(config.stash[_folder], engine, at, postgres or _no_server)
+
+
+def _no_server() -> tuple[str, str]:
+    raise AssertionError("say where the PostgreSQL is")
+
+
 @pytest.fixture
 def prepared(pytestconfig: pytest.Config, engine_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Prepared:
     def postgres() -> tuple[str, str]:
         return request.getfixturevalue("postgres_admin_url"), request.getfixturevalue("postgres_template")
 
-    return Prepared(pytestconfig.stash[_folder], engine_name, tmp_path, postgres)
+    return prepared_on(engine_name, pytestconfig, tmp_path, postgres)
 
 
 @pytest.fixture
@@ -387,18 +402,22 @@ def both_kbs(postgres_pool: Pool, tmp_path: Path) -> Iterator[Both]:
 # --- the environment -------------------------------------------------------------------------------------
 
 
+def nobodys(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """An environment in which nobody has set anything."""
+    for name in [name for name in os.environ if name.startswith("KEEPBOOK_")]:
+        patch.delenv(name)
+    patch.setenv("HOME", str(home))
+    patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    patch.setenv("XDG_DATA_HOME", str(home / "data"))
+    patch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
+    # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
+    patch.setenv("KEEPBOOK_EMBEDDER", "none")
+    patch.setenv(*BYPASS)
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    for name in [name for name in os.environ if name.startswith("KEEPBOOK_")]:
-        monkeypatch.delenv(name)
-    home = tmp_path_factory.getbasetemp() / "nobody"
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
-    monkeypatch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
-    # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
-    monkeypatch.setenv("KEEPBOOK_EMBEDDER", "none")
-    monkeypatch.setenv(*BYPASS)
+    nobodys(monkeypatch, tmp_path_factory.getbasetemp() / "nobody")
 
 
 @pytest.fixture(autouse=True)

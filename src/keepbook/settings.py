@@ -5,13 +5,13 @@ An explicit argument wins, then `KEEPBOOK_…` in the environment, then the conf
 """
 
 import getpass
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from keepbook.errors import Invalid
 from keepbook.strict_toml import NotToml, nearest, parse
@@ -52,10 +52,25 @@ def _whose_chats(given: Any) -> Any:
     return chats
 
 
-class Settings(BaseSettings):
+def _several(given: Any) -> Any:
+    """A list, and in the environment also its JSON or `one,another`."""
+    if not isinstance(given, str):
+        return given
+    if not given.lstrip().startswith("["):
+        return tuple(filter(None, map(str.strip, given.split(","))))
+    try:
+        return json.loads(given)
+    except ValueError:
+        raise PydanticCustomError("several", 'write a list as ["one", "another"], or as one,another') from None
+
+
+Several = Annotated[tuple[str, ...], BeforeValidator(_several)]
+
+
+class Settings(BaseModel):
     """Every setting of Keepbook."""
 
-    model_config = SettingsConfigDict(env_prefix="KEEPBOOK_", frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     db: str = Field(
         default_factory=lambda: str(HOME.expanduser() / "keepbook.db"),
@@ -96,7 +111,7 @@ class Settings(BaseSettings):
     )
     rate_per_minute: int = Field(1200, ge=0, description="Requests a token may send in a minute to a worker; 0: any.")
     max_body_bytes: int = Field(5_000_000, ge=1000, description="The largest request the server reads.")
-    allowed_hosts: tuple[str, ...] = Field((), description="Host names the server answers to, beside the one bound.")
+    allowed_hosts: Several = Field((), description="Host names the server answers to, beside the one bound.")
     host: str = Field("127.0.0.1", description="The address the server listens on.")
     port: int = Field(8765, ge=0, le=65535, description="Its port; 0 takes a free one.")
     jobs_every: float = Field(60.0, ge=0, description="Seconds between sweeps of a running server; 0: none.")
@@ -104,10 +119,10 @@ class Settings(BaseSettings):
     impact_minutes: int = Field(
         60, ge=1, le=1440, description="How long after a market event the price is taken to move because of it."
     )
-    agent_programs: tuple[str, ...] = Field(
+    agent_programs: Several = Field(
         (), description="Programs that agents may start here, such as claude; none, if nothing is named."
     )
-    agent_env: tuple[str, ...] = Field((), description="What of the server's environment such a program gets to see.")
+    agent_env: Several = Field((), description="What of the server's environment such a program gets to see.")
     agent_command: str = Field("claude", description="What an agent with the adapter claude-cli starts.")
     agent_folder: Path = Field(
         default_factory=lambda: HOME.expanduser() / "agents", description="Where that command works, a folder each."
@@ -133,7 +148,7 @@ class Settings(BaseSettings):
     streams: int = Field(200, ge=1, description="Streams that a worker holds open in all.")
     busy_seconds: float = Field(30.0, gt=0, le=600, description="How long a writer waits for its turn.")
     telegram_token: SecretStr | None = Field(None, description="The token of your bot, from @BotFather.")
-    telegram_chats: Annotated[dict[int, str], NoDecode, BeforeValidator(_whose_chats)] = Field(
+    telegram_chats: Annotated[dict[int, str], BeforeValidator(_whose_chats)] = Field(
         default_factory=dict, description="Which chats are served, and as whom: 12345=alice,678=bob."
     )
     telegram_base_url: str | None = Field(None, description="A Bot API server of your own.")
@@ -148,15 +163,15 @@ def load_settings(**given: Any) -> Settings:
     explicit = {name: value for name, value in given.items() if value is not None}
     path = Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
     from_file = _read(path)
-    # The file ranks below the environment, which pydantic would put below arguments.
-    in_environment = {name for name in Settings.model_fields if f"KEEPBOOK_{name.upper()}" in os.environ}
-    below = {name: value for name, value in from_file.items() if name not in in_environment}
+    named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in Settings.model_fields}
+    from_environment = {name: value for name, value in named.items() if value is not None}
     try:
-        return _with_usual_keys(Settings(**(below | explicit)))
+        return _with_usual_keys(Settings(**(from_file | from_environment | explicit)))
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        where = f" in {path}" if name in from_file or name not in Settings.model_fields else ""
+        of_file = name in from_file and name not in from_environment and name not in explicit
+        where = f" in {path}" if of_file or name not in Settings.model_fields else ""
         raise Invalid(f"setting {name!r}{where}: {first['msg'].lower()}{_meant(name)}", field=name) from None
 
 

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from keepbook import Keepbook
 from keepbook.demo.story import demo_settings
 from keepbook.doors.auth import Caller
-from keepbook.doors.cli import app as command_line
+from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.web.routes import ROUTERS
 from keepbook.doors.mcp.server import _called, _Handlers, _listed
@@ -305,7 +305,7 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
 def test_every_command_has_a_line_and_acts_as_it_is_written() -> None:
     written = [name for names in EXPECTED["commands"].values() for name in names.split()]
     assert len(written) == len(set(written))
-    assert set(commands(typer.main.get_command(command_line))) == set(written)
+    assert set(commands(typer.main.get_command(command_line()))) == set(written)
 
 
 def test_the_command_line_is_the_person_and_mcp_an_agent(

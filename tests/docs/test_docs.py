@@ -39,7 +39,7 @@ from keepbook.book.memory.links import RELATIONS, Link
 from keepbook.book.memory.memories import REASONS, STATES, Memory, Version, Written
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.recall.memories import Hit
-from keepbook.doors.cli import app
+from keepbook.doors.cli import command_line
 from keepbook.models.closing.close import Closed
 from keepbook.models.prompt import MODES
 from keepbook.models.providers.failures import _CAUSES
@@ -144,7 +144,7 @@ def _commands() -> set[str]:
         for name, each in inner.items():
             yield from under(each, f"{path} {name}".strip())
 
-    return set(under(typer.main.get_command(app), ""))
+    return set(under(typer.main.get_command(command_line()), ""))
 
 
 def _command_in(line: str) -> str | None:
@@ -185,7 +185,7 @@ def test_no_page_invents_a_command() -> None:
 
 
 def test_the_options_that_every_command_takes_are_told() -> None:
-    root = typer.main.get_command(app)
+    root = typer.main.get_command(command_line())
     own = {option for each in root.params for option in each.opts if not getattr(each, "hidden", False)}
     told = {code.split()[0] for code in named(text_of(COMMAND_LINE)) if code.startswith("--")}
     assert told == own - {"--version", "--install-completion", "--show-completion", "--help", "-h"}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
@@ -61,7 +61,7 @@ HEAD = KNOWN[-1]
 
 def written(engine: str) -> str:
     """The whole schema of today as SQL: what the open migration says, as `scripts/schema.py` writes it."""
-    dialect = sqlite.dialect() if engine == "sqlite" else postgresql.dialect()  # type: ignore[no-untyped-call]
+    dialect = registry.load(engine)()
     parts = []
     for table in metadata.sorted_tables:
         parts.append(str(CreateTable(table).compile(dialect=dialect)))

@@ -6,11 +6,11 @@ database, and loading is as fast as SQLite is.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
+from importlib import import_module
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, and_, bindparam, false, or_, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 Row = tuple[Any, ...]
 
@@ -78,7 +78,7 @@ class Shelf:
         name = conn.dialect.name
         known = self._compiled.get(name)
         if known is None:
-            engine: Any = sqlite if name == "sqlite" else postgresql
+            engine: Any = import_module(f"sqlalchemy.dialects.{name}")  # one of them, not both
             adding = engine.insert(self._table).on_conflict_do_nothing()
             compiled: list[Any] = []
             for statement, prefix in ((adding, ""), (self._update, "new_")):

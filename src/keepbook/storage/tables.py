@@ -12,6 +12,7 @@ from sqlalchemy import (
     REAL,
     CheckConstraint,
     Column,
+    ColumnElement,
     Double,
     ForeignKey,
     ForeignKeyConstraint,
@@ -23,6 +24,8 @@ from sqlalchemy import (
     Table,
     Text,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeEngine
 
 metadata = MetaData()
@@ -38,6 +41,20 @@ WHOLE_BOOK = "*"
 
 def _table(name: str, *parts: Any) -> Table:
     return Table(name, metadata, *parts, sqlite_strict=True, sqlite_with_rowid=False)
+
+
+def _partial(name: str, *columns: Column[Any], where: ColumnElement[bool], unique: bool = False) -> None:
+    """An index over the rows for which `where` holds."""
+    Index(name, *columns, unique=unique, info={"where": where})
+
+
+@compiles(CreateIndex)
+def _with_where(create: CreateIndex, compiler: Any, **options: Any) -> str:
+    """Both engines write it alike; told earlier, as `postgresql_where=`, it would load a dialect that nobody uses."""
+    index: Index = create.element
+    if "where" in index.info:
+        index.dialect_options[compiler.dialect.name]["where"] = index.info["where"]
+    return str(compiler.visit_create_index(create, **options))
 
 
 def _owner() -> Column[Any]:
@@ -146,13 +163,7 @@ memories = _table(
     PrimaryKeyConstraint("owner", "id"),
     CheckConstraint("(archived_at IS NULL) = (archived_reason IS NULL)", name="archived_with_a_reason"),
 )
-Index(
-    "memories_by_subject",
-    memories.c.owner,
-    memories.c.subject_key,
-    sqlite_where=memories.c.subject_key.isnot(None),
-    postgresql_where=memories.c.subject_key.isnot(None),
-)
+_partial("memories_by_subject", memories.c.owner, memories.c.subject_key, where=memories.c.subject_key.isnot(None))
 Index("memories_by_creation", memories.c.owner, memories.c.created_at, memories.c.id)
 
 versions = _table(
@@ -203,16 +214,7 @@ links = _table(
     CheckConstraint("from_id <> to_id", name="joins_two"),
 )
 _standing = links.c.removed_at.is_(None)
-Index(
-    "links_from",
-    links.c.owner,
-    links.c.from_id,
-    links.c.to_id,
-    links.c.relation,
-    unique=True,
-    sqlite_where=_standing,
-    postgresql_where=_standing,
-)
+_partial("links_from", links.c.owner, links.c.from_id, links.c.to_id, links.c.relation, unique=True, where=_standing)
 Index("links_to", links.c.owner, links.c.to_id)
 
 # One row a session: the block as that session saw it. `space` keeps our own chats and the session ids of
@@ -313,14 +315,7 @@ threads = _table(
     CheckConstraint("extracted_through BETWEEN 0 AND turns", name="watermark_within_the_chat"),
 )
 _outside = threads.c.session.isnot(None)
-Index(
-    "threads_by_session",
-    threads.c.owner,
-    threads.c.session,
-    unique=True,
-    sqlite_where=_outside,
-    postgresql_where=_outside,
-)
+_partial("threads_by_session", threads.c.owner, threads.c.session, unique=True, where=_outside)
 Index("threads_by_touch", threads.c.owner, threads.c.touched_at, threads.c.id)
 
 messages = _table(
@@ -596,24 +591,14 @@ runs = _table(
 Index("runs_by_agent", runs.c.owner, runs.c.agent_id, runs.c.created_at, runs.c.id)
 Index("runs_by_creation", runs.c.owner, runs.c.created_at, runs.c.id)
 _children = runs.c.parent_run.isnot(None)
-Index("runs_by_parent", runs.c.owner, runs.c.parent_run, sqlite_where=_children, postgresql_where=_children)
+_partial("runs_by_parent", runs.c.owner, runs.c.parent_run, where=_children)
 _led = runs.c.lead_run.isnot(None)
-Index("runs_by_lead", runs.c.owner, runs.c.lead_run, sqlite_where=_led, postgresql_where=_led)
+_partial("runs_by_lead", runs.c.owner, runs.c.lead_run, where=_led)
 _moved = runs.c.step.isnot(None)
-Index(
-    "runs_by_step",
-    runs.c.owner,
-    runs.c.agent_id,
-    runs.c.step,
-    unique=True,
-    sqlite_where=_moved,
-    postgresql_where=_moved,
-)
+_partial("runs_by_step", runs.c.owner, runs.c.agent_id, runs.c.step, unique=True, where=_moved)
 
 _keyed = runs.c.key.isnot(None)
-Index(
-    "runs_by_key", runs.c.owner, runs.c.agent_id, runs.c.key, unique=True, sqlite_where=_keyed, postgresql_where=_keyed
-)
+_partial("runs_by_key", runs.c.owner, runs.c.agent_id, runs.c.key, unique=True, where=_keyed)
 
 # What was said in a run, as it was said. The memory block is not in it: that stands in `injections`, where a purge
 # reaches it.
@@ -715,8 +700,7 @@ batches = _table(
     PrimaryKeyConstraint("nth"),
 )
 Index("batches_by_source", batches.c.source, batches.c.link, unique=True)
-_unsettled = batches.c.settled == 0
-Index("batches_to_settle", batches.c.nth, sqlite_where=_unsettled, postgresql_where=_unsettled)
+_partial("batches_to_settle", batches.c.nth, where=batches.c.settled == 0)
 
 
 def _bar_columns() -> list[Column[Any]]:

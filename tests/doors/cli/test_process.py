@@ -226,10 +226,46 @@ def test_help_loads_neither_the_engine_nor_the_settings() -> None:
     assert not loaded & {"sqlalchemy", "alembic", "pydantic", "psycopg"}
 
 
+def test_a_line_loads_only_what_it_names(place: Path) -> None:
+    """A book is listed without the other database, the stems of words, agents, trades, or what parses an import."""
+    program("remember", "I like green tea")
+    script = "import sys; from keepbook.doors.cli import main; main(['list']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert "green tea" in done.stdout
+    loaded = set(done.stderr.split())
+    assert not loaded & {
+        "alembic", "croniter", "sqlalchemy.dialects.postgresql", "snowballstemmer", "keepbook.book.trading.trades",
+        "keepbook.doors.cli.commands.agents", "keepbook.doors.cli.commands.transfer",
+    }  # fmt: skip
+    assert len(loaded) <= 620
+
+
+def test_each_part_of_the_command_line_has_the_commands_it_is_listed_with() -> None:
+    import typer.main
+
+    from keepbook.doors.cli import _PARTS, command_line
+
+    for part, names in _PARTS.items():
+        assert set(typer.main.get_command(command_line(part, "commands.audit")).commands) == {*names, "audit"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        (["list"], "list"), (["--db", "show", "list"], "list"), (["--json", "--owner=me", "undo", "3"], "undo"),
+        (["--help", "list"], None), (["-h"], None), ([], None), (["--db"], None), (["--", "list"], "list"),
+    ],
+)  # fmt: skip
+def test_the_command_on_a_line_is_told_from_options_and_their_values(line: list[str], word: str | None) -> None:
+    from keepbook.doors.cli.terminal.command import first_word
+
+    assert first_word(line) == word
+
+
 def test_every_command_has_words_for_each_argument_and_option() -> None:
     import typer.main
 
-    from keepbook.doors.cli import app
+    from keepbook.doors.cli import command_line
 
     def walk(command: Any, path: str) -> Callable[..., None] | None:
         assert command.help, path
@@ -239,4 +275,4 @@ def test_every_command_has_words_for_each_argument_and_option() -> None:
             walk(inner, f"{path} {name}")
         return None
 
-    walk(typer.main.get_command(app), "keepbook")
+    walk(typer.main.get_command(command_line()), "keepbook")

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from keepbook.settings import load_settings
+
 Run = Callable[..., Any]
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
@@ -477,3 +479,17 @@ def test_doctor_warns_of_each_unsafe_choice(
     monkeypatch.delenv("KEEPBOOK_ALLOW_BYPASS_LOGIN")
     names = {check["name"] for check in keepbook_command("doctor", "--json").json["checks"]}
     assert not names & {"programs", "login", "folder rights", "tokens"}
+
+
+@pytest.mark.parametrize("written", ['["one.org", "two.org"]', "one.org,two.org", " one.org , two.org,"])
+def test_a_list_in_the_environment_is_written_either_way(written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEEPBOOK_ALLOWED_HOSTS", written)
+    assert load_settings().allowed_hosts == ("one.org", "two.org")
+
+
+def test_a_list_that_is_none_is_refused_with_how_to_write_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEEPBOOK_ALLOWED_HOSTS", '["one.org"')
+    refused = run("list")
+    assert refused.code == 1
+    assert "allowed_hosts" in refused.err
+    assert "one,another" in refused.err

@@ -115,13 +115,15 @@ def _own(text: str, topic: str, likeness: Likeness | None) -> bool:
     if wanted and all(_has(word, said) for word in wanted):
         return True
     names = [stem(word.lower()) for word in re.findall(r"\b[A-ZÀ-Þ][\w-]+", topic)]
-    proper = [name for name in names if name not in _COMMON]
+    proper = [name for name in names if name not in _common()]
     if len(names) == len(wanted) and any(name in said and _capital(name, text) for name in proper):
         return True  # "Project Nightjar" is also called Nightjar; "the Tesla position" is not any Tesla
     return likeness is not None and max(likeness(text, [topic])) >= OWN
 
 
-_COMMON = frozenset(map(stem, ["project", "team", "plan", "operation", "mission", "the", "position", "company"]))
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(map(stem, ["project", "team", "plan", "operation", "mission", "the", "position", "company"]))
 
 
 def _capital(name: str, text: str) -> bool:

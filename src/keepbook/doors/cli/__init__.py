@@ -12,59 +12,40 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
 import typer
 
-from keepbook.doors.cli.commands import (
-    agents,
-    audit,
-    care,
-    chat,
-    chats,
-    extract,
-    memory_read,
-    memory_write,
-    reindex,
-    trading,
-    transfer,
-)
-from keepbook.doors.cli.installation import bench, demo, doctor, jobs, mcp, quickstart, serve, telegram
 from keepbook.doors.cli.terminal import command
 from keepbook.doors.cli.terminal.paper import visible
 from keepbook.errors import Conflict, KeepbookError, NotFound
 
-app = typer.Typer(
-    name="keepbook",
-    help="The memory of an AI agent, kept like a ledger.",
-    epilog="Begin with: keepbook quickstart",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-command.global_options(app, root=True)
-for part in (
-    quickstart,
-    demo,
-    doctor,
-    mcp,
-    memory_write,
-    memory_read,
-    chat,
-    chats,
-    agents,
-    trading,
-    extract,
-    transfer,
-    audit,
-    care,
-    bench,
-    reindex,
-    jobs,
-    serve,
-    telegram,
-):
-    part.register(app)
+_PARTS = {
+    "installation.quickstart": ("quickstart",),
+    "installation.demo": ("demo",),
+    "installation.doctor": ("doctor",),
+    "installation.mcp": ("mcp",),
+    "commands.memory_write": (
+        "remember", "update", "forget", "delete", "restore", "confirm", "promote", "demote", "link", "unlink", "undo",
+    ),
+    "commands.memory_read": ("list", "show", "recall", "block", "inject", "history", "as-of", "ledger"),
+    "commands.chat": ("chat",),
+    "commands.chats": ("threads", "recall-chats", "notes", "proposals"),
+    "commands.agents": ("agent", "run"),
+    "commands.trading": ("trading",),
+    "commands.extract": ("extract",),
+    "commands.transfer": ("export", "import", "backup", "erase"),
+    "commands.audit": ("audit",),
+    "commands.care": ("verify", "configure", "db"),
+    "installation.bench": ("bench",),
+    "commands.reindex": ("reindex", "embedder"),
+    "installation.jobs": ("jobs",),
+    "installation.serve": ("serve", "token"),
+    "installation.telegram": ("telegram",),
+}  # fmt: skip
+"""The modules of this door in the order of `--help`, with the commands of each: a line loads only what it names."""
 
 # What typer raises for a line it cannot read: it names only the leaves of that tree in public.
 _Misuse: Any = typer.BadParameter.mro()[2]
@@ -101,18 +82,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def command_line(*parts: str) -> typer.Typer:
+    """These parts of the command line; all of them, where none is named."""
+    app = typer.Typer(
+        name="keepbook",
+        help="The memory of an AI agent, kept like a ledger.",
+        epilog="Begin with: keepbook quickstart",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    command.global_options(app, root=True)
+    for part in parts or _PARTS:
+        import_module(f"{__name__}.{part}").register(app)
+    return app
+
+
 @cache
-def _commands() -> Any:
-    """The tree of a hundred commands: typer reads every signature for it, so a process that runs many lines grows one.
+def _tree(*parts: str) -> Any:
+    """Typer reads every signature for it, so a process that runs many lines grows one.
 
     What `app(...)` does besides is to mend how tracebacks look, and no traceback leaves this door.
     """
-    return typer.main.get_command(app)
+    return typer.main.get_command(command_line(*parts))
+
+
+def _needed(args: list[str]) -> list[str]:
+    """The part that the command on this line is in. `--help`, and a word that is no command, need them all."""
+    word = command.first_word(args)
+    return [part for part, names in _PARTS.items() if word in names]
 
 
 def _run(args: list[str], report: "_Report") -> int:
     try:
-        code = _commands()(args, prog_name="keepbook", standalone_mode=False)
+        code = _tree(*_needed(args))(args, prog_name="keepbook", standalone_mode=False)
     except typer.Abort:
         return report.say(1, "stopped", "stopped")
     except _Misuse as error:

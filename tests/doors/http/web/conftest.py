@@ -42,11 +42,15 @@ def engine_name() -> str:
     return "sqlite"
 
 
+def settled_as_alice(patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("KEEPBOOK_OWNER", "alice")
+    patch.setenv("KEEPBOOK_PRESET", "advisor")
+    patch.setenv("KEEPBOOK_JOBS_EVERY", "0")
+
+
 @pytest.fixture
 def alices_house(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEEPBOOK_OWNER", "alice")
-    monkeypatch.setenv("KEEPBOOK_PRESET", "advisor")
-    monkeypatch.setenv("KEEPBOOK_JOBS_EVERY", "0")
+    settled_as_alice(monkeypatch)
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page
+from tests.conftest import Clock, nobodys, prepared_on
 from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
-from tests.doors.http.web.conftest import talking
+from tests.doors.http.web.conftest import serving, settled_as_alice, talking
 from tests.doors.http.web.registry import axe_script
 from tests.traded import exposed, traded
 
@@ -78,19 +79,32 @@ PAGES = {
 }
 
 
-@pytest.fixture
-def lived(prepared: Any, alices_house: None, clock: Any) -> Iterator[dict[str, str]]:
-    """A book with something of everything in place of an empty one, and the addresses of what is in it."""
-    with prepared("lived", live, clock) as (_, known):
-        yield known
-
-
-@pytest.fixture
-def kb(lived: dict[str, str], book_url: str, clock: Any) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def lived_in(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+    """One server for all these pages, which are only looked at: its address, and the addresses of what is in it."""
     from keepbook import Keepbook
+    from keepbook.doors.http.app import create_app
 
-    with closing(Keepbook(book_url, clock=clock)) as keepbook:
-        yield keepbook
+    clock, house = Clock(), tmp_path_factory.mktemp("house")
+    with pytest.MonkeyPatch.context() as patch:
+        nobodys(patch, house)
+        settled_as_alice(patch)
+        with (
+            prepared_on("sqlite", pytestconfig, house)("lived", live, clock) as (url, known),
+            closing(Keepbook(url, clock=clock)) as kb,
+            serving(create_app(kb)) as address,
+        ):
+            yield address, known
+
+
+@pytest.fixture
+def lived(lived_in: tuple[str, dict[str, str]]) -> dict[str, str]:
+    return lived_in[1]
+
+
+@pytest.fixture
+def site(lived_in: tuple[str, Any]) -> str:
+    return lived_in[0]
 
 
 def live(kb: Any, clock: Any) -> dict[str, str]:
@@ -197,12 +211,14 @@ RUN = """async () => {
 AXED = ((1440, "light"), (390, "dark"))
 
 
-def _at_each_width(name: str, opens: Any, lived: dict[str, str]) -> Iterator[tuple[int, Page]]:
-    """The page opened at each width but the last, a phone made narrower: the server does not know of widths."""
+def _at_each_width(name: str, opens: Any, lived: dict[str, str], *, opened: set[int]) -> Iterator[tuple[int, Page]]:
+    """The page opened at some widths and drawn wider or narrower to the others: the server does not know of widths.
+    Where something is pressed first, which depends on what is there to be pressed, only a phone is made narrower."""
     person = opens().new_page()
+    opened = opened if not PAGES[name].press else {1440, 820, 390}
     for width in WIDTHS:
         person.set_viewport_size({"width": width, "height": 900 if width > 800 else 844})
-        if width != 360:
+        if width in opened:
             show(person, PAGES[name], lived)
         yield width, person
 
@@ -211,7 +227,7 @@ def _at_each_width(name: str, opens: Any, lived: dict[str, str]) -> Iterator[tup
 def test_the_page_keeps_to_the_visual_language(name: str, opens: Any, lived: dict[str, str], axe: str) -> None:
     """Every width, light and dark; on a desk by day and on a phone by night axe looks too."""
     wrong = []
-    for width, person in _at_each_width(name, opens, lived):
+    for width, person in _at_each_width(name, opens, lived, opened={1440, 390}):
         for scheme in ("light", "dark"):
             person.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             wrong += [f"{scheme} {width}: {found}" for found in person.evaluate(AUDIT)]
@@ -225,7 +241,7 @@ def test_the_page_keeps_to_the_visual_language(name: str, opens: Any, lived: dic
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_holds_where_fonts_are_wide(name: str, opens: Any, lived: dict[str, str], wide_fonts: bool) -> None:
     """What a font can push out of place."""
-    wrong = [f"{width}: {found}" for width, person in _at_each_width(name, opens, lived)
+    wrong = [f"{width}: {found}" for width, person in _at_each_width(name, opens, lived, opened={1440})
              for found in person.evaluate(AUDIT, "widths")]  # fmt: skip
     assert not wrong, "\n".join(wrong[:40])
 
@@ -249,12 +265,14 @@ def test_the_browser_has_the_fonts_of_the_tests_and_no_other(chromium: Browser, 
 
 
 @pytest.mark.parametrize(("width", "scheme"), AXED)
-def test_axe_finds_nothing_where_one_signs_in(width: int, scheme: str, opens: Any, kb: Any, axe: str) -> None:
+def test_axe_finds_nothing_where_one_signs_in(width: int, scheme: str, opens: Any, kb: Any, app: Any, axe: str) -> None:
     kb.tokens.create("alice")
-    person = opens(width=width, color_scheme=scheme).new_page()
-    person.goto("/chat")
-    person.evaluate(axe)
-    assert person.evaluate(RUN) == []
+    with serving(app) as address:
+        person = opens(width=width, color_scheme=scheme).new_page()
+        person.goto(f"{address}/chat")
+        person.evaluate(axe)
+        assert person.get_by_label("Token").is_visible()
+        assert person.evaluate(RUN) == []
 
 
 BROKEN = """() => {

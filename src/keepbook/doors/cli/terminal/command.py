@@ -91,6 +91,7 @@ _OPTIONS: dict[str, Any] = {
     "json": Annotated[bool | None, _option("--json", help="Answer in JSON on stdout, for programs.")],
     "verbose": Annotated[bool | None, _option("--verbose", help="Show the traceback of an error.")],
 }
+_TAKE_A_VALUE = {f"--{name}" for name in _OPTIONS} - {"--json", "--verbose"}
 _PARAMETERS = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
     for name, annotation in _OPTIONS.items()
@@ -116,6 +117,19 @@ def global_options(app: typer.Typer, *, root: bool = False) -> None:
         )
     _sign(take, parameters)
     app.callback(no_args_is_help=True)(take)
+
+
+def first_word(args: Sequence[str]) -> str | None:
+    """The command on a line: what is neither a global option nor the value of one."""
+    words = iter(args)
+    for word in words:
+        if not word.startswith("-"):
+            return word
+        if word in _TAKE_A_VALUE:
+            next(words, None)
+        elif word in ("--help", "-h"):
+            return None
+    return None
 
 
 def _meaning(otherwise: str) -> type[TyperGroup]:
