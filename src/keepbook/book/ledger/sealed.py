@@ -81,7 +81,8 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
             progress(done)
         if _count(tx, table) != expected:
             return _unsealed(tx, streams, table)
-    return next((found for what in batch.KINDS if (found := _batch_break(tx, streams, what)) is not None), None)
+    breaks = (_batch_break(tx, streams, what) for what in batch.KINDS)
+    return next((one for one in breaks if one is not None), None)
 
 
 def _batch_break(tx: Tx, streams: Streams, what: str) -> Break | None:

@@ -155,7 +155,7 @@ def broken(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
         previous = ""
         for link, row in enumerate(some, 1):
             of[row.nth] = row
-            if row.link != link or row.previous != previous or row.hash != hash_of(row._mapping):
+            if row.link != link or row.previous != previous or row.hash != hash_of(dict(row._mapping)):
                 yield f"the chain of {source} is broken at batch {row.link}: it was altered, or one before it is gone"
                 break
             previous = row.hash
