@@ -10,10 +10,11 @@ import heapq
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import chain
 from operator import attrgetter, itemgetter
 from sys import byteorder
 from typing import NamedTuple
@@ -39,7 +40,7 @@ COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volum
 LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
 _TIMEFRAME = re.compile(r"([1-9]\d{0,3})([smhdwM])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_NO_VOLUME, _SERIES = math.nan, itemgetter(0, 1)
+_NO_VOLUME, _NAMED = math.nan, itemgetter(0, 1)
 REMOVED_AT_ONCE = 5000
 
 
@@ -136,9 +137,9 @@ def _to_bar(row: Row, times: Times) -> Bar:
 def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
     """The bytes of many bars: their keys one after the other, and their figures."""
     keys = []
-    for (symbol, timeframe), some in groupby(rows, key=_SERIES):
-        series = f"{symbol}\x1f{timeframe}\x1f"
-        keys.append(series + f"\n{series}".join([row[2] for row in some]) + "\n")
+    for begin, end in _series(rows):
+        series = f"{rows[begin][0]}\x1f{rows[begin][1]}\x1f"
+        keys.append(series + f"\n{series}".join([row[2] for row in rows[begin:end]]) + "\n")
     values = chain.from_iterable([row[3:8] for row in rows])
     try:
         figures = array("d", values)
@@ -150,13 +151,18 @@ def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
     return "".join(keys).encode(), figures.tobytes()
 
 
-def _spans(rows: Iterable[Row]) -> list[Span]:
-    """Bars come sorted by their key: the first and the last of each series."""
-    found = []
-    for (symbol, _), some in groupby(rows, key=_SERIES):
-        times = [row[2] for row in some]
-        found.append(Span(symbol, times[0], times[-1]))
-    return found
+def _spans(rows: Sequence[Row]) -> list[Span]:
+    """The first and the last of each series."""
+    return [Span(rows[begin][0], rows[begin][2], rows[end - 1][2]) for begin, end in _series(rows)]
+
+
+def _series(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
+    """Where each symbol's bars of a timeframe begin and end, in rows that are sorted by their keys."""
+    begin = 0
+    while begin < len(rows):
+        end = bisect_right(rows, _NAMED(rows[begin]), begin, key=_NAMED)
+        yield begin, end
+        begin = end
 
 
 # Operations

@@ -43,7 +43,7 @@ class Goods:
     what: str
     kind: Kind
     known: Callable[[Connection, Sequence[Row]], Iterable[Any]]
-    spans: Callable[[Iterable[Row]], Iterable[Span]]
+    spans: Callable[[Sequence[Row]], Iterable[Span]]
     shelf: Shelf
 
 
