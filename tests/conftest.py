@@ -212,8 +212,9 @@ def postgres_template(pytestconfig: pytest.Config, postgres_admin_url: str) -> s
 
 
 @pytest.fixture(scope="session")
-def postgres_pool(postgres_admin_url: str, postgres_template: str) -> Pool:
-    return Pool(postgres_admin_url, postgres_template)
+def postgres_pool(postgres_admin_url: str, postgres_template: str) -> Iterator[Pool]:
+    with closing(Pool(postgres_admin_url, postgres_template)) as pool:
+        yield pool
 
 
 # --- the book --------------------------------------------------------------------------------------------
@@ -287,6 +288,11 @@ def book_url(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -
         yield str(tmp_path / "book.db")
         return
     # Asked for by name, so that a run on SQLite alone starts no server.
+    if request.node.get_closest_marker("connections"):
+        server, template = map(request.getfixturevalue, ("postgres_admin_url", "postgres_template"))
+        with database(server, template) as url:
+            yield url
+        return
     with request.getfixturevalue("postgres_pool").database() as url:
         yield url
 

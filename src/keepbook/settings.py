@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from keepbook.errors import Invalid
@@ -153,9 +153,19 @@ class Settings(BaseModel):
     )
     telegram_base_url: str | None = Field(None, description="A Bot API server of your own.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return _from_environment() | given
+
     @property
     def allowance(self) -> Allowance:
         return Allowance(self.max_memories, self.max_chats, self.max_bytes)
+
+
+def _from_environment() -> dict[str, str]:
+    named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in Settings.model_fields}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def load_settings(**given: Any) -> Settings:
@@ -163,8 +173,7 @@ def load_settings(**given: Any) -> Settings:
     explicit = {name: value for name, value in given.items() if value is not None}
     path = Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
     from_file = _read(path)
-    named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in Settings.model_fields}
-    from_environment = {name: value for name, value in named.items() if value is not None}
+    from_environment = _from_environment()
     try:
         return _with_usual_keys(Settings(**(from_file | from_environment | explicit)))
     except ValidationError as error:

@@ -355,6 +355,7 @@ def test_an_ordinary_user_cannot_upgrade_and_is_told_so(empty_url: str) -> None:
 # --- after a refusal -------------------------------------------------------------------------------------
 
 
+@pytest.mark.connections
 def test_a_refused_opening_leaves_no_connection_behind(book_url: str, engine_name: str) -> None:
     Keepbook(book_url).close()
     connect: Any = psycopg.connect if engine_name == "postgresql" else sqlite3.connect

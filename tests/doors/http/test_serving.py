@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-import pytest
 
 from keepbook import Keepbook
 
@@ -146,18 +145,3 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Any) -> None:
         said = refusal("--db", str(tmp_path / "b.db"), "serve", "--port", port, "--no-open")
     assert "choose another --port" in said
     assert len(said.splitlines()) == 1
-
-
-@pytest.mark.parametrize("kind", ["person", "agent", "service"])
-def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Any, kind: str) -> None:
-    def run(*arguments: str) -> Any:
-        command = [sys.executable, "-m", "keepbook", "--db", str(tmp_path / "b.db"), "--json", "token", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=START_SECONDS, check=True)
-        return json.loads(done.stdout)
-
-    made = run("create", "--kind", kind)
-    assert set(made) == {"id", "token", "owner", "kind", "scopes"}
-    assert (made["kind"], made["scopes"]) == (kind, ["read", "write"])
-    assert (made["owner"] is None) == (kind == "service")
-    assert [token["id"] for token in run("list", "--all")] == [made["id"]]
-    assert run("revoke", made["id"])["revoked_at"]

@@ -5,9 +5,12 @@ without a browser, for what forms do where no script runs. Both are alice, whose
 """
 
 import asyncio
+import json
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -111,41 +114,54 @@ def site(app: Any) -> Iterator[str]:
         yield address
 
 
-Launch = Callable[[str], Browser]
-
-
-@pytest.fixture(scope="module")
-def launch(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launch]:
-    """Starts browsers, each with its fonts. Where there is none these tests fail, for nothing else shows what a person
-    sees.
-
-    Not one a session: Playwright keeps an event loop running in this thread, which other tests need for their own.
-    """
+@pytest.fixture(scope="session")
+def browsers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Where a browser with these fonts is reached; started once. Where there is none these tests fail, for nothing else
+    shows what a person sees."""
     cache = Path(pytestconfig.cache.mkdir("npm"))  # type: ignore[union-attr]
-    with sync_playwright() as playwright:
+    started: dict[str, tuple[subprocess.Popen[str], str]] = {}
 
-        def start(which: str) -> Browser:
-            config = fonts(which, cache, tmp_path_factory.mktemp("fonts"))
-            return playwright.chromium.launch(
-                executable_path=CHROMIUM if CHROMIUM.exists() else None,
-                args=list(FLAGS),
-                env={**os.environ, "FONTCONFIG_FILE": str(config)},
+    def reached(which: str) -> str:
+        if which not in started:
+            folder = tmp_path_factory.mktemp("browser")
+            chosen = {"executablePath": str(CHROMIUM)} if CHROMIUM.exists() else {}
+            (folder / "how.json").write_text(json.dumps({"args": FLAGS, "headless": True, **chosen}))
+            line = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
+            environment = {**os.environ, "FONTCONFIG_FILE": str(fonts(which, cache, folder))}
+            process = subprocess.Popen(
+                [*line, "--config", str(folder / "how.json")], stdout=subprocess.PIPE, text=True, env=environment
             )
+            assert process.stdout is not None
+            started[which] = process, process.stdout.readline().strip()
+        return started[which][1]
 
-        yield start
+    yield reached
+    for process, _ in started.values():
+        process.terminate()
+        process.communicate()
+
+
+Connect = Callable[[str], Browser]
 
 
 @pytest.fixture(scope="module")
-def chromium(launch: Launch) -> Iterator[Browser]:
-    """One browser a module, on a machine with the usual fonts."""
-    browser = launch("usual")
+def connect(browsers: Callable[[str], str]) -> Iterator[Connect]:
+    """Not once a session: Playwright keeps an event loop running in this thread, which other tests need for theirs."""
+    with sync_playwright() as playwright:
+        yield lambda which: playwright.chromium.connect(browsers(which))
+
+
+@pytest.fixture(scope="module")
+def chromium(connect: Connect) -> Iterator[Browser]:
+    """A browser on a machine with the usual fonts."""
+    browser = connect("usual")
     yield browser
     browser.close()
 
 
 @pytest.fixture(scope="module")
-def wide_chromium(launch: Launch) -> Iterator[Browser]:
-    browser = launch("wide")
+def wide_chromium(connect: Connect) -> Iterator[Browser]:
+    browser = connect("wide")
     yield browser
     browser.close()
 
