@@ -3,13 +3,14 @@
 import sqlite3
 import subprocess
 from contextlib import closing
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.deciding import busy_desk
+from tests.deciding import LONG, busy_desk
 from tests.embedding import meant
-from tests.traded import deployed, exposed, trade_lines
+from tests.traded import deployed, exposed, iso, trade_lines
 
 from keepbook.book.ground import idempotency, leases
 from keepbook.book.ground.idempotency import Answer
@@ -78,6 +79,32 @@ def _traded(kb: Any, book: Any) -> None:
     assert book.trading.bring_in(fill, format="my broker", columns=told).added == 1
     book.trading.reflect(deployment=made.id)
     assert book.trading.lessons(deployment=made.id)
+    header, first, *_ = trade_lines()
+    assert book.trading.load("trades", [header, _dearer(header, first)], deployment=made.id).changed == 1
+    _corrected(kb, book)
+
+
+def _dearer(header: str, line: str) -> str:
+    """The same trade with other fees."""
+    cells = line.split(",")
+    cells[header.split(",").index("fees")] = "1.5"
+    return ",".join(cells)
+
+
+def _corrected(kb: Any, book: Any) -> None:
+    """Bars and an event that came wrong, and a decision that was closed on those bars."""
+    agent, begun = book.agents.create("Late desk", card_type="trade-decision"), book.now - timedelta(days=3)
+    run = book.decisions.record(agent.id, LONG | {"symbol": "DOT/USDT"}, made_at=begun).run_id
+    hours = [iso(begun + timedelta(hours=nth)) for nth in (1, 2)]
+    head, touched = "symbol,timeframe,time,open,high,low,close", f"DOT/USDT,1h,{hours[0]},99,101,98,99"
+    kb.market.load([head, touched, f"DOT/USDT,1h,{hours[1]},101,121,100,119"])
+    book.decisions.follow()
+    kb.market.load([head, f"DOT/USDT,1h,{hours[1]},99,100,89,95"])
+    book.decisions.follow()
+    assert [one.outcome for one in book.decisions.history(run)] == ["target"]
+    event = "id,kind,symbols,time,importance,title\nmoved,rates,*,{},1,Rates"
+    for at in hours:
+        kb.market.load_events(event.format(at).splitlines())
 
 
 # --- as SQL

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from keepbook.book.chats.closed import Closed
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
-    from keepbook.book.trading.bars import Market
+    from keepbook.book.trading.market.face import Market
     from keepbook.book.upkeep.imported import Imported
     from keepbook.jobs import Queued, Swept
     from keepbook.models.agents.runner import Runner
@@ -294,7 +294,7 @@ class Keepbook:
     @cached_property
     def market(self) -> "Market":
         """Prices that everybody shares: `kb.market.load(lines)`."""
-        from keepbook.book.trading.bars import Market  # not every book is a trader's
+        from keepbook.book.trading.market.face import Market  # not every book is a trader's
 
         return Market(self._database)
 

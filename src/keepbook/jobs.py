@@ -29,6 +29,7 @@ from keepbook.book.ground.when import later, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import proposals
 from keepbook.book.owners import owners
+from keepbook.book.trading.market import batches
 from keepbook.book.upkeep import erase
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.settings import Settings
@@ -37,7 +38,7 @@ from keepbook.storage.database import Database
 
 log = logging.getLogger(__name__)
 
-EMBED = "embed"
+EMBED, FOLD_AGAIN = "embed", "fold_again"
 AT_ONCE = 4
 """So many scheduled runs are carried out at a time."""
 LOOKED_AFTER, EMBEDDED = 1000, 2000
@@ -92,6 +93,7 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
                     swept.did(kind)
             except Exception as error:  # noqa: BLE001  whatever it is, the others have done nothing to wait for it
                 swept.failed_at(item, error)
+    _fold_again(database, open_book, swept)
     if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
         database.compact()
     _embed(database, open_book, swept)
@@ -192,6 +194,29 @@ def _follow(book: Book, item: Due) -> bool:
 def _answer(book: Book, item: Due) -> bool:
     with book.writing() as (tx, _):
         return forecasts.settle(tx, book.agents.cards, item.id)
+
+
+def _fold_again(database: Database, open_book: Callable[[str], Book], swept: Swept) -> None:
+    """Where bars came in: the decisions of everybody that they touch. What fails stays to be done."""
+    with database.unscoped() as conn:
+        through, spans = batches.unsettled(conn)
+        everyone = owners.everyone(conn) if spans else []
+    if not through:
+        return
+    failed = len(swept.failed)
+    for owner in everyone:
+        book = open_book(owner)
+        try:
+            with book.writing() as (tx, _):
+                changed = forecasts.fold_again(tx, book.agents.cards, spans)
+        except Exception as error:  # noqa: BLE001  see sweep()
+            swept.failed_at(Due(owner, FOLD_AGAIN, "bars", ""), error)
+        else:
+            if changed:
+                swept.did(FOLD_AGAIN, changed)
+    if len(swept.failed) == failed:
+        with database.unscoped(writes=True) as conn:
+            batches.settled(conn, through)
 
 
 def _embed(database: Database, open_book: Callable[[str], Book], swept: Swept) -> None:

@@ -894,12 +894,16 @@ def _take_all(book: Attacked, steps: Steps) -> None:
 
 # --- what must be accepted, or the refusals above prove nothing -------------------------------------------
 
+_TOLD = "state, closed_at, closed_by, outcome, exit_price, result_r, result_pct"
+KEEPS_FORMER = (
+    f"INSERT INTO former_results (owner, run_id, nth, known_at, until, {_TOLD}) "
+    f"SELECT owner, run_id, 1, known_at, '2028', {_TOLD} FROM decisions WHERE owner = 'alice' AND run_id = :waiting"
+)
 LAWFUL: dict[str, Steps] = {
-    "a decision that ran out of time without its bars is closed anew by them": (
-        f"UPDATE decisions SET {CLOSES}, outcome = 'time' WHERE owner = 'alice' AND run_id = :waiting".replace(
-            "outcome = 'target', ", ""
-        ),
-        "UPDATE decisions SET outcome = 'stop', result_r = -1, through = '2028' "
+    "what the bars closed they close anew, once what it said is kept": (
+        f"UPDATE decisions SET {CLOSES}, known_at = '2027' WHERE owner = 'alice' AND run_id = :waiting",
+        KEEPS_FORMER,
+        "UPDATE decisions SET outcome = 'stop', result_r = -1, known_at = '2028' "
         "WHERE owner = 'alice' AND run_id = :waiting",
     ),
     "a run begins, speaks and ends": (

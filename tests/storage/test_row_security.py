@@ -325,10 +325,15 @@ GROWING = {
     "decisions": {
         "SELECT",
         "INSERT",
-        "UPDATE (closed_at, closed_by, exit_price, fill_price, filled_at, last_close, note, outcome, result_pct, "
-        "result_r, state, through)",
+        "UPDATE (closed_at, closed_by, exit_price, fill_price, filled_at, known_at, last_close, note, outcome, "
+        "result_pct, result_r, state, through)",
     },
-    "bars": {"SELECT", "INSERT", "UPDATE"},
+    "former_results": {"SELECT", "INSERT"},
+    "former_trades": {"SELECT", "INSERT"},
+    "batches": {"SELECT", "INSERT", "UPDATE (settled)"},
+    "bars": {"SELECT", "INSERT", "UPDATE", "DELETE"},
+    "former_bars": {"SELECT", "INSERT"},
+    "former_events": {"SELECT", "INSERT"},
     "market_events": {"SELECT", "INSERT", "UPDATE"},
     "event_symbols": {"SELECT", "INSERT", "DELETE"},
     "skills": {"SELECT", "INSERT", "UPDATE"},

@@ -22,7 +22,8 @@ from keepbook.storage.database import upgrade
 from keepbook.storage.statements import split
 
 SHARED = {
-    "owners", "due", "tokens", "leases", "page_sessions", "bars", "market_events", "event_symbols", "alembic_version",
+    "owners", "due", "tokens", "leases", "page_sessions", "bars", "market_events", "event_symbols", "batches",
+    "former_bars", "former_events", "alembic_version",
 }  # fmt: skip
 """Tables without personal text, which work that serves no owner may search as it needs."""
 

@@ -16,6 +16,7 @@ from keepbook.storage.tables import (
     deployments,
     erasures,
     fills,
+    former_results,
     injected,
     injections,
     lessons,
@@ -31,7 +32,6 @@ from keepbook.storage.tables import (
     skills,
     threads,
     tokens,
-    trades,
     transcripts,
     versions,
 )
@@ -40,8 +40,8 @@ COVERED: dict[str, Table] = {
     table.name: table
     for table in (
         owners, choices, tokens, threads, messages, notes, proposals, injections, injected, erasures, agents, runs,
-        transcripts, decisions, skills, skill_fields, deployments, positions, trades, fills, mappings, lessons,
-        memories, versions,
+        transcripts, decisions, former_results, skills, skill_fields, deployments, positions, fills,
+        mappings, lessons, memories, versions,
     )
 }  # fmt: skip
 

@@ -33,6 +33,8 @@ class Tx:
     clock: Clock
     writes: bool
     head: Any = None
+    batches: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
+    """What came in batches and is to be sealed: of which table and number, and its digest."""
     compact: bool = False
     """Something was removed for good: the files are rewritten once this is kept."""
     allowance: Allowance = UNLIMITED
@@ -60,8 +62,8 @@ class Backend(Protocol):
     def writing(self, owner: str) -> AbstractContextManager[Connection]:
         """A durable transaction that holds the owner's turn to write."""
 
-    def unscoped(self, *, writes: bool) -> AbstractContextManager[Connection]:
-        """A transaction that serves no owner: it sees only tables without personal text."""
+    def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
+        """A transaction that serves no owner: it sees only tables without personal text. It may hold a turn."""
 
     def compact(self) -> list[str]:
         """After an erasure: overwrite what files and logs still hold; answers what could not be reached."""
@@ -137,9 +139,10 @@ class Database:
             self.compact()
 
     @contextmanager
-    def unscoped(self, *, writes: bool = False) -> Iterator[Connection]:
-        """For tables without personal text: what is due, tokens, leases."""
-        with self._translated(), self.backend.unscoped(writes=writes) as conn:
+    def unscoped(self, *, writes: bool = False, turn: str | None = None) -> Iterator[Connection]:
+        """For tables without personal text: what is due, tokens, leases, prices. Writers who name the same `turn` wait
+        for each other."""
+        with self._translated(), self.backend.unscoped(writes=writes, turn=turn) as conn:
             yield conn
 
     @property

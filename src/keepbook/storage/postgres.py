@@ -109,8 +109,10 @@ class Postgres:
             yield conn
 
     @contextmanager
-    def unscoped(self, *, writes: bool) -> Iterator[Connection]:
+    def unscoped(self, *, writes: bool, turn: str | None = None) -> Iterator[Connection]:
         with (self._engine if writes else self._readers).connect() as conn, conn.begin():
+            if turn is not None:
+                conn.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _lock_number(f"turn {turn}")})
             yield conn
 
     def compact(self) -> list[str]:

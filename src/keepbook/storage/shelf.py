@@ -4,7 +4,8 @@ Core would build a dictionary and a statement's parameters for each row; here a 
 database, and loading is as fast as SQLite is.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import closing
 from importlib import import_module
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -44,23 +45,32 @@ class Shelf:
         )
         self._compiled: dict[str, tuple[str, Any, str, Any]] = {}
 
+    def add(self, conn: Connection, rows: Collection[Row]) -> int:
+        """Only what is new; answers how many."""
+        if not rows:
+            return 0
+        insert_sql, lay_insert, _, _ = self._for(conn)
+        with closing(conn.connection.cursor()) as cursor:
+            cursor.executemany(insert_sql, lay_insert(rows))
+            return int(cursor.rowcount)
+
+    def correct(self, conn: Connection, rows: Sequence[Row]) -> None:
+        """Rows that are there, with other figures."""
+        if rows:
+            _, _, update_sql, lay_update = self._for(conn)
+            with closing(conn.connection.cursor()) as cursor:
+                cursor.executemany(update_sql, lay_update(rows))
+
     def keep(self, conn: Connection, rows: Sequence[Row]) -> Kept:
         """Of rows with the same key the last one stands."""
-        if not rows:
-            return Kept(0, 0, 0)
-        insert_sql, lay_insert, update_sql, lay_update = self._for(conn)
-        width = self._key
-        unique = {row[:width]: row for row in rows}.values()
-        cursor = conn.connection.cursor()
-        try:
-            cursor.executemany(insert_sql, lay_insert(unique))
-            added = cursor.rowcount
-            if added == len(unique) or not self._may_change:
-                return Kept(added, 0, len(unique) - added)
-            cursor.executemany(update_sql, lay_update(unique))
+        unique = {row[: self._key]: row for row in rows}
+        added = self.add(conn, unique.values())
+        if added == len(unique) or not self._may_change:
+            return Kept(added, 0, len(unique) - added)
+        _, _, update_sql, lay_update = self._for(conn)
+        with closing(conn.connection.cursor()) as cursor:
+            cursor.executemany(update_sql, lay_update(unique.values()))
             changed = cursor.rowcount
-        finally:
-            cursor.close()
         return Kept(added, changed, len(unique) - added - changed)
 
     def _for(self, conn: Connection) -> tuple[str, Any, str, Any]:

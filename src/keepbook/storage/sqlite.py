@@ -68,7 +68,7 @@ class Sqlite:
             yield conn
 
     @contextmanager
-    def unscoped(self, *, writes: bool) -> Iterator[Connection]:
+    def unscoped(self, *, writes: bool, turn: str | None = None) -> Iterator[Connection]:
         with self._begin("IMMEDIATE" if writes else "DEFERRED") as conn:
             yield conn
 

@@ -661,6 +661,7 @@ decisions = _table(
     Column("result_r", Number),
     Column("result_pct", Number),
     Column("note", Word),
+    Column("known_at", Word),
     PrimaryKeyConstraint("owner", "run_id"),
     ForeignKeyConstraint(["owner", "run_id"], ["runs.owner", "runs.id"]),
     CheckConstraint("(state = 'open') = (closed_at IS NULL)", name="closed_when_not_open"),
@@ -673,35 +674,105 @@ decisions = _table(
 Index("decisions_by_state", decisions.c.owner, decisions.c.state, decisions.c.decided_at)
 Index("decisions_by_agent", decisions.c.owner, decisions.c.agent_id, decisions.c.decided_at)
 
+RESULT = (
+    "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price",
+    "result_r", "result_pct", "note",
+)  # fmt: skip
+"""What the bars, or somebody, say of a decision; the rest is the card's."""
+
+# How a decision had turned out as far as was known from `known_at` to `until`, when bars came late or were corrected.
+former_results = _table(
+    "former_results",
+    _owner(),
+    Column("run_id", Word, nullable=False),
+    Column("nth", Integer, CheckConstraint("nth >= 1"), nullable=False),
+    Column("known_at", Word, nullable=False),
+    Column("until", Word, nullable=False),
+    *(Column(name, decisions.c[name].type) for name in RESULT),
+    PrimaryKeyConstraint("owner", "run_id", "nth"),
+    ForeignKeyConstraint(["owner", "run_id"], ["decisions.owner", "decisions.run_id"]),
+)
+
+# What everybody shares comes in batches, some thousands of rows of a file at a time. Each is a link in the chain of its
+# source: one digest over the rows that came with it and those that went. `settled`: decisions were folded anew for it.
+batches = _table(
+    "batches",
+    Column("nth", Integer, nullable=False),
+    Column("source", Word, CheckConstraint("source <> ''"), nullable=False),
+    Column("link", Integer, nullable=False),
+    Column("what", Word, _one_of("what", "bars", "events"), nullable=False),
+    Column("at", Word, nullable=False),
+    Column("came", Integer, nullable=False),
+    Column("went", Integer, nullable=False),
+    Column("spans", Word, nullable=False),
+    Column("digest", Word, nullable=False),
+    Column("previous", Word, nullable=False),
+    Column("hash", Word, nullable=False),
+    Column("settled", Integer, CheckConstraint("settled IN (0, 1)"), nullable=False),
+    PrimaryKeyConstraint("nth"),
+)
+Index("batches_by_source", batches.c.source, batches.c.link, unique=True)
+_partial("batches_to_settle", batches.c.nth, where=batches.c.settled == 0)
+
+
+def _bar_columns() -> list[Column[Any]]:
+    return [
+        Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
+        Column("timeframe", Word, nullable=False),
+        Column("time", Word, nullable=False),
+        Column("open", Number, nullable=False),
+        Column("high", Number, nullable=False),
+        Column("low", Number, nullable=False),
+        Column("close", Number, nullable=False),
+        Column("volume", Number),
+        Column("batch", Integer, nullable=False),
+    ]
+
+
 # Prices, the same for everybody: nothing in here is anybody's. `time` is when a bar begins.
 bars = _table(
     "bars",
-    Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
-    Column("timeframe", Word, nullable=False),
-    Column("time", Word, nullable=False),
-    Column("open", Number, nullable=False),
-    Column("high", Number, nullable=False),
-    Column("low", Number, nullable=False),
-    Column("close", Number, nullable=False),
-    Column("volume", Number),
+    *_bar_columns(),
     PrimaryKeyConstraint("symbol", "timeframe", "time"),
     CheckConstraint("low <= open AND low <= close AND high >= open AND high >= close", name="within_its_range"),
 )
 
+# Bars as they were before the batch `went` corrected or removed them: what was known until then.
+former_bars = _table(
+    "former_bars",
+    *_bar_columns(),
+    Column("went", Integer, nullable=False),
+    Column("until", Word, nullable=False),
+    PrimaryKeyConstraint("symbol", "timeframe", "time", "went"),
+)
+
+
+def _event_columns() -> list[Column[Any]]:
+    return [
+        Column("id", Word, CheckConstraint("id <> ''"), nullable=False),
+        Column("kind", Word, CheckConstraint("kind <> ''"), nullable=False),
+        Column("time", Word, nullable=False),
+        Column("importance", Number, CheckConstraint("importance BETWEEN 0 AND 1"), nullable=False),
+        Column("title", Word, nullable=False),
+        Column("symbols", Word, nullable=False),
+        Column("known_at", Word),
+        Column("batch", Integer, nullable=False),
+    ]
+
+
 # What moves prices, and when: as shared as they are. `symbols` is what the event touches, with `;` between; `known_at`
 # is when it was announced, none if it always was known.
-market_events = _table(
-    "market_events",
-    Column("id", Word, CheckConstraint("id <> ''"), nullable=False),
-    Column("kind", Word, CheckConstraint("kind <> ''"), nullable=False),
-    Column("time", Word, nullable=False),
-    Column("importance", Number, CheckConstraint("importance BETWEEN 0 AND 1"), nullable=False),
-    Column("title", Word, nullable=False),
-    Column("symbols", Word, nullable=False),
-    Column("known_at", Word),
-    PrimaryKeyConstraint("id"),
-)
+market_events = _table("market_events", *_event_columns(), PrimaryKeyConstraint("id"))
 Index("market_events_by_time", market_events.c.time)
+
+# Events as they were before the batch `went` corrected them.
+former_events = _table(
+    "former_events",
+    *_event_columns(),
+    Column("went", Integer, nullable=False),
+    Column("until", Word, nullable=False),
+    PrimaryKeyConstraint("id", "went"),
+)
 
 # The same events by what they touch, so that earlier ones of a kind are found without a look at the others.
 event_symbols = _table(
@@ -794,10 +865,22 @@ trades = _table(
     Column("entry_reason", Word),
     Column("exit_reason", Word),
     Column("known_at", Word, nullable=False),
+    Column("batch", Integer, nullable=False),
     PrimaryKeyConstraint("owner", "deployment_id", "exit_time", "key"),
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     CheckConstraint("entry_time <= exit_time AND exit_time <= known_at", name="entered_left_and_known"),
 )
+
+# Trades as they were until the batch `went` corrected them.
+former_trades = _table(
+    "former_trades",
+    *(Column(column.name, column.type, nullable=column.nullable) for column in trades.c),
+    Column("went", Integer, nullable=False),
+    Column("until", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "deployment_id", "exit_time", "key", "went"),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+)
+Index("former_trades_by_end", former_trades.c.owner, former_trades.c.deployment_id, former_trades.c.until)
 
 # Derived: what the trades of a day came to, so that no page walks them all. Where `trades` is null they have changed
 # since, and the day is to be folded anew. It is under no chain and in no export.
@@ -881,11 +964,13 @@ OWNED = (
     mappings,
     fills,
     trade_days,
+    former_trades,
     trades,
     positions,
     deployments,
     skill_fields,
     skills,
+    former_results,
     decisions,
     transcripts,
     runs,

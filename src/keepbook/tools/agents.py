@@ -16,8 +16,8 @@ from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.decisions import Past
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
-from keepbook.book.trading import bars, symbols
-from keepbook.book.trading.bars import Bar
+from keepbook.book.trading.market import bars, symbols
+from keepbook.book.trading.market.bars import Bar
 from keepbook.errors import Invalid
 from keepbook.tools.catalogue import SYSTEM, ToolSet, build
 from keepbook.tools.definition import READS, Annotations, Answer, Tool, define

@@ -19,18 +19,41 @@ from tests.conftest import DEEPER
 from tests.furnished import OWNER, furnished
 
 from keepbook import Invalid, Keepbook, NotAllowed
-from keepbook.book.ledger import cover
+from keepbook.book.ledger import batch, cover
 from keepbook.book.ledger.ledger import canonical, hash_of
 from keepbook.book.ledger.verify import verify
+from keepbook.book.trading.market import bars as bar_goods
+from keepbook.book.trading.market import events as event_goods
+from keepbook.book.trading.market.batches import broken
+from keepbook.book.trading.market.events import strays
 from keepbook.book.upkeep.lines import KINDS
 from keepbook.storage.covered import COVERED, UNCOVERED_COLUMNS, key_of
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import covers, ledger, links, memories, metadata, seals, versions
+from keepbook.storage.tables import (
+    bars,
+    batches,
+    covers,
+    event_symbols,
+    former_bars,
+    former_events,
+    ledger,
+    links,
+    market_events,
+    memories,
+    metadata,
+    seals,
+    versions,
+)
 
 NOW = "2026-12-31T09:00:00Z"
-HELD = {table.name: table for table in (ledger, covers, seals, memories, versions, links, *COVERED.values())}
-NOT_PERSONAL = {"bars", "market_events", "event_symbols", "leases"}
+IN_BATCHES = [table for kind in batch.KINDS.values() for table in (kind.table, kind.former)]
+HELD = {
+    table.name: table for table in (ledger, covers, seals, memories, versions, links, *COVERED.values(), *IN_BATCHES)
+}
+MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
+NOT_PERSONAL = {*MARKET, "leases"}
 DERIVED = {"terms", "likeness", "turn_terms", "vectors", "vector_spaces", "trade_days"}
+GOODS = (bar_goods.GOODS, event_goods.GOODS)
 PASSING = {"answers", "due", "meter", "touched"}
 OF_THIS_MACHINE = {"armed", "page_sessions"}
 
@@ -78,6 +101,7 @@ def full(book_url: str, clock: Any, alike: None) -> Iterator[Any]:
     with Keepbook(book_url, clock=clock) as kb:
         book = furnished(kb)
         assert book.verify().ok
+        book.installation = kb
         yield book
 
 
@@ -327,3 +351,83 @@ def recompute(conn: Connection) -> None:
         row["hash"] = previous = (hash_of if table is ledger else cover.hash_of)(row)
         told = {name: row[name] for name in ("previous", "digest", "hash")}
         conn.execute(update(table).where(*at(table, row)).values(told))
+
+
+# --- what everybody shares
+
+
+def test_whoever_edits_bars_or_events_is_found_out(full: Any, book_url: str, engine_name: str) -> None:
+    """Every column of the first and the last row, a row added, a row removed, two rows swapped."""
+    missed, tried = [], 0
+    with unguarded(book_url) as conn:
+        for table in (metadata.tables[name] for name in sorted(MARKET)):
+            columns = [column for column in table.c if column.name != "settled"]
+            rows = [dict(row._mapping) for row in conn.execute(select(*columns).order_by(*table.primary_key.columns))]
+            assert len(rows) > 1 or table.name in ("former_bars", "former_events")
+            for what, statements in tried_here(market_edits(table, rows), engine_name):
+                tried += 1
+                inner = conn.begin_nested()
+                try:
+                    for statement in statements:
+                        conn.execute(statement)
+                    found = [*broken(conn, GOODS), *strays(conn)]
+                finally:
+                    inner.rollback()
+                if not found:
+                    missed.append(f"{table.name}: {what}")
+        assert [*broken(conn, GOODS), *strays(conn)] == []
+    assert missed == []
+    assert tried > 20
+
+
+def market_edits(table: Table, rows: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+    key = [column.name for column in table.primary_key.columns]
+    settled = {"settled": 1} if table.name == "batches" else {}
+    for place, row in {"first": rows[0], "last": rows[-1]}.items():
+        for name in row:
+            changed = update(table).where(*at(table, row)).values({name: other(table, name, row[name])})
+            yield f"{place} row, {name}", [changed]
+        yield f"{place} row removed", [delete(table).where(*at(table, row))]
+    forged = rows[0] | {key[-1]: other(table, key[-1], rows[0][key[-1]])} | settled
+    yield "a row added", [insert(table).values(forged)]
+    one, two = rows[0], rows[-1]
+    told = [name for name in one if name not in key]
+    if len(rows) > 1 and told:
+        swapped = [(one, two), (two, one)]
+        yield (
+            "two rows swapped",
+            [update(table).where(*at(table, a)).values({name: b[name] for name in told}) for a, b in swapped],
+        )
+
+
+def test_the_anchor_holds_the_chains_of_the_market_too(full: Any, book_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "anchor"
+    assert full.installation.market.verify(file).ok
+    assert full.verify(anchor=file).ok
+    before = file.read_text()
+    assert full.installation.market.verify(file).ok
+    assert file.read_text() == before
+    with unguarded(book_url) as conn:
+        last = conn.execute(select(batches).order_by(batches.c.nth.desc())).first()
+        conn.execute(delete(batches).where(batches.c.nth == last.nth))
+        table, former = (market_events, former_events) if last.what == "events" else (bars, former_bars)
+        for row in conn.execute(select(former).where(former.c.went == last.nth)).all():
+            back = {name: value for name, value in row._mapping.items() if name not in ("went", "until")}
+            conn.execute(delete(former).where(*at(former, row._mapping)))
+            conn.execute(delete(table).where(*at(table, row._mapping)))
+            conn.execute(insert(table).values(back))
+        if last.what == "events":
+            put_right(conn)
+    assert full.installation.market.verify().ok
+    (why,) = full.installation.market.verify(file).why
+    assert "cut off" in why
+    assert file.read_text() == before
+
+
+def put_right(conn: Connection) -> None:
+    """The index by symbol, after the events."""
+    conn.execute(delete(event_symbols))
+    for row in conn.execute(select(market_events)).all():
+        for symbol in filter(None, row.symbols.split(";")):
+            told = {"symbol": symbol, "kind": row.kind, "time": row.time, "event_id": row.id}
+            conn.execute(insert(event_symbols).values(told))

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from keepbook import Invalid
-from keepbook.book.trading import bars, files
-from keepbook.book.trading.bars import Bar, ends
+from keepbook.book.trading import files
+from keepbook.book.trading.market import bars
+from keepbook.book.trading.market.bars import Bar, ends
 
 HEADER = "symbol,timeframe,time,open,high,low,close,volume"
 ROWS = [

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.trading import events
-from keepbook.book.trading.events import Event, touches
+from keepbook.book.trading.market import events
+from keepbook.book.trading.market.events import Event, touches
 
 HEADER = "id,kind,symbols,time,importance,title,known_at"
 ROWS = [
@@ -15,6 +15,7 @@ ROWS = [
     'fork,upgrade,BTC/USDT; ETH/USDT ;,2026-02-11,0.3,"A fork, of sorts",',
     "talk,speech,,2026-02-10T12:00:00Z,0.2,Somebody speaks,",
 ]
+NOW = "2027-01-01T00:00:00.000000Z"
 AFTER, UNTIL = "2026-02-10T00:00:00.000000Z", "2026-02-12T00:00:00.000000Z"
 
 
@@ -113,8 +114,13 @@ def test_an_event_that_moved_is_found_where_it_went(kb: Any) -> None:
     moved = "unlock-1,unlock,ADA,2026-02-11T08:00:00Z,0.5,Tokens unlocked,2026-02-10T07:00:00Z"
     assert counts(kb.market.load_events([HEADER, moved])) == (0, 1, 0, 0)
     with kb._database.unscoped() as conn:
-        assert events.earlier(conn, "unlock", "SOL/USDT", UNTIL, UNTIL) == []
-        assert events.earlier(conn, "unlock", "ADA/USDT", UNTIL, UNTIL) == ["2026-02-11T08:00:00.000000Z"]
+        assert events.earlier(conn, "unlock", "SOL/USDT", UNTIL, NOW) == []
+        assert events.earlier(conn, "unlock", "ADA/USDT", UNTIL, NOW) == ["2026-02-11T08:00:00.000000Z"]
+        # As of before the correction it stands where it stood.
+        assert events.earlier(conn, "unlock", "SOL/USDT", UNTIL, UNTIL) == ["2026-02-10T08:00:00.000000Z"]
+        assert events.earlier(conn, "unlock", "ADA/USDT", UNTIL, UNTIL) == []
+        assert [one.symbols for one in events.coming(conn, AFTER, UNTIL, UNTIL) if one.id == "unlock-1"] == [("SOL",)]
+        assert [one.symbols for one in events.coming(conn, AFTER, UNTIL, NOW) if one.id == "unlock-1"] == [("ADA",)]
 
 
 def test_wrong_events_are_named_and_cost_no_good_one(kb: Any) -> None:

@@ -253,14 +253,14 @@ def test_what_is_remembered_of_times_has_an_end(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_shelf_adds_what_is_new_and_changes_what_differs(kb: Any) -> None:
     shelf = Shelf(bars)
-    row = ("ETH", "1h", "2026-01-01T00:00:00.000000Z", 1.0, 2.0, 1.0, 2.0, None)
+    row = ("ETH", "1h", "2026-01-01T00:00:00.000000Z", 1.0, 2.0, 1.0, 2.0, None, 1)
     other = (*row[:2], "2026-01-01T01:00:00.000000Z", *row[3:])
     with kb._database.unscoped(writes=True) as conn:
         assert shelf.keep(conn, []) == (0, 0, 0)
         assert shelf.keep(conn, [row]) == (1, 0, 0)
         assert shelf.keep(conn, [row, other]) == (1, 0, 1)
-        assert shelf.keep(conn, [(*row[:7], 5.0), other]) == (0, 1, 1)
-        assert shelf.keep(conn, [row, (*row[:7], 6.0), row]) == (0, 1, 0)  # the last one stands
+        assert shelf.keep(conn, [(*row[:7], 5.0, 1), other]) == (0, 1, 1)
+        assert shelf.keep(conn, [row, (*row[:7], 6.0, 1), row]) == (0, 1, 0)  # the last one stands
         links = Shelf(event_symbols)
         link = ("BTC", "rates", row[2], "e1")
         assert links.keep(conn, [link, link]) == (1, 0, 0)

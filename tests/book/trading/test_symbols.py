@@ -8,9 +8,9 @@ from tests.deciding import LONG, ran
 
 from keepbook import Invalid
 from keepbook.book.ground.when import stamp
-from keepbook.book.trading.bars import Bar
-from keepbook.book.trading.bars import keep as keep_bars
-from keepbook.book.trading.symbols import matching, parted
+from keepbook.book.trading.market.bars import Bar
+from keepbook.book.trading.market.bars import keep as keep_bars
+from keepbook.book.trading.market.symbols import matching, parted
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def put(kb: Any, symbol: str, first: Any) -> None:
         for nth, prices in enumerate([(100.0, 101.0, 99.0, 100.0), (101.0, 125.0, 100.0, 124.0)])
     ]
     with kb._database.unscoped(writes=True) as conn:
-        keep_bars(conn, rows)
+        keep_bars(conn, rows, source="test", now="2026-03-01T09:00:00.000000Z")
 
 
 def decided(alice: Any, symbol: str) -> Any:

@@ -53,6 +53,30 @@ def test_loading_trades_twice_changes_nothing_and_other_figures_are_taken_over(a
     assert known(alice) == before
     assert counts(trading.load("trades", [lines[0], lines[1].replace(",30,", ",31.5,"), lines[2]])) == (0, 1, 1, 0)
     assert [one.pnl for one in known(alice)] == [before[0].pnl - 1.5, before[1].pnl]
+    assert alice.verify().ok
+
+
+def test_a_corrected_trade_stays_what_it_was_as_of_then(alice: Any, trading: Trading, clock: Any) -> None:
+    lines = TRADES.splitlines()
+    trading.load("trades", lines)
+
+    def asked() -> list[Any]:
+        figures = trading.performance(deployment="Floor", known_at=then)
+        return [
+            figures,
+            trading.trades(deployment="Floor", known_at=then),
+            trading.breakdown(deployment="Floor", known_at=then),
+        ]
+
+    then = stamp(clock.now)
+    clock.forward(days=1)
+    before = asked()
+    for fees in ("31.5", "32", "30"):
+        assert counts(trading.load("trades", [lines[0], lines[1].replace(",30,", f",{fees},")])) == (0, 1, 0, 0)
+        clock.forward(days=1)
+        assert asked() == before
+    assert trading.performance(deployment="Floor").pnl == before[0].pnl
+    assert alice.verify().ok
 
 
 def test_without_an_id_the_same_figures_are_the_same_trade(alice: Any, trading: Trading) -> None:

@@ -22,6 +22,8 @@ from sqlalchemy import create_engine, func, make_url, select
 from tests.furnished import furnished
 
 from keepbook import Keepbook
+from keepbook.book.ledger import batch
+from keepbook.book.ledger.batch import Digest
 from keepbook.book.ledger.cover import Batch, row_digest, said
 from keepbook.book.ledger.cover import hash_of as cover_hash
 from keepbook.book.ledger.ledger import VERSION_TEXT, canonical, digest_of, hash_of
@@ -174,8 +176,22 @@ def _seal_rows(rows: list[Any]) -> None:
     }
     for row in rows:
         if row["kind"] == "seal" and row["salt"] is not None:
-            told = said_by[row["what"], row["key"]]
-            row["digest"] = row_digest(row["salt"], row["what"], row["key"], said(COVERED[row["what"]], told))
+            what, key = row["what"], row["key"]
+            values = _batch(rows, int(key)) if what == "trades" else said(COVERED[what], said_by[what, key])
+            row["digest"] = row_digest(row["salt"], what, key, values)
+
+
+def _batch(rows: list[Any], number: int) -> list[Any]:
+    """What a seal of a batch of trades speaks of."""
+    kind = batch.KINDS["trades"]
+    names, total = kind.columns, Digest(kind)
+    former = [one for one in rows if one["kind"] == "former_trade"]
+    both = [one for one in rows if one["kind"] == "trade"] + former
+    came = sorted(([one[name] for name in names] for one in both if one["batch"] == number), key=lambda one: one[:3])
+    total.come([tuple(one[:-1]) for one in came])
+    gone = [[*(one[name] for name in names), one["went"], one["until"]] for one in former if one["went"] == number]
+    total.go([tuple(one) for one in sorted(gone, key=lambda one: one[:3])])
+    return [total.digest()]
 
 
 def _chain(rows: list[Any]) -> str:

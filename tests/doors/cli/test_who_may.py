@@ -64,7 +64,8 @@ FAILING = (
     "trading import freqtrade",
 )  # fmt: skip
 """Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open."""
-SHARED = {"covers", "seals", "bars", "market_events", "event_symbols", "tokens", "leases", "page_sessions", "due"}
+MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
+SHARED = {*MARKET, "covers", "seals", "tokens", "leases", "page_sessions", "due"}
 """What an operator's command may touch that is no book: the market, keys and the links that cover them."""
 
 

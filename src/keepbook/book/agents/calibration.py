@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Select, select
 
-from keepbook.book.agents import agents
+from keepbook.book.agents import agents, results
 from keepbook.book.agents.decisions import is_late
 from keepbook.book.ground import stored
 from keepbook.storage.database import Tx
@@ -204,17 +204,10 @@ def _words(count: int, bands: Sequence[Band], noun: str) -> str:
 # Queries
 
 
-def calibration(tx: Tx, *, agent_id: str | None = None) -> Calibration:
-    """Of all agents together, or of one."""
-    query = select(decisions).where(
-        decisions.c.owner == tx.owner,
-        decisions.c.state == "resolved",
-        decisions.c.result_r.isnot(None),
-        decisions.c.conviction.isnot(None),
-    )
-    if agent_id is not None:
-        query = query.where(decisions.c.agent_id == agent_id)
-    rows = _counted(tx, query)
+def calibration(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
+    """Of all agents together, or of one; as it was known at an instant."""
+    query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.conviction.isnot(None))
+    rows = [row for row in _counted(tx, query, agent_id, known_at) if row.result_r is not None]
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
     looks = _looks(tx, "conviction_score")
     return weigh(
@@ -232,14 +225,10 @@ def calibration(tx: Tx, *, agent_id: str | None = None) -> Calibration:
     )
 
 
-def of_forecasts(tx: Tx, *, agent_id: str | None = None) -> Calibration:
+def of_forecasts(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
     """The same of forecasts: what was said to be likely against what came true."""
-    query = select(decisions).where(
-        decisions.c.owner == tx.owner, decisions.c.state == "resolved", decisions.c.probability.isnot(None)
-    )
-    if agent_id is not None:
-        query = query.where(decisions.c.agent_id == agent_id)
-    rows = _counted(tx, query)
+    query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.probability.isnot(None))
+    rows = _counted(tx, query, agent_id, known_at)
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
     looks = _looks(tx, "probability")
     closed = [
@@ -256,10 +245,15 @@ def of_forecasts(tx: Tx, *, agent_id: str | None = None) -> Calibration:
     return weigh(closed, "forecast")
 
 
-def _counted(tx: Tx, query: Select[Any]) -> list[Any]:
-    """In the order in which they were closed, without those that were recorded too late."""
-    rows = tx.conn.execute(query.order_by(decisions.c.closed_at, decisions.c.run_id))
-    return [row for row in rows if not is_late(row)]
+def _counted(tx: Tx, query: Select[Any], agent_id: str | None, known_at: str | None) -> list[Any]:
+    """The resolved ones in the order in which they were closed, without those that were recorded too late."""
+    query = query if agent_id is None else query.where(decisions.c.agent_id == agent_id)
+    if known_at is None:
+        rows: list[Any] = list(tx.conn.execute(query.where(decisions.c.state == "resolved")))
+    else:
+        rows = list(results.as_of(tx, tx.conn.execute(query).all(), known_at))
+    counted = [row for row in rows if row.state == "resolved" and not is_late(row)]
+    return sorted(counted, key=lambda row: (row.closed_at, row.run_id))
 
 
 def _looks(tx: Tx, slot: str) -> dict[str, list[tuple[str, Any]]]:

@@ -1,8 +1,9 @@
 """Decisions: cards that are open until bars or the person close them.
 
 A trade is followed on the stored bars (the rules are in `resolution`), a few at a time: each look goes on where the
-last one stopped. Past its expiry it is closed with the bars there are; if some of that time come in within a week, it
-is looked at once more. Nothing here is ever changed by a re-examination.
+last one stopped. Past its expiry it is closed with the bars there are. Bars that come late, are corrected or taken back
+have what they touch folded again from its beginning, and what was told before stays readable (`results`). Nothing here
+is ever changed by a re-examination.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, func, insert, select, update
 
+from keepbook.book.agents import results
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line_of
 from keepbook.book.agents.resolution import Course, Plan, at_expiry, walk
 from keepbook.book.ground import due, stored
@@ -20,7 +22,7 @@ from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.when import instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
-from keepbook.book.trading import bars, symbols
+from keepbook.book.trading.market import bars, symbols
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions, runs
@@ -29,8 +31,6 @@ STATES = ("open", "resolved", "expired")
 CLOSED = "closed"
 """To ask for both kinds that are over: resolved and expired."""
 SIDES = {"LONG": 1, "SHORT": -1}
-LATE = timedelta(days=7)
-"""How long after its expiry a decision still waits for bars that were missing."""
 REGIME_BARS = 20
 TRENDING = 0.35
 """From this share on, of the way the price went that led somewhere, the time before a decision was a trend."""
@@ -42,7 +42,8 @@ class Decision:
     """How a card turned out. `outcome`: target, stop, time (closed at its expiry), exited (by the person), expired.
 
     Of a forecast it is true, false or void; `expires` is then when it is due, `probability` what was said. `late`: it
-    was recorded when its end could be known already, so it counts for no calibration.
+    was recorded when its end could be known already, so it counts for no calibration. `known_at`: since when its course
+    is known as it stands here.
     """
 
     run_id: str
@@ -72,6 +73,7 @@ class Decision:
     result_r: float | None
     result_pct: float | None
     note: str | None
+    known_at: datetime | None
 
     @property
     def plan(self) -> Plan | None:
@@ -186,14 +188,30 @@ def follow(tx: Tx, run_id: str) -> bool:
     """
     row = _find(tx, run_id)
     now = stamp(tx.clock())
-    if row is None or not _may_change(row, now):
+    if row is None or row.state != "open":
         due.cancel(tx, due.RESOLVE, run_id)
         return False
-    decision, before = _to_decision(row), Course(**{name: getattr(row, name) for name in _COURSE})
-    course = _course(tx, row, decision, now)
-    if course.through != before.through or (row.state == "open" and course.outcome is not None):
-        _keep(tx, decision, course)
-    return row.state == "open" and course.outcome is not None
+    decision, before = _to_decision(row), _so_far(row)
+    course = _course(tx, row, decision, before, now)
+    if course.through != before.through or course.outcome is not None:
+        _set(tx, run_id, now, **_result(decision, course))
+    return course.outcome is not None
+
+
+def fold_again(tx: Tx, run_id: str) -> bool:
+    """Follow a decision from its beginning on the bars as they are now. True when something else came of it."""
+    row, now = _find(tx, run_id), stamp(tx.clock())
+    if row is None or row.closed_by not in (None, "bars") or row.probability is not None:
+        return False
+    decision = _to_decision(row)
+    course = _course(tx, row, decision, Course(), now)
+    if all(value == getattr(row, name) for name, value in _result(decision, course).items()):
+        return False
+    results.keep_former(tx, row, now)
+    _set(tx, run_id, now, **_result(decision, course))
+    if course.outcome is None:
+        due.remind(tx, due.RESOLVE, run_id, now)
+    return True
 
 
 def is_over(tx: Tx, run_id: str) -> bool:
@@ -203,14 +221,15 @@ def is_over(tx: Tx, run_id: str) -> bool:
         return row is not None
     if row.probability is not None:
         return bool(row.expires is not None and stamp(tx.clock()) >= row.expires)
-    return _course(tx, row, _to_decision(row), stamp(tx.clock())).outcome is not None
+    return _course(tx, row, _to_decision(row), _so_far(row), stamp(tx.clock())).outcome is not None
 
 
-def _course(tx: Tx, row: Any, decision: Decision, now: str) -> Course:
-    """How it goes up to now, from where it was last looked at."""
-    course = Course(**{name: getattr(row, name) for name in _COURSE})
-    if row.state != "open":  # closed at its expiry: from where its bars ended
-        course = Course(**{name: getattr(row, name) for name in _COURSE[:4]})
+def _so_far(row: Any) -> Course:
+    return Course(**{name: getattr(row, name) for name in _COURSE})
+
+
+def _course(tx: Tx, row: Any, decision: Decision, course: Course, now: str) -> Course:
+    """How it goes up to now, from where it stands."""
     if decision.plan is not None and row.symbol is not None:
         # A bar that starts in the very instant of the decision does not start after it.
         begins = course.through or stamp(decision.decided_at + timedelta(microseconds=1))
@@ -248,28 +267,22 @@ def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, 
         }
         values |= {"result_r": plan.result_r(fill, paid), "result_pct": plan.result_pct(fill, paid)}
         values |= {} if decision.fill_price is not None else {"note": NOT_FILLED}
-    _set(tx, run_id, **values)
+    _set(tx, run_id, now, **values)
     due.cancel(tx, due.RESOLVE, run_id)
     return get(tx, run_id)
 
 
-def _may_change(row: Any, now: str) -> bool:
-    """Open, or closed at its expiry so shortly ago that missing bars may still come."""
-    if row.state == "open":
-        return True
-    waits = row.closed_by == "bars" and row.outcome in ("time", "expired") and row.action in SIDES
-    return bool(waits and now < stamp(parse_stamp(row.expires) + LATE))
-
-
-def _keep(tx: Tx, decision: Decision, course: Course) -> None:
+def _result(decision: Decision, course: Course) -> dict[str, Any]:
+    """What a decision says of its end, from how it went."""
     values: dict[str, Any] = {name: getattr(course, name) for name in _COURSE}
+    values |= {"state": "open", "closed_by": None, "result_r": None, "result_pct": None}
     if course.outcome is not None:
         values |= {"state": "expired" if course.outcome == "expired" else "resolved", "closed_by": "bars"}
         plan = decision.plan
         if plan is not None and course.fill_price is not None and course.exit_price is not None:
             values["result_r"] = plan.result_r(course.fill_price, course.exit_price)
             values["result_pct"] = plan.result_pct(course.fill_price, course.exit_price)
-    _set(tx, decision.run_id, **values)
+    return values
 
 
 def _clean_price(price: object) -> float:
@@ -278,23 +291,26 @@ def _clean_price(price: object) -> float:
     return float(price)
 
 
-def _set(tx: Tx, run_id: str, **values: Any) -> None:
-    tx.conn.execute(update(decisions).where(decisions.c.owner == tx.owner, decisions.c.run_id == run_id).values(values))
+def _set(tx: Tx, run_id: str, now: str, **values: Any) -> None:
+    mine = (decisions.c.owner == tx.owner, decisions.c.run_id == run_id)
+    tx.conn.execute(update(decisions).where(*mine).values(values | {"known_at": now}))
 
 
 # Queries
 
 
-def get(tx: Tx, run_id: str) -> Decision:
-    found = find(tx, run_id)
+def get(tx: Tx, run_id: str, known_at: str | None = None) -> Decision:
+    found = find(tx, run_id, known_at)
     if found is None:
         raise NotFound(f"run {run_id!r} made no decision that could be followed", field="run")
     return found
 
 
-def find(tx: Tx, run_id: str) -> Decision | None:
-    """The decision of a run, if its card made one."""
+def find(tx: Tx, run_id: str, known_at: str | None = None) -> Decision | None:
+    """The decision of a run, if its card made one; as it was known at an instant."""
     row = _find(tx, run_id)
+    if row is not None and known_at is not None:
+        row = next(results.as_of(tx, [row], known_at), None)
     return None if row is None else _to_decision(row)
 
 
@@ -410,6 +426,6 @@ def _find(tx: Tx, run_id: str) -> Any:
 def _to_decision(row: Any) -> Decision:
     known = {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name != "late"}
     known["late"] = is_late(row)
-    for name in ("decided_at", "expires", "filled_at", "closed_at", "recorded_at"):
+    for name in ("decided_at", "expires", "filled_at", "closed_at", "recorded_at", "known_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
     return Decision(**known)

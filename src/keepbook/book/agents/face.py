@@ -8,19 +8,32 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from keepbook.book.agents import agents, arming, calibration, decisions, forecasts, recorded, runs, second_looks
+from keepbook.book.agents import (
+    agents,
+    arming,
+    calibration,
+    decisions,
+    forecasts,
+    recorded,
+    results,
+    runs,
+    second_looks,
+)
 from keepbook.book.agents.agents import Agent, Turn
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.cards import CardType, CardTypes, card_types
 from keepbook.book.agents.decisions import Decision, Past
 from keepbook.book.agents.recorded import Recorded, Transcript
+from keepbook.book.agents.results import Former
 from keepbook.book.agents.runs import Line, Run
 from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.ground import due
 from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
-from keepbook.book.ground.when import Moment, stamp
+from keepbook.book.ground.when import Moment, instant, stamp
+from keepbook.book.owners import owners
 from keepbook.book.owners.authority import ask_agent, may
+from keepbook.book.trading.market import batches
 from keepbook.storage.database import Tx
 
 
@@ -225,9 +238,15 @@ class Decisions:
     def __init__(self, book: Opened) -> None:
         self._book = book
 
-    def get(self, run_id: str) -> Decision:
+    def get(self, run_id: str, *, known_at: Moment = None) -> Decision:
+        """As it stands, or as it was known at an instant."""
         with self._book.reading() as (tx, _, _):
-            return decisions.get(tx, run_id)
+            return decisions.get(tx, run_id, _known(tx, known_at))
+
+    def history(self, run_id: str) -> Sequence[Former]:
+        """What was known of its end before bars came late or were corrected, the oldest first."""
+        with self._book.reading() as (tx, _, _):
+            return results.history(tx, decisions.get(tx, run_id).run_id)
 
     def refuse_ambiguous(self, card: CardType, slots: Mapping[str, Any]) -> None:
         """`Invalid`, with the choices, where a card's symbol may mean several of those there are bars of."""
@@ -299,18 +318,24 @@ class Decisions:
             return decisions.exit_at(tx, self._book.origin, run_id, price, at=at)
 
     def follow(self) -> int:
-        """Look at the new bars for every open decision; answers how many were closed. The sweep does it too."""
+        """Look at the new bars for every open decision, and again at those whose bars came late or were corrected;
+        answers how many were closed. The sweep does it too."""
         with self._book.writing() as (tx, _):
+            forecasts.fold_again(tx, self._cards, batches.unsettled(tx.conn)[1])
             followed = sum(decisions.follow(tx, run_id) for run_id in due.reminders(tx, due.RESOLVE))
             return followed + sum(forecasts.settle(tx, self._cards, run_id) for run_id in due.reminders(tx, due.ANSWER))
 
-    def calibration(self, agent: str | None = None, *, forecasts: bool = False) -> Calibration:
-        """Of trades, or of forecasts: what was stated against what came of it."""
+    def calibration(self, agent: str | None = None, *, forecasts: bool = False, known_at: Moment = None) -> Calibration:
+        """Of trades, or of forecasts: what was stated against what came of it, as known now or at an instant."""
         with self._book.reading() as (tx, _, _):
             whose = None if agent is None else agents.find(tx, agent).id
             weighed = calibration.of_forecasts if forecasts else calibration.calibration
-            return weighed(tx, agent_id=whose)
+            return weighed(tx, agent_id=whose, known_at=_known(tx, known_at))
 
     @property
     def _cards(self) -> CardTypes:
         return card_types(self._book.card_folders)
+
+
+def _known(tx: Tx, known_at: Moment) -> str | None:
+    return instant(known_at, field="known_at", zone=owners.zone_name(tx))

@@ -5,13 +5,13 @@ that it cannot be told, which leaves the forecast out of every score. What a pro
 answer anew; what the forecast itself said never changes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import select, update
 
-from keepbook.book.agents import decisions
+from keepbook.book.agents import decisions, results
 from keepbook.book.agents.cards import CardTypes
 from keepbook.book.agents.cards.types import BarRule, Forecast
 from keepbook.book.agents.decisions import Decision
@@ -20,8 +20,9 @@ from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
-from keepbook.book.trading import bars, symbols
-from keepbook.book.trading.bars import Bar
+from keepbook.book.trading.market import bars, symbols
+from keepbook.book.trading.market.bars import Bar
+from keepbook.book.trading.market.batches import Span
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions as decision_rows
@@ -111,22 +112,65 @@ def settle(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     if symbol is None or level is None or due_at is None:  # such a slot may be left out: then the person answers
         due.cancel(tx, due.ANSWER, run_id)
         return False
-    now = stamp(tx.clock())
-    begins = stamp(decision.decided_at + timedelta(microseconds=1))
-    there = list(bars.coming(tx, symbols.meant(tx.conn, symbol), begins, due_at, now))
-    found = by_rule(told.rule, float(level), there, due_at, now)
+    found = _told_by_bars(tx, decision, told.rule, slots, due_at)
     if found is None:
         return False
-    _close(tx, run_id, str(found[0]).lower(), found[1], "bars", f"{told.rule.test.replace('_', ' ')} {level:g}")
+    _close(tx, run_id, *found)
     return True
+
+
+def fold_again(tx: Tx, cards: CardTypes, spans: Sequence[Span]) -> int:
+    """Have trades followed and forecasts answered anew on bars that came late, were corrected or taken back; answers of
+    how many something else came."""
+    changed = sum(decisions.fold_again(tx, run_id) for run_id in results.touched_by(tx, spans))
+    return changed + sum(_answer_again(tx, cards, run_id) for run_id in results.answered_by_bars(tx, spans))
+
+
+def _answer_again(tx: Tx, cards: CardTypes, run_id: str) -> bool:
+    decision, told = decisions.get(tx, run_id), cards.find(decisions.get(tx, run_id).card_type).forecast
+    if told is None or told.rule is None:
+        return False
+    slots = _slots(tx, run_id)
+    found = _told_by_bars(tx, decision, told.rule, slots, slots[told.due])
+    if found is None:
+        _reopen(tx, run_id)
+    elif (decision.outcome, stamp(decision.closed_at or decision.decided_at)) != found[:2]:
+        _close(tx, run_id, *found)
+    else:
+        return False
+    return True
+
+
+def _told_by_bars(
+    tx: Tx, decision: Decision, rule: BarRule, slots: Mapping[str, Any], due_at: str
+) -> tuple[str, str, str, str] | None:
+    """Outcome, since when, by whom and a note, where the bars tell."""
+    now, level = stamp(tx.clock()), float(slots[rule.level])
+    begins = stamp(decision.decided_at + timedelta(microseconds=1))
+    there = list(bars.coming(tx, symbols.meant(tx.conn, slots[rule.symbol]), begins, due_at, now))
+    found = by_rule(rule, level, there, due_at, now)
+    if found is None:
+        return None
+    return str(found[0]).lower(), found[1], "bars", f"{rule.test.replace('_', ' ')} {level:g}"
+
+
+def _reopen(tx: Tx, run_id: str) -> None:
+    """The bars that answered it are gone: it waits for others."""
+    _set(tx, run_id, state="open", outcome=None, closed_at=None, closed_by=None, note=None)
+    due.remind(tx, due.ANSWER, run_id, stamp(tx.clock()))
 
 
 def _close(tx: Tx, run_id: str, outcome: str, at: str, by: str, note: str | None) -> None:
     state = "expired" if outcome == VOID else "resolved"
-    values = {"state": state, "outcome": outcome, "closed_at": at, "closed_by": by, "note": note}
-    where = (decision_rows.c.owner == tx.owner, decision_rows.c.run_id == run_id)
-    tx.conn.execute(update(decision_rows).where(*where).values(values))
+    _set(tx, run_id, state=state, outcome=outcome, closed_at=at, closed_by=by, note=note)
     due.cancel(tx, due.ANSWER, run_id)
+
+
+def _set(tx: Tx, run_id: str, **values: Any) -> None:
+    where = (decision_rows.c.owner == tx.owner, decision_rows.c.run_id == run_id)
+    now = stamp(tx.clock())
+    results.keep_former(tx, tx.conn.execute(select(decision_rows).where(*where)).one(), now)
+    tx.conn.execute(update(decision_rows).where(*where).values(values | {"known_at": now}))
 
 
 # Queries

@@ -10,7 +10,7 @@ entry is none.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from keepbook.book.trading.bars import Bar, ends
+from keepbook.book.trading.market.bars import Bar, ends
 
 BOTH = "stop and target in one bar, counted as stop"
 BEFORE_ENTRY = "the stop lies in the bar of the entry and may have come first, counted as stop"

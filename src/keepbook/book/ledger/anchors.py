@@ -6,7 +6,7 @@ anchor is a file with the newest hash of each check so far. It belongs on anothe
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from keepbook.book.ledger.verify import Verification
@@ -15,19 +15,20 @@ from keepbook.errors import Invalid
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The hash that one link of an owner's chain had when it was noted."""
+    """The hash that one link of a chain had when it was noted: an owner's, or that of a source of market data."""
 
-    owner: str
+    owner: str | None
     link: int
     hash: str
     at: str
+    source: str | None = None
 
 
 class Held:
     """An owner's anchors, held against a chain while that is walked."""
 
     def __init__(self, anchors: Iterable[Anchor], owner: str) -> None:
-        self._expected = {one.link: one for one in anchors if one.owner == owner}
+        self._expected = {one.link: one for one in anchors if one.owner == owner and one.source is None}
         self._missing = dict(self._expected)
         self._other: Anchor | None = None
 
@@ -57,17 +58,18 @@ def read(path: Path) -> list[Anchor]:
 def _read(path: Path) -> Iterator[Anchor]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            yield Anchor(**json.loads(line))
+            yield Anchor(**{"owner": None, **json.loads(line)})
         except (ValueError, TypeError):
             raise Invalid(f"{path}, line {number}: that is no anchor; give another file", field="anchor") from None
 
 
 def extend(path: Path, anchors: Iterable[Anchor], new: Anchor) -> None:
     """Note where the chain has come to, unless that is known."""
-    if any((one.owner, one.link, one.hash) == (new.owner, new.link, new.hash) for one in anchors):
+    if any(replace(one, at=new.at) == new for one in anchors):
         return
+    told = {name: value for name, value in asdict(new).items() if value is not None}
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"owner": new.owner, "link": new.link, "hash": new.hash, "at": new.at}) + "\n")
+            file.write(json.dumps(told) + "\n")
     except OSError as error:
         raise Invalid(f"{path} cannot be written: {error.strerror}", field="anchor") from None

@@ -71,7 +71,7 @@ def said(table: Table, row: Mapping[str, Any]) -> list[Any]:
 def cover(tx: Tx) -> None:
     """Seal what this transaction touched. The last thing in every write."""
     noted = sorted(map(Touched._make, _TAKE.tuples(tx.conn, {"owner": tx.owner})))
-    if not noted:
+    if not noted and not tx.batches:
         return
     last = ledger.head(tx)
     made = list(_sealed(tx, noted, last.sealed))
@@ -80,6 +80,7 @@ def cover(tx: Tx) -> None:
     _INSERT_SEALS.run_many(tx.conn, made)
     _UNSALT.run_many(tx.conn, [{"owner": tx.owner, **_old(seal)} for seal in made if seal["was"] is not None])
     _link(tx, last, made)
+    tx.batches.clear()
 
 
 def forget_touched(tx: Tx) -> None:
@@ -98,12 +99,18 @@ def _sealed(tx: Tx, noted: Sequence[Touched], count: int) -> Iterator[dict[str, 
                 row, was = rows.get(one.key), before.get(one.key)
                 if row is None and was is None:
                     continue  # made and removed in one transaction
-                salt = None if row is None else secrets.token_hex(16)
                 count += 1
-                yield {
-                    "owner": tx.owner, "what": what, "key": one.key, "nth": count, "was": was, "salt": salt,
-                    "digest": None if row is None else row_digest(str(salt), what, one.key, row),
-                }  # fmt: skip
+                yield _seal(tx, what, one.key, count, was, row)
+    for nth, ((what, key), told) in enumerate(sorted(tx.batches.items()), count + 1):
+        yield _seal(tx, what, key, nth, None, told)
+
+
+def _seal(tx: Tx, what: str, key: str, nth: int, was: int | None, said: Sequence[Any] | None) -> dict[str, Any]:
+    salt = None if said is None else secrets.token_hex(16)
+    return {
+        "owner": tx.owner, "what": what, "key": key, "nth": nth, "was": was, "salt": salt,
+        "digest": None if said is None else row_digest(str(salt), what, key, said),
+    }  # fmt: skip
 
 
 def _old(seal: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Table, func, select, text
 
+from keepbook.book.ledger import batch
 from keepbook.book.ledger.chain import Break
 from keepbook.book.ledger.cover import CHUNK, ROWS, row_digest
 from keepbook.storage.covered import COVERED, NOT_EXPORTED, ONLY, SEPARATOR, key_columns, key_of
@@ -56,7 +57,7 @@ def live(group: list[Any]) -> tuple[Any | None, str | None]:
 def named(table: Table, key: str) -> str:
     """A row as a person would point at it."""
     parts = key.split(SEPARATOR) if key else []
-    return " ".join(f"{name} {part}" for name, part in zip(key_columns(table), parts, strict=True)) or "the row"
+    return " ".join(f"{name} {part}" for name, part in zip(key_columns(table), parts, strict=False)) or "rows"
 
 
 # Operations
@@ -80,6 +81,20 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
             progress(done)
         if _count(tx, table) != expected:
             return _unsealed(tx, streams, table)
+    breaks = (_batch_break(tx, streams, what) for what in batch.KINDS)
+    return next((one for one in breaks if one is not None), None)
+
+
+def _batch_break(tx: Tx, streams: Streams, what: str) -> Break | None:
+    """The first batch of a table that is not as its seal says, or rows that came with none."""
+    table, totals = batch.KINDS[what].table, dict(batch.totals(tx.conn, batch.KINDS[what], tx.owner))
+    for seal, why in _in_force(tx, streams, what):
+        found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
+        said = None if found is None else [found.digest()]
+        if why := why or _misfit(seal, said):
+            return _at(tx, table, "", seal.nth, f"{why}, of what came in batch {seal.key}")
+    if totals:
+        return _at(tx, table, "", 0, f"this ledger did not make what says it came in batch {min(totals)}")
     return None
 
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from keepbook.book.ground.when import parse_stamp
-from keepbook.book.trading import bars, days
+from keepbook.book.trading import days
+from keepbook.book.trading.market import bars
 from keepbook.storage.database import Tx
 
 SAMPLE = 6

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import delete, func, insert, select, update
 
 from keepbook.book.ground import stored
+from keepbook.book.trading import former
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import trade_days as kept_days
 from keepbook.storage.tables import trades
@@ -286,6 +287,7 @@ def _grouped(
     query = select(*columns).where(kept_days.c.owner == tx.owner, kept_days.c.deployment_id.in_(list(deployment_ids)))
     query = query.where(kept_days.c.day <= known_at[:10], kept_days.c.day >= (since or "")[:10])
     days: list[Day] = []
+    corrected = former.corrected_days(tx, deployment_ids, known_at)
     for row in tx.conn.execute(query.order_by(kept_days.c.day, kept_days.c.deployment_id)):
         if days and days[-1][0] == row.day:
             days[-1][1].append(row)
@@ -294,7 +296,7 @@ def _grouped(
 
     def usable(one: Day) -> bool:
         day, rows = one
-        if day in inside or (len(rows) > 1 and not together):
+        if day in inside or day in corrected or (len(rows) > 1 and not together):
             return False
         return all(row.trades is not None and row.last <= known_at and row.known_at <= known_at for row in rows)
 
@@ -312,32 +314,30 @@ def closed_by(
 
 def _closed(tx: Tx, deployment_id: str, known_at: str, since: str, through: str) -> Iterator[Any]:
     """Exit time, deployment and key, by which streams are merged, then what is wanted."""
-    place = (trades.c.exit_time, trades.c.deployment_id, trades.c.key)
-    query = select(*place, trades.c.exit_time.label("at"), trades.c.pnl, trades.c.fees)
-    query = query.where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
-    query = query.where(trades.c.exit_time >= since, trades.c.exit_time < f"{through}~")
-    query = query.where(trades.c.exit_time <= known_at, trades.c.known_at <= known_at)
-    rows = tx.conn.execute(query.order_by(trades.c.exit_time, trades.c.key), execution_options={"yield_per": 5000})
+    of = former.known(tx, [deployment_id], known_at).c
+    query = select(of.exit_time, of.deployment_id, of.key, of.exit_time.label("at"), of.pnl, of.fees)
+    query = query.where(of.owner == tx.owner, of.deployment_id == deployment_id)
+    query = query.where(of.exit_time >= since, of.exit_time < f"{through}~")
+    query = query.where(of.exit_time <= known_at, of.known_at <= known_at)
+    rows = tx.conn.execute(query.order_by(of.exit_time, of.key), execution_options={"yield_per": 5000})
     return map(tuple, rows)
 
 
-_TAG = func.coalesce(trades.c.entry_regime_tag, trades.c.entry_reason, "none").label("tag")
-_COLUMNS = (
-    trades.c.deployment_id, trades.c.exit_time, trades.c.pnl, trades.c.fees, trades.c.symbol, trades.c.entry_time,
-    _TAG, trades.c.known_at,
-)  # fmt: skip
+def _columns(of: Any) -> list[Any]:
+    tag = func.coalesce(of.entry_regime_tag, of.entry_reason, "none").label("tag")
+    return [of.deployment_id, of.exit_time, of.pnl, of.fees, of.symbol, of.entry_time, tag, of.known_at]
 
 
 def _of_day(tx: Tx, deployment_id: str, day: str) -> Any:
-    query = select(*_COLUMNS).where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
+    query = select(*_columns(trades.c)).where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
     query = query.where(trades.c.exit_time >= day, trades.c.exit_time < f"{day}~")
     return query.order_by(trades.c.exit_time, trades.c.key)
 
 
 def _known(tx: Tx, deployment_ids: Sequence[str], known_at: str, first: str, last: str) -> Any:
     """By day and deployment, each in the order in which its days are folded."""
-    query = select(*_COLUMNS).where(trades.c.owner == tx.owner, trades.c.deployment_id.in_(list(deployment_ids)))
-    query = query.where(trades.c.exit_time >= first, trades.c.exit_time < f"{last}~")
-    query = query.where(trades.c.exit_time <= known_at, trades.c.known_at <= known_at)
-    day = func.substr(trades.c.exit_time, 1, 10)
-    return query.order_by(day, trades.c.deployment_id, trades.c.exit_time, trades.c.key)
+    of = former.known(tx, deployment_ids, known_at).c
+    query = select(*_columns(of)).where(of.owner == tx.owner, of.deployment_id.in_(list(deployment_ids)))
+    query = query.where(of.exit_time >= first, of.exit_time < f"{last}~")
+    query = query.where(of.exit_time <= known_at, of.known_at <= known_at)
+    return query.order_by(func.substr(of.exit_time, 1, 10), of.deployment_id, of.exit_time, of.key)

@@ -15,8 +15,8 @@ from statistics import median
 from sqlalchemy import Connection
 
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.trading import bars, events
-from keepbook.book.trading.events import Event, touches
+from keepbook.book.trading.market import bars, events
+from keepbook.book.trading.market.events import Event, touches
 from keepbook.book.trading.trades import Position
 from keepbook.errors import Invalid
 
@@ -131,7 +131,9 @@ def _rows(
 
 def _last_close(conn: Connection, symbol: str, frames: Sequence[str], known_at: str) -> tuple[float | None, bool]:
     """The latest there is by then, and whether it is stale; of several at one instant that of the finest timeframe."""
-    found = [(*one, frame) for frame in frames if (one := bars.close_at(conn, symbol, frame, known_at)) is not None]
+    found = [
+        (*one, frame) for frame in frames if (one := bars.close_at(conn, symbol, frame, known_at, known_at)) is not None
+    ]
     if not found:
         return None, False
     over, close, frame = max(found, key=itemgetter(0))
@@ -148,14 +150,14 @@ def _moves(
     except OverflowError:
         return []
     times = events.earlier(conn, kind, symbol, before, known_at)
-    found = (_move(conn, symbol, frames, time, stamp(parse_stamp(time) + window)) for time in times)
+    found = (_move(conn, symbol, frames, time, stamp(parse_stamp(time) + window), known_at) for time in times)
     return [move for move in found if move is not None]
 
 
-def _move(conn: Connection, symbol: str, frames: Sequence[str], begin: str, end: str) -> float | None:
+def _move(conn: Connection, symbol: str, frames: Sequence[str], begin: str, end: str, known_at: str) -> float | None:
     """From the last close by one instant to the last by another, on the finest timeframe that has both."""
     for frame in frames:
-        first, last = bars.close_at(conn, symbol, frame, begin), bars.close_at(conn, symbol, frame, end)
+        first, last = (bars.close_at(conn, symbol, frame, at, known_at) for at in (begin, end))
         if first is not None and last is not None and first[1] > 0 and last[0] > begin:
             return last[1] / first[1] - 1
     return None

@@ -13,13 +13,14 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, insert, or_, select, tuple_, update
+from sqlalchemy import FromClause, Select, insert, or_, select, tuple_, update
 
 from keepbook.book.ground.limits import clean_count, clean_line, sought
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import stamp
-from keepbook.book.trading import days, files, skills
+from keepbook.book.ledger import batch, ledger
+from keepbook.book.trading import days, files, former, skills
 from keepbook.book.trading.files import (
     Layout,
     Loaded,
@@ -46,6 +47,8 @@ TRADES = Layout("trades", TRADE_COLUMNS, needed=TRADE_COLUMNS[:8])
 POSITION_COLUMNS = ("deployment", "symbol", "side", "quantity", "entry_time", "entry_price", "known_at")
 POSITIONS = Layout("positions", POSITION_COLUMNS, needed=POSITION_COLUMNS[:6])
 _TRADES = Shelf(trade_rows)
+Wanted = Callable[[FromClause], list[Any]]
+"""What else is asked of trades, said of where they are read from."""
 
 
 class Trade(NamedTuple):
@@ -217,11 +220,24 @@ def load_positions(
 
 
 def keep_trades(tx: Tx, rows: Sequence[Row]) -> Kept:
-    """Rows are the owner and a `Trade`. What is kept of their days is to be settled anew, by `days.settle`."""
-    kept = _TRADES.keep(tx.conn, rows)
-    if kept.added or kept.changed:
-        days.mark(tx, {(row[1], row[2][:10]) for row in rows})
-    return kept
+    """Rows are the owner and a `Trade`. One that comes with other figures is corrected, and what it said is kept as
+    former. What is kept of their days is to be settled anew, by `days.settle`."""
+    number, now, width = ledger.head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
+    ordered, tail = batch.in_order(rows, width), (number,)
+    many = len(ordered)
+    added, went = _TRADES.add(tx.conn, [row + tail for row in ordered]), list[Row]()
+    if added < len(ordered):
+        standing = {row[:width]: row for row in former.standing_at(tx, ordered)}
+        changed = [row for row in ordered if standing[row[:width]][:-1] != row]
+        went = [(*standing[row[:width]], number, now) for row in changed]
+        corrected = {row[:width] for row in changed}
+        ordered = [row for row in ordered if row[:width] in corrected or standing[row[:width]][-1] == number]
+        former.keep(tx, went)
+        _TRADES.correct(tx.conn, [(*row, number) for row in changed])
+    if ordered:
+        batch.seal(tx, "trades", [row[1:] for row in ordered], [row[1:] for row in went], number)
+        days.mark(tx, {(row[1], row[2][:10]) for row in ordered})
+    return Kept(added, len(went), many - added - len(went))
 
 
 def keep_positions(tx: Tx, rows: Sequence[Row]) -> Kept:
@@ -298,8 +314,11 @@ def _sought_deployment(book: Opened, name: str) -> str | Invalid:
 
 def known(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None) -> Iterator[Trade]:
     """The trades that were known by an instant, in the order of their exits; read as they are asked for."""
-    wanted = [trade_rows.c.exit_time >= since] if since is not None else []
-    streams = [_stream(tx, id, known_at, *wanted, newest_first=False) for id in dict.fromkeys(deployment_ids)]
+
+    def wanted(rows: FromClause) -> list[Any]:
+        return [] if since is None else [rows.c.exit_time >= since]
+
+    streams = [_stream(tx, id, known_at, wanted, newest_first=False) for id in dict.fromkeys(deployment_ids)]
     return heapq.merge(*streams, key=attrgetter("exit_time", "deployment_id", "key"))
 
 
@@ -310,9 +329,12 @@ def page(
     clean_count(limit, "limit", 1000)
     ids = list(dict.fromkeys(deployment_ids))
     total = days.count(tx, ids, known_at)
-    place = (trade_rows.c.exit_time, trade_rows.c.deployment_id, trade_rows.c.key)
-    wanted = [] if cursor is None else [tuple_(*place) < tuple_(*_place(cursor))]
-    streams = [_stream(tx, id, known_at, *wanted, newest_first=True, limit=limit + 1) for id in ids]
+
+    def wanted(rows: FromClause) -> list[Any]:
+        place = (rows.c.exit_time, rows.c.deployment_id, rows.c.key)
+        return [] if cursor is None else [tuple_(*place) < tuple_(*_place(cursor))]
+
+    streams = [_stream(tx, id, known_at, wanted, newest_first=True, limit=limit + 1) for id in ids]
     order = attrgetter("exit_time", "deployment_id", "key")
     found = list(islice(heapq.merge(*streams, key=order, reverse=True), limit + 1))
     last = found[limit - 1] if len(found) > limit else None
@@ -340,22 +362,19 @@ def _all_of(tx: Tx, key: Row) -> Select[Any]:
     return select(*columns).where(position_rows.c.owner == tx.owner, *keys)
 
 
-def _known(tx: Tx, deployment_id: str, known_at: str) -> tuple[ColumnElement[bool], ...]:
-    return (
-        trade_rows.c.owner == tx.owner,
-        trade_rows.c.deployment_id == deployment_id,
-        trade_rows.c.exit_time <= known_at,
-        trade_rows.c.known_at <= known_at,
-    )
-
-
 def _stream(
-    tx: Tx, deployment_id: str, known_at: str, *wanted: Any, newest_first: bool, limit: int | None = None
+    tx: Tx, deployment_id: str, known_at: str, wanted: Wanted, *, newest_first: bool, limit: int | None = None
 ) -> Iterator[Trade]:
     """Of one deployment, in the order of the key, so that nothing has to be sorted."""
-    columns = [column for column in trade_rows.c if column.name != "owner"]
-    order = (trade_rows.c.exit_time, trade_rows.c.key)
-    query = select(*columns).where(*_known(tx, deployment_id, known_at), *wanted)
+    rows_of = former.known(tx, [deployment_id], known_at)
+    query = select(*(rows_of.c[name] for name in Trade._fields)).where(
+        rows_of.c.owner == tx.owner,
+        rows_of.c.deployment_id == deployment_id,
+        rows_of.c.exit_time <= known_at,
+        rows_of.c.known_at <= known_at,
+        *wanted(rows_of),
+    )
+    order = (rows_of.c.exit_time, rows_of.c.key)
     query = query.order_by(*(column.desc() if newest_first else column for column in order)).limit(limit)
     some = {"yield_per": 1000} if limit is None else {}
     with tx.conn.execute(query, execution_options=some) as rows:  # closed too where nobody asks for the rest

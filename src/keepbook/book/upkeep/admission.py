@@ -23,7 +23,8 @@ ID = re.compile(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
 IDS = {
     "memory": ("id",), "link": ("id", "from_id", "to_id"), "thread": ("id",), "note": ("id",), "proposal": ("id",),
     "agent": ("id", "thread_id"), "run": ("id", "agent_id", "parent_run", "lead_run", "thread_id"),
-    "line": ("run_id",), "decision": ("run_id", "agent_id"), "skill": ("id",), "deployment": ("id", "skill_id"),
+    "line": ("run_id",), "decision": ("run_id", "agent_id"), "former_result": ("run_id",), "skill": ("id",),
+    "deployment": ("id", "skill_id"),
 }  # fmt: skip
 """Which columns of which lines hold an id of ours; what else a column may hold, the guards say."""
 SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")

@@ -24,6 +24,8 @@ from keepbook.storage.tables import (
     due,
     erasures,
     fills,
+    former_results,
+    former_trades,
     injected,
     injections,
     ledger,
@@ -56,9 +58,9 @@ KINDS: dict[str, Table] = {
     "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
     "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
     "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
-    "line": transcripts, "decision": decisions, "skill": skills, "field": skill_fields, "deployment": deployments,
-    "position": positions, "trade": trades, "fill": fills, "mapping": mappings, "lesson": lessons, "cover": covers,
-    "seal": seals,
+    "line": transcripts, "decision": decisions, "former_result": former_results, "skill": skills, "field": skill_fields,
+    "deployment": deployments, "position": positions, "trade": trades, "former_trade": former_trades, "fill": fills,
+    "mapping": mappings, "lesson": lessons, "cover": covers, "seal": seals,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 
@@ -163,7 +165,11 @@ def _younger(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[
         return {"nth": numbers[session]}
     if kind == "version":
         return {"metadata": None, "tags": None}
-    return {"injection": numbers.get(session, 0)} if kind == "injected" else {}
+    if kind == "injected":
+        return {"injection": numbers.get(session, 0)}
+    if kind == "decision":
+        return {"known_at": value.get("closed_at")}
+    return {"batch": 1} if kind == "trade" else {}
 
 
 def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Table, insert, select, update
 
+from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
 from keepbook.book.ledger.chain import walk
 from keepbook.book.ledger.cover import cover, forget_touched
@@ -47,11 +48,13 @@ from keepbook.presets import Preset
 from keepbook.storage.covered import NOT_EXPORTED
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import (
+    RESULT,
     WHOLE_BOOK,
     agents,
     covers,
     decisions,
     erasures,
+    former_results,
     injected,
     injections,
     ledger,
@@ -120,6 +123,8 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
         forget_touched(tx)
         if list(export_lines(tx)) != lines:
             raise altered("restored, it would read differently")
+    else:
+        batch.seal_all(tx)
     _touch_tokens(tx)
     cover(tx)
     if not (result := verify(tx)).ok:
@@ -211,7 +216,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
         put(KINDS[kind], found[kind])
     _replay_runs(tx, found, put)
-    for kind in ("skill", "field", "deployment", "position", "trade", "fill", "mapping", "lesson"):
+    for kind in ("skill", "field", "deployment", "position", "trade", "former_trade", "fill", "mapping", "lesson"):
         put(KINDS[kind], found[kind])
     _index(tx, found)
     tx.head = None
@@ -265,12 +270,18 @@ def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
             result = {name: row[name] for name in ("status", *ended)}
             tx.conn.execute(update(runs).where(runs.c.owner == tx.owner, runs.c.id == row["id"]).values(result))
     put(transcripts, [line for lines in spoken.values() for line in lines])  # of no run: the guards refuse them
-    closed = dict.fromkeys(("closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note"))
+    before: dict[str, list[Any]] = {}
+    for former in sorted(found["former_result"], key=lambda row: row["nth"]):
+        before.setdefault(former["run_id"], []).append(former)
+    blank = dict.fromkeys((*RESULT, "known_at")) | {"state": "open"}
     for row in found["decision"]:
-        put(decisions, [row | closed | {"state": "open"}])
-        if row["state"] != "open":
-            mine = (decisions.c.owner == tx.owner, decisions.c.run_id == row["run_id"])
-            tx.conn.execute(update(decisions).where(*mine).values({name: row[name] for name in ("state", *closed)}))
+        put(decisions, [row | blank])
+        mine = (decisions.c.owner == tx.owner, decisions.c.run_id == row["run_id"])
+        for told in (*before.pop(row["run_id"], []), row):
+            tx.conn.execute(update(decisions).where(*mine).values({name: told[name] for name in blank}))
+            if told is not row:
+                put(former_results, [told])
+    put(former_results, [former for formers in before.values() for former in formers])  # of no decision: refused
 
 
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:

@@ -317,11 +317,13 @@ BEGIN
     DELETE FROM mappings WHERE owner = NEW.owner;
     DELETE FROM fills WHERE owner = NEW.owner;
     DELETE FROM trade_days WHERE owner = NEW.owner;
+    DELETE FROM former_trades WHERE owner = NEW.owner;
     DELETE FROM trades WHERE owner = NEW.owner;
     DELETE FROM positions WHERE owner = NEW.owner;
     DELETE FROM deployments WHERE owner = NEW.owner;
     DELETE FROM skill_fields WHERE owner = NEW.owner;
     DELETE FROM skills WHERE owner = NEW.owner;
+    DELETE FROM former_results WHERE owner = NEW.owner;
     DELETE FROM decisions WHERE owner = NEW.owner;
     DELETE FROM transcripts WHERE owner = NEW.owner;
     DELETE FROM runs WHERE owner = NEW.owner;
@@ -414,8 +416,8 @@ BEGIN
 END $$;
 CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_begin();
 
--- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
--- the person may answer anew; else closed is closed.
+-- What the bars closed they may close otherwise, or open again, once what it said is kept as a former result; and whether
+-- a forecast came true the person may answer anew; else closed is closed.
 CREATE FUNCTION keepbook_decisions_close_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
@@ -426,14 +428,39 @@ BEGIN
          OLD.target, OLD.conviction, OLD.expires, OLD.regime, OLD.probability, OLD.claim, OLD.recorded_at)
     AND (
       OLD.state = 'open'
-      OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS NOT DISTINCT FROM 'bars'
-          AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+      OR (OLD.closed_by = 'bars' AND (NEW.closed_by IS NOT DISTINCT FROM 'bars' OR NEW.state = 'open') AND EXISTS (
+            SELECT 1 FROM former_results f WHERE f.owner = OLD.owner AND f.run_id = OLD.run_id
+              AND (f.known_at, f.outcome) IS NOT DISTINCT FROM (OLD.known_at, OLD.outcome)))
       OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void')
           AND NEW.closed_by = 'person'))
   ) THEN PERFORM keepbook_refuse('a decision keeps what it said, and is closed once'); END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_close_once();
+
+CREATE FUNCTION keepbook_former_results_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('a former result is never rewritten'); END IF;
+  IF NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+    OR NOT EXISTS (
+      SELECT 1 FROM decisions d WHERE d.owner = NEW.owner AND d.run_id = NEW.run_id AND d.state <> 'open'
+        AND (d.known_at, d.state, d.outcome, d.closed_at, d.exit_price, d.result_r)
+          IS NOT DISTINCT FROM (NEW.known_at, NEW.state, NEW.outcome, NEW.closed_at, NEW.exit_price, NEW.result_r))
+  THEN PERFORM keepbook_refuse('a former result is what its decision said'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER former_results_append BEFORE INSERT OR UPDATE ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_former_results_append();
+CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER former_results_never_truncated BEFORE TRUNCATE ON former_results EXECUTE FUNCTION keepbook_never_truncated();
+
+CREATE FUNCTION keepbook_former_trades_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a former trade is never rewritten');
+  RETURN NEW;
+END $$;
+CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades FOR EACH ROW EXECUTE FUNCTION keepbook_former_trades_stay();
+CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER former_trades_never_truncated BEFORE TRUNCATE ON former_trades EXECUTE FUNCTION keepbook_never_truncated();
 
 CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
@@ -497,7 +524,7 @@ DECLARE a_table text;
 BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness', 'labels',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
-    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
+    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions', 'former_results', 'former_trades',
     'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
@@ -519,12 +546,15 @@ GRANT DELETE ON owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed, trade_days TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE ON agents, bars TO keepbook_app;
-GRANT SELECT, INSERT ON runs, transcripts, decisions TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON agents TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON bars TO keepbook_app;
+GRANT SELECT, INSERT ON batches, former_bars, former_events TO keepbook_app;
+GRANT UPDATE (settled) ON batches TO keepbook_app;
+GRANT SELECT, INSERT ON runs, transcripts, decisions, former_results, former_trades TO keepbook_app;
 GRANT UPDATE (status, adapter, model, card, error, session_before, session_after, epoch, step, tokens_in, tokens_out,
   started_at, finished_at) ON runs TO keepbook_app;
 GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, closed_by, outcome, exit_price, result_r,
-  result_pct, note) ON decisions TO keepbook_app;
+  result_pct, note, known_at) ON decisions TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;

@@ -297,11 +297,13 @@ BEGIN
   DELETE FROM mappings WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
   DELETE FROM trade_days WHERE owner = NEW.owner;
+  DELETE FROM former_trades WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;
   DELETE FROM positions WHERE owner = NEW.owner;
   DELETE FROM deployments WHERE owner = NEW.owner;
   DELETE FROM skill_fields WHERE owner = NEW.owner;
   DELETE FROM skills WHERE owner = NEW.owner;
+  DELETE FROM former_results WHERE owner = NEW.owner;
   DELETE FROM decisions WHERE owner = NEW.owner;
   DELETE FROM transcripts WHERE owner = NEW.owner;
   DELETE FROM runs WHERE owner = NEW.owner;
@@ -395,8 +397,8 @@ WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.ru
                    AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
 BEGIN SELECT RAISE(ABORT, 'guard: a decision begins open, with the card of a run'); END;
 
--- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
--- the person may answer anew; else closed is closed.
+-- What the bars closed they may close otherwise, or open again, once what it said is kept as a former result; and whether
+-- a forecast came true the person may answer anew; else closed is closed.
 CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions
 WHEN NOT (
   NEW.owner = OLD.owner AND NEW.run_id = OLD.run_id AND NEW.agent_id = OLD.agent_id AND NEW.card_type = OLD.card_type
@@ -406,12 +408,28 @@ WHEN NOT (
   AND NEW.probability IS OLD.probability AND NEW.claim IS OLD.claim AND NEW.recorded_at IS OLD.recorded_at
   AND (
     OLD.state = 'open'
-    OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS 'bars'
-        AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+    OR (OLD.closed_by = 'bars' AND (NEW.closed_by IS 'bars' OR NEW.state = 'open') AND EXISTS (
+          SELECT 1 FROM former_results f WHERE f.owner = OLD.owner AND f.run_id = OLD.run_id
+            AND f.known_at IS OLD.known_at AND f.outcome IS OLD.outcome))
     OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void') AND NEW.closed_by = 'person')
   )
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed once'); END;
+
+CREATE TRIGGER former_results_append BEFORE INSERT ON former_results
+WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+  OR NOT EXISTS (
+    SELECT 1 FROM decisions d WHERE d.owner = NEW.owner AND d.run_id = NEW.run_id AND d.known_at IS NEW.known_at
+      AND d.state = NEW.state AND d.outcome IS NEW.outcome AND d.closed_at IS NEW.closed_at
+      AND d.exit_price IS NEW.exit_price AND d.result_r IS NEW.result_r AND d.state <> 'open')
+BEGIN SELECT RAISE(ABORT, 'guard: a former result is what its decision said'); END;
+
+CREATE TRIGGER former_results_never_change BEFORE UPDATE ON former_results
+BEGIN SELECT RAISE(ABORT, 'guard: a former result is never rewritten'); END;
+
+CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_results but by an erasure'); END;
 
 CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
@@ -473,6 +491,13 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an er
 CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from fills but by an erasure'); END;
+
+CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades
+BEGIN SELECT RAISE(ABORT, 'guard: a former trade is never rewritten'); END;
+
+CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by an erasure'); END;
 
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.book.trading.imports.brokers import bybit
 from tests.desks import DESKS, market, traded, world
 
-from keepbook.book.trading.events import Event
+from keepbook.book.trading.market.events import Event
 from keepbook.book.trading.trades import Position, Trade
 from keepbook.demo.market import bar_lines, deployment_lines, event_lines, position_lines, skill_lines, trade_lines
 from keepbook.doors.http.api import trading

@@ -15,12 +15,13 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from keepbook.book.trading import bars, days, skills
+from keepbook.book.trading import days, skills
 from keepbook.book.trading.files import MOST_REFUSED, Refused
 from keepbook.book.trading.imports import mapping, pairing, table, values
 from keepbook.book.trading.imports.file import Work, ignored, prepared, take_in
 from keepbook.book.trading.imports.formats import NAMES
 from keepbook.book.trading.imports.pairing import FUNDING, Fill, Paired, Trip
+from keepbook.book.trading.market import bars
 from keepbook.book.trading.trades import Trade, keep_trades
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from keepbook.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from keepbook.book.ledger.verify import Verification
+    from keepbook.book.trading.market.face import MarketVerification
 
 
 def register(app: typer.Typer) -> None:
@@ -31,10 +33,10 @@ def verify(
         typer.Option("--anchor", metavar="FILE", help="Hold it against this note of earlier checks; extend the note."),
     ] = None,
 ) -> None:
-    """Walk the whole ledger and hold the book against it, row by row."""
-    result = call.book.verify(anchor=anchor)
-    call.answer(result, _verified)
-    if not result.ok:
+    """Walk the whole ledger and hold the book against it, row by row; then the bars and events that all books share."""
+    result, market = call.book.verify(anchor=anchor), call.keepbook.market.verify(anchor=anchor)
+    call.answer({**asdict(result), "market": market}, lambda paper, _: _verified(paper, result, market))
+    if not (result.ok and market.ok):
         raise typer.Exit(1)
 
 
@@ -91,8 +93,10 @@ def check(call: Invocation) -> None:
     facts = call.keepbook.facts()
     damage = [] if call.file is None else _damage(call.file, call.settings.busy_seconds)
     differs = [] if damage else differences(call.admin_place)
-    call.answer({"ok": not damage and not differs, **facts, "damage": damage, "differs": differs}, _checked)
-    if damage or differs:
+    market = [] if damage else list(call.keepbook.market.verify().why)
+    told = {"damage": damage, "differs": differs, "market": market}
+    call.answer({"ok": not any(told.values()), **facts, **told}, _checked)
+    if any(told.values()):
         raise typer.Exit(1)
 
 
@@ -123,14 +127,19 @@ def _damage(path: Path, busy_seconds: float) -> list[str]:
 # What was found
 
 
-def _verified(paper: Paper, result: "Verification") -> None:
+def _verified(paper: Paper, result: "Verification", market: "MarketVerification") -> None:
     entries = count(result.entries, "entry", "entries")
     if result.ok:
         links = count(result.links, "link")
         paper.put(f"The ledger holds: {entries}, each standing on the one before it; {links} cover every row.")
-        return
-    paper.put(ink(f"The ledger is broken at {result.where}: {result.why}.", AMBER))
-    paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
+    else:
+        paper.put(ink(f"The ledger is broken at {result.where}: {result.why}.", AMBER))
+        paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
+    if market.ok and market.sources:
+        batches, sources = count(market.batches, "batch", "batches"), count(market.sources, "source")
+        paper.put(f"Bars and events hold: {batches} from {sources}, as they came.")
+    for line in market.why:
+        paper.put(ink(f"The market data do not hold: {line}.", AMBER))
 
 
 def _tried(paper: Paper, answer: dict[str, Any]) -> None:
@@ -160,6 +169,9 @@ def _checked(paper: Paper, answer: dict[str, Any]) -> None:
         for line in answer["differs"]:
             paper.put(ink(f"  {line}", AMBER))
         paper.put(ink("Find out who did that. Guards are put back with "), paper.hint("db", "repair-guards"))
+    for line in answer["market"]:
+        paper.put(ink(f"  the market data do not hold: {line}", AMBER))
+    if not answer["damage"]:
         return
     for line in answer["damage"]:
         paper.put(ink(f"  {line}", AMBER))

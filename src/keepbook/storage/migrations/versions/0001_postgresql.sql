@@ -55,9 +55,30 @@ CREATE TABLE bars (
 	low DOUBLE PRECISION NOT NULL,
 	close DOUBLE PRECISION NOT NULL,
 	volume DOUBLE PRECISION,
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (symbol, timeframe, time),
 	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
 );
+
+CREATE TABLE batches (
+	nth SERIAL NOT NULL,
+	source TEXT COLLATE "C" NOT NULL CHECK (source <> ''),
+	link INTEGER NOT NULL,
+	what TEXT COLLATE "C" NOT NULL CHECK (what IN ('bars', 'events')),
+	at TEXT COLLATE "C" NOT NULL,
+	came INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	spans TEXT COLLATE "C" NOT NULL,
+	digest TEXT COLLATE "C" NOT NULL,
+	previous TEXT COLLATE "C" NOT NULL,
+	hash TEXT COLLATE "C" NOT NULL,
+	settled INTEGER NOT NULL CHECK (settled IN (0, 1)),
+	PRIMARY KEY (nth)
+);
+
+CREATE UNIQUE INDEX batches_by_source ON batches (source, link);
+
+CREATE INDEX batches_to_settle ON batches (nth) WHERE settled = 0;
 
 CREATE TABLE choices (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -102,6 +123,35 @@ CREATE TABLE event_symbols (
 	time TEXT COLLATE "C" NOT NULL,
 	event_id TEXT COLLATE "C" NOT NULL,
 	PRIMARY KEY (symbol, kind, time, event_id)
+);
+
+CREATE TABLE former_bars (
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT COLLATE "C" NOT NULL,
+	time TEXT COLLATE "C" NOT NULL,
+	open DOUBLE PRECISION NOT NULL,
+	high DOUBLE PRECISION NOT NULL,
+	low DOUBLE PRECISION NOT NULL,
+	close DOUBLE PRECISION NOT NULL,
+	volume DOUBLE PRECISION,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (symbol, timeframe, time, went)
+);
+
+CREATE TABLE former_events (
+	id TEXT COLLATE "C" NOT NULL CHECK (id <> ''),
+	kind TEXT COLLATE "C" NOT NULL CHECK (kind <> ''),
+	time TEXT COLLATE "C" NOT NULL,
+	importance DOUBLE PRECISION NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT COLLATE "C" NOT NULL,
+	symbols TEXT COLLATE "C" NOT NULL,
+	known_at TEXT COLLATE "C",
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (id, went)
 );
 
 CREATE TABLE injections (
@@ -179,6 +229,7 @@ CREATE TABLE market_events (
 	title TEXT COLLATE "C" NOT NULL,
 	symbols TEXT COLLATE "C" NOT NULL,
 	known_at TEXT COLLATE "C",
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (id)
 );
 
@@ -585,6 +636,7 @@ CREATE TABLE decisions (
 	result_r DOUBLE PRECISION,
 	result_pct DOUBLE PRECISION,
 	note TEXT COLLATE "C",
+	known_at TEXT COLLATE "C",
 	PRIMARY KEY (owner, run_id),
 	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id),
 	CONSTRAINT closed_when_not_open CHECK ((state = 'open') = (closed_at IS NULL)),
@@ -614,6 +666,34 @@ CREATE TABLE fills (
 );
 
 CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
+
+CREATE TABLE former_trades (
+	owner TEXT COLLATE "C" NOT NULL,
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	exit_time TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL,
+	symbol TEXT COLLATE "C" NOT NULL,
+	side TEXT COLLATE "C" NOT NULL,
+	quantity DOUBLE PRECISION NOT NULL,
+	entry_time TEXT COLLATE "C" NOT NULL,
+	entry_price DOUBLE PRECISION NOT NULL,
+	exit_price DOUBLE PRECISION NOT NULL,
+	fees DOUBLE PRECISION NOT NULL,
+	pnl DOUBLE PRECISION NOT NULL,
+	mfe DOUBLE PRECISION,
+	mae DOUBLE PRECISION,
+	entry_regime_tag TEXT COLLATE "C",
+	entry_reason TEXT COLLATE "C",
+	exit_reason TEXT COLLATE "C",
+	known_at TEXT COLLATE "C" NOT NULL,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, deployment_id, exit_time, key, went),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+);
+
+CREATE INDEX former_trades_by_end ON former_trades (owner, deployment_id, until);
 
 CREATE TABLE lessons (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -688,6 +768,7 @@ CREATE TABLE trades (
 	entry_reason TEXT COLLATE "C",
 	exit_reason TEXT COLLATE "C",
 	known_at TEXT COLLATE "C" NOT NULL,
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (owner, deployment_id, exit_time, key),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
 	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
@@ -704,6 +785,28 @@ CREATE TABLE transcripts (
 	tokens INTEGER NOT NULL,
 	PRIMARY KEY (owner, run_id, turn),
 	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
+);
+
+CREATE TABLE former_results (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	run_id TEXT COLLATE "C" NOT NULL,
+	nth INTEGER NOT NULL CHECK (nth >= 1),
+	known_at TEXT COLLATE "C" NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	state TEXT COLLATE "C",
+	filled_at TEXT COLLATE "C",
+	fill_price DOUBLE PRECISION,
+	through TEXT COLLATE "C",
+	last_close DOUBLE PRECISION,
+	closed_at TEXT COLLATE "C",
+	closed_by TEXT COLLATE "C",
+	outcome TEXT COLLATE "C",
+	exit_price DOUBLE PRECISION,
+	result_r DOUBLE PRECISION,
+	result_pct DOUBLE PRECISION,
+	note TEXT COLLATE "C",
+	PRIMARY KEY (owner, run_id, nth),
+	FOREIGN KEY(owner, run_id) REFERENCES decisions (owner, run_id)
 );
 
 -- Each row that is touched is noted, for the ledger to cover it.
@@ -971,8 +1074,27 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER decisions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note"
+CREATE TRIGGER decisions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at"
   ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_note_decisions();
+CREATE FUNCTION keepbook_note_former_results() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'former_results', NEW."run_id" || chr(31) || CAST(NEW.nth AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'former_results', OLD."run_id" || chr(31) || CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'former_results', OLD."run_id" || chr(31) || CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER former_results_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "nth", "known_at", "until", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note"
+  ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_note_former_results();
 CREATE FUNCTION keepbook_note_skills() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -1049,25 +1171,6 @@ BEGIN
 END $$;
 CREATE TRIGGER positions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "symbol", "side", "entry_time", "known_at", "entry_price", "quantity", "closed_at"
   ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_note_positions();
-CREATE FUNCTION keepbook_note_trades() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'trades', NEW."deployment_id" || chr(31) || NEW."exit_time" || chr(31) || NEW."key", 1
-      ON CONFLICT DO NOTHING;
-  ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key", 0
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'trades', OLD."deployment_id" || chr(31) || OLD."exit_time" || chr(31) || OLD."key", 0
-      ON CONFLICT DO NOTHING;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER trades_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at"
-  ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_note_trades();
 CREATE FUNCTION keepbook_note_fills() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -1483,11 +1586,13 @@ BEGIN
     DELETE FROM mappings WHERE owner = NEW.owner;
     DELETE FROM fills WHERE owner = NEW.owner;
     DELETE FROM trade_days WHERE owner = NEW.owner;
+    DELETE FROM former_trades WHERE owner = NEW.owner;
     DELETE FROM trades WHERE owner = NEW.owner;
     DELETE FROM positions WHERE owner = NEW.owner;
     DELETE FROM deployments WHERE owner = NEW.owner;
     DELETE FROM skill_fields WHERE owner = NEW.owner;
     DELETE FROM skills WHERE owner = NEW.owner;
+    DELETE FROM former_results WHERE owner = NEW.owner;
     DELETE FROM decisions WHERE owner = NEW.owner;
     DELETE FROM transcripts WHERE owner = NEW.owner;
     DELETE FROM runs WHERE owner = NEW.owner;
@@ -1580,8 +1685,8 @@ BEGIN
 END $$;
 CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_begin();
 
--- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
--- the person may answer anew; else closed is closed.
+-- What the bars closed they may close otherwise, or open again, once what it said is kept as a former result; and whether
+-- a forecast came true the person may answer anew; else closed is closed.
 CREATE FUNCTION keepbook_decisions_close_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
@@ -1592,14 +1697,39 @@ BEGIN
          OLD.target, OLD.conviction, OLD.expires, OLD.regime, OLD.probability, OLD.claim, OLD.recorded_at)
     AND (
       OLD.state = 'open'
-      OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS NOT DISTINCT FROM 'bars'
-          AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+      OR (OLD.closed_by = 'bars' AND (NEW.closed_by IS NOT DISTINCT FROM 'bars' OR NEW.state = 'open') AND EXISTS (
+            SELECT 1 FROM former_results f WHERE f.owner = OLD.owner AND f.run_id = OLD.run_id
+              AND (f.known_at, f.outcome) IS NOT DISTINCT FROM (OLD.known_at, OLD.outcome)))
       OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void')
           AND NEW.closed_by = 'person'))
   ) THEN PERFORM keepbook_refuse('a decision keeps what it said, and is closed once'); END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_decisions_close_once();
+
+CREATE FUNCTION keepbook_former_results_append() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('a former result is never rewritten'); END IF;
+  IF NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+    OR NOT EXISTS (
+      SELECT 1 FROM decisions d WHERE d.owner = NEW.owner AND d.run_id = NEW.run_id AND d.state <> 'open'
+        AND (d.known_at, d.state, d.outcome, d.closed_at, d.exit_price, d.result_r)
+          IS NOT DISTINCT FROM (NEW.known_at, NEW.state, NEW.outcome, NEW.closed_at, NEW.exit_price, NEW.result_r))
+  THEN PERFORM keepbook_refuse('a former result is what its decision said'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER former_results_append BEFORE INSERT OR UPDATE ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_former_results_append();
+CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER former_results_never_truncated BEFORE TRUNCATE ON former_results EXECUTE FUNCTION keepbook_never_truncated();
+
+CREATE FUNCTION keepbook_former_trades_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a former trade is never rewritten');
+  RETURN NEW;
+END $$;
+CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades FOR EACH ROW EXECUTE FUNCTION keepbook_former_trades_stay();
+CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER former_trades_never_truncated BEFORE TRUNCATE ON former_trades EXECUTE FUNCTION keepbook_never_truncated();
 
 CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
@@ -1663,7 +1793,7 @@ DECLARE a_table text;
 BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness', 'labels',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
-    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions',
+    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions', 'former_results', 'former_trades',
     'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
@@ -1685,12 +1815,15 @@ GRANT DELETE ON owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed, trade_days TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE ON agents, bars TO keepbook_app;
-GRANT SELECT, INSERT ON runs, transcripts, decisions TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON agents TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON bars TO keepbook_app;
+GRANT SELECT, INSERT ON batches, former_bars, former_events TO keepbook_app;
+GRANT UPDATE (settled) ON batches TO keepbook_app;
+GRANT SELECT, INSERT ON runs, transcripts, decisions, former_results, former_trades TO keepbook_app;
 GRANT UPDATE (status, adapter, model, card, error, session_before, session_after, epoch, step, tokens_in, tokens_out,
   started_at, finished_at) ON runs TO keepbook_app;
 GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, closed_by, outcome, exit_price, result_r,
-  result_pct, note) ON decisions TO keepbook_app;
+  result_pct, note, known_at) ON decisions TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;

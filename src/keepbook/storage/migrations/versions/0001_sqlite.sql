@@ -61,11 +61,34 @@ CREATE TABLE bars (
 	low REAL NOT NULL,
 	close REAL NOT NULL,
 	volume REAL,
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (symbol, timeframe, time),
 	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
 )
  WITHOUT ROWID,
  STRICT;
+
+CREATE TABLE batches (
+	nth INTEGER NOT NULL,
+	source TEXT NOT NULL CHECK (source <> ''),
+	link INTEGER NOT NULL,
+	what TEXT NOT NULL CHECK (what IN ('bars', 'events')),
+	at TEXT NOT NULL,
+	came INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	spans TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	settled INTEGER NOT NULL CHECK (settled IN (0, 1)),
+	PRIMARY KEY (nth)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX batches_by_source ON batches (source, link);
+
+CREATE INDEX batches_to_settle ON batches (nth) WHERE settled = 0;
 
 CREATE TABLE choices (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -118,6 +141,39 @@ CREATE TABLE event_symbols (
 	time TEXT NOT NULL,
 	event_id TEXT NOT NULL,
 	PRIMARY KEY (symbol, kind, time, event_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE former_bars (
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT NOT NULL,
+	time TEXT NOT NULL,
+	open REAL NOT NULL,
+	high REAL NOT NULL,
+	low REAL NOT NULL,
+	close REAL NOT NULL,
+	volume REAL,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (symbol, timeframe, time, went)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE former_events (
+	id TEXT NOT NULL CHECK (id <> ''),
+	kind TEXT NOT NULL CHECK (kind <> ''),
+	time TEXT NOT NULL,
+	importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT NOT NULL,
+	symbols TEXT NOT NULL,
+	known_at TEXT,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (id, went)
 )
  WITHOUT ROWID,
  STRICT;
@@ -209,6 +265,7 @@ CREATE TABLE market_events (
 	title TEXT NOT NULL,
 	symbols TEXT NOT NULL,
 	known_at TEXT,
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (id)
 )
  WITHOUT ROWID,
@@ -661,6 +718,7 @@ CREATE TABLE decisions (
 	result_r REAL,
 	result_pct REAL,
 	note TEXT,
+	known_at TEXT,
 	PRIMARY KEY (owner, run_id),
 	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id),
 	CONSTRAINT closed_when_not_open CHECK ((state = 'open') = (closed_at IS NULL)),
@@ -694,6 +752,36 @@ CREATE TABLE fills (
  STRICT;
 
 CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
+
+CREATE TABLE former_trades (
+	owner TEXT NOT NULL,
+	deployment_id TEXT NOT NULL,
+	exit_time TEXT NOT NULL,
+	"key" TEXT NOT NULL,
+	symbol TEXT NOT NULL,
+	side TEXT NOT NULL,
+	quantity REAL NOT NULL,
+	entry_time TEXT NOT NULL,
+	entry_price REAL NOT NULL,
+	exit_price REAL NOT NULL,
+	fees REAL NOT NULL,
+	pnl REAL NOT NULL,
+	mfe REAL,
+	mae REAL,
+	entry_regime_tag TEXT,
+	entry_reason TEXT,
+	exit_reason TEXT,
+	known_at TEXT NOT NULL,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (owner, deployment_id, exit_time, "key", went),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX former_trades_by_end ON former_trades (owner, deployment_id, until);
 
 CREATE TABLE lessons (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -774,6 +862,7 @@ CREATE TABLE trades (
 	entry_reason TEXT,
 	exit_reason TEXT,
 	known_at TEXT NOT NULL,
+	batch INTEGER NOT NULL,
 	PRIMARY KEY (owner, deployment_id, exit_time, "key"),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
 	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
@@ -792,6 +881,30 @@ CREATE TABLE transcripts (
 	tokens INTEGER NOT NULL,
 	PRIMARY KEY (owner, run_id, turn),
 	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE former_results (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	run_id TEXT NOT NULL,
+	nth INTEGER NOT NULL CHECK (nth >= 1),
+	known_at TEXT NOT NULL,
+	until TEXT NOT NULL,
+	state TEXT,
+	filled_at TEXT,
+	fill_price REAL,
+	through TEXT,
+	last_close REAL,
+	closed_at TEXT,
+	closed_by TEXT,
+	outcome TEXT,
+	exit_price REAL,
+	result_r REAL,
+	result_pct REAL,
+	note TEXT,
+	PRIMARY KEY (owner, run_id, nth),
+	FOREIGN KEY(owner, run_id) REFERENCES decisions (owner, run_id)
 )
  WITHOUT ROWID,
  STRICT;
@@ -917,11 +1030,20 @@ END;
 CREATE TRIGGER decisions_made_is_noted AFTER INSERT ON decisions BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'decisions', NEW."run_id", 1);
 END;
-CREATE TRIGGER decisions_changed_is_noted AFTER UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note" ON decisions BEGIN
+CREATE TRIGGER decisions_changed_is_noted AFTER UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at" ON decisions BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'decisions', OLD."run_id", 0);
 END;
 CREATE TRIGGER decisions_removed_is_noted AFTER DELETE ON decisions BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'decisions', OLD."run_id", 0);
+END;
+CREATE TRIGGER former_results_made_is_noted AFTER INSERT ON former_results BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'former_results', NEW."run_id" || char(31) || CAST(NEW.nth AS TEXT), 1);
+END;
+CREATE TRIGGER former_results_changed_is_noted AFTER UPDATE OF "owner", "run_id", "nth", "known_at", "until", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note" ON former_results BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'former_results', OLD."run_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER former_results_removed_is_noted AFTER DELETE ON former_results BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'former_results', OLD."run_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
 END;
 CREATE TRIGGER skills_made_is_noted AFTER INSERT ON skills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'skills', NEW."id", 1);
@@ -958,15 +1080,6 @@ CREATE TRIGGER positions_changed_is_noted AFTER UPDATE OF "owner", "deployment_i
 END;
 CREATE TRIGGER positions_removed_is_noted AFTER DELETE ON positions BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'positions', OLD."deployment_id" || char(31) || OLD."symbol" || char(31) || OLD."side" || char(31) || OLD."entry_time" || char(31) || OLD."known_at", 0);
-END;
-CREATE TRIGGER trades_made_is_noted AFTER INSERT ON trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'trades', NEW."deployment_id" || char(31) || NEW."exit_time" || char(31) || NEW."key", 1);
-END;
-CREATE TRIGGER trades_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "exit_time", "key", "symbol", "side", "quantity", "entry_time", "entry_price", "exit_price", "fees", "pnl", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason", "known_at" ON trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key", 0);
-END;
-CREATE TRIGGER trades_removed_is_noted AFTER DELETE ON trades BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'trades', OLD."deployment_id" || char(31) || OLD."exit_time" || char(31) || OLD."key", 0);
 END;
 CREATE TRIGGER fills_made_is_noted AFTER INSERT ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'fills', NEW."deployment_id" || char(31) || NEW."key", 1);
@@ -1313,11 +1426,13 @@ BEGIN
   DELETE FROM mappings WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
   DELETE FROM trade_days WHERE owner = NEW.owner;
+  DELETE FROM former_trades WHERE owner = NEW.owner;
   DELETE FROM trades WHERE owner = NEW.owner;
   DELETE FROM positions WHERE owner = NEW.owner;
   DELETE FROM deployments WHERE owner = NEW.owner;
   DELETE FROM skill_fields WHERE owner = NEW.owner;
   DELETE FROM skills WHERE owner = NEW.owner;
+  DELETE FROM former_results WHERE owner = NEW.owner;
   DELETE FROM decisions WHERE owner = NEW.owner;
   DELETE FROM transcripts WHERE owner = NEW.owner;
   DELETE FROM runs WHERE owner = NEW.owner;
@@ -1411,8 +1526,8 @@ WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.ru
                    AND card IS NOT NULL AND card_type = NEW.card_type AND nature <> 're-examination')
 BEGIN SELECT RAISE(ABORT, 'guard: a decision begins open, with the card of a run'); END;
 
--- Closed at its expiry for want of bars, it may be looked at again when those come, and whether a forecast came true
--- the person may answer anew; else closed is closed.
+-- What the bars closed they may close otherwise, or open again, once what it said is kept as a former result; and whether
+-- a forecast came true the person may answer anew; else closed is closed.
 CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions
 WHEN NOT (
   NEW.owner = OLD.owner AND NEW.run_id = OLD.run_id AND NEW.agent_id = OLD.agent_id AND NEW.card_type = OLD.card_type
@@ -1422,12 +1537,28 @@ WHEN NOT (
   AND NEW.probability IS OLD.probability AND NEW.claim IS OLD.claim AND NEW.recorded_at IS OLD.recorded_at
   AND (
     OLD.state = 'open'
-    OR (OLD.closed_by = 'bars' AND OLD.outcome IN ('time', 'expired') AND NEW.closed_by IS 'bars'
-        AND coalesce(NEW.through, '') > coalesce(OLD.through, ''))
+    OR (OLD.closed_by = 'bars' AND (NEW.closed_by IS 'bars' OR NEW.state = 'open') AND EXISTS (
+          SELECT 1 FROM former_results f WHERE f.owner = OLD.owner AND f.run_id = OLD.run_id
+            AND f.known_at IS OLD.known_at AND f.outcome IS OLD.outcome))
     OR (OLD.outcome IN ('true', 'false', 'void') AND NEW.outcome IN ('true', 'false', 'void') AND NEW.closed_by = 'person')
   )
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a decision keeps what it said, and is closed once'); END;
+
+CREATE TRIGGER former_results_append BEFORE INSERT ON former_results
+WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
+  OR NOT EXISTS (
+    SELECT 1 FROM decisions d WHERE d.owner = NEW.owner AND d.run_id = NEW.run_id AND d.known_at IS NEW.known_at
+      AND d.state = NEW.state AND d.outcome IS NEW.outcome AND d.closed_at IS NEW.closed_at
+      AND d.exit_price IS NEW.exit_price AND d.result_r IS NEW.result_r AND d.state <> 'open')
+BEGIN SELECT RAISE(ABORT, 'guard: a former result is what its decision said'); END;
+
+CREATE TRIGGER former_results_never_change BEFORE UPDATE ON former_results
+BEGIN SELECT RAISE(ABORT, 'guard: a former result is never rewritten'); END;
+
+CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_results but by an erasure'); END;
 
 CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
@@ -1489,6 +1620,13 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an er
 CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from fills but by an erasure'); END;
+
+CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades
+BEGIN SELECT RAISE(ABORT, 'guard: a former trade is never rewritten'); END;
+
+CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by an erasure'); END;
 
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')

@@ -11,9 +11,9 @@ from math import floor, log10
 from typing import NamedTuple
 
 from keepbook.book.ground.when import in_zone, parse_stamp
-from keepbook.book.trading.events import Event
 from keepbook.book.trading.exposure import ENOUGH, Coming, Exposure
 from keepbook.book.trading.lessons import Lesson, Told
+from keepbook.book.trading.market.events import Event
 from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.skills import Deployment
 from keepbook.book.trading.trades import Position, Trade

@@ -1,7 +1,8 @@
 """Events that move markets, the same for everybody: rate decisions, data, listings, forks.
 
 An event names what it touches: `BTC/USDT` that pair, `BTC` every pair of that base, `*` everything, nothing at all
-nothing. `known_at` is when it was announced; an answer for an instant leaves out what was not yet known then.
+nothing. `known_at` is when it was announced; an answer for an instant leaves out what was not yet known then, and takes
+what was corrected since as it was.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -10,18 +11,22 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, String, bindparam, delete, or_, select
 
 from keepbook.book.ground.limits import clean_line, sought
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.batch import Kind
+from keepbook.book.ledger.ledger import canonical
 from keepbook.book.trading import files
 from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, refuse_missing
+from keepbook.book.trading.market import batches
+from keepbook.book.trading.market.batches import MARKET, Goods
 from keepbook.errors import Invalid
 from keepbook.storage.database import Database
 from keepbook.storage.prepared import Prepared
 from keepbook.storage.shelf import Kept, Row, Shelf
-from keepbook.storage.tables import event_symbols, market_events
+from keepbook.storage.tables import event_symbols, former_events, market_events
 
 COLUMNS = ("id", "kind", "time", "importance", "title", "symbols", "known_at")
 LAYOUT = Layout("events", COLUMNS, needed=("id", "kind", "time", "importance", "title"))
 EVERYTHING = "*"
-_SHELF = Shelf(market_events)
 _LINKS = Shelf(event_symbols)
 
 
@@ -82,6 +87,11 @@ def to_event(row: Row, times: Times) -> Row:
     )
 
 
+def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
+    """The bytes of many events."""
+    return "".join([canonical(row[:7]) + "\n" for row in rows]).encode(), b""
+
+
 # Operations
 
 
@@ -89,17 +99,19 @@ def load(database: Database, source: Source, *, progress: Progress | None = None
     """Keep the events of a file; one that comes with other figures is taken over."""
     times = Times()
 
+    named = batches.source_of(source)
+
     def keep_rows(rows: list[Row]) -> Kept:
-        with database.unscoped(writes=True) as conn:
-            return keep(conn, rows)
+        with database.unscoped(writes=True, turn=MARKET) as conn:
+            return keep(conn, rows, source=named, now=stamp(database.clock()))
 
     return files.load(source, LAYOUT, {}, lambda row: to_event(row, times), keep_rows, progress).loaded()
 
 
-def keep(conn: Connection, rows: Sequence[Row]) -> Kept:
+def keep(conn: Connection, rows: Sequence[Row], *, source: str, now: str) -> Kept:
     unique = {row[0]: row for row in rows}
-    before, after = set(_links(_known(conn, list(unique)))), list(_links(unique.values()))
-    kept = _SHELF.keep(conn, list(unique.values()))
+    before, after = set(_links(known_of(conn, list(unique.values())))), list(_links(unique.values()))
+    kept = batches.keep(conn, GOODS, source, now, list(unique.values()))
     if gone := before.difference(after):
         conn.execute(_UNLINK, [dict(zip(_LINK, link, strict=True)) for link in sorted(gone)])
     _LINKS.keep(conn, after)
@@ -108,15 +120,16 @@ def keep(conn: Connection, rows: Sequence[Row]) -> Kept:
 
 def _links(rows: Iterable[Any]) -> Iterator[tuple[str, ...]]:
     """Symbol, kind, time and id, for each symbol that an event touches."""
-    for id, kind, time, _, _, symbols, _ in rows:
+    for id, kind, time, _, _, symbols, *_ in rows:
         yield from ((symbol, kind, time, id) for symbol in symbols.split(";") if symbol)
 
 
-def _known(conn: Connection, ids: Sequence[str]) -> list[Any]:
-    found: list[Any] = []
+def known_of(conn: Connection, rows: Sequence[Row]) -> list[Row]:
+    """What stands in the place of these events."""
+    ids, found = [row[0] for row in rows], list[Row]()
     for start in range(0, len(ids), 500):
         query = select(market_events).where(market_events.c.id.in_(ids[start : start + 500]))
-        found += conn.execute(query).all()
+        found += map(tuple, conn.execute(query))
     return found
 
 
@@ -141,8 +154,16 @@ def coming(
     query = select(market_events).where(market_events.c.time > after, market_events.c.time <= until)
     query = query.where(or_(market_events.c.known_at.is_(None), market_events.c.known_at <= known_at))
     query = query.where(market_events.c.importance >= min_importance)
-    rows = conn.execute(query.order_by(market_events.c.time, market_events.c.id))
-    return [event for event in map(_to_event, rows) if _asked_for(event, kinds, symbols)]
+    found = [_to_event(row) for row in conn.execute(query)]
+    if former := _former(conn, known_at):
+        found = [event for event in found if event.id not in former]
+        found += [
+            event
+            for event in former.values()
+            if after < event.time <= until and event.importance >= min_importance and (event.known_at or "") <= known_at
+        ]
+    found.sort(key=lambda event: (event.time, event.id))
+    return [event for event in found if _asked_for(event, kinds, symbols)]
 
 
 def earlier(conn: Connection, kind: str, symbol: str, before: str, known_at: str) -> list[str]:
@@ -150,8 +171,28 @@ def earlier(conn: Connection, kind: str, symbol: str, before: str, known_at: str
     names = (*names_of(symbol), EVERYTHING)
     given = dict(zip(_NAMES, names + names[-1:] * (len(_NAMES) - len(names)), strict=True))
     told = {name: sought(text) for name, text in given.items()} | {"kind": sought(kind)}
-    rows = _EARLIER.tuples(conn, told | {"before": before, "known_at": known_at})
-    return [time for time, _ in rows]
+    rows = [(time, id) for time, id in _EARLIER.tuples(conn, told | {"before": before, "known_at": known_at})]
+    if former := _former(conn, known_at):
+        rows = [(time, id) for time, id in rows if id not in former]
+        rows += [
+            (one.time, one.id)
+            for one in former.values()
+            if one.kind == kind and one.time < before and (one.known_at or "") <= known_at and touches(one, symbol)
+        ]
+    return [time for time, _ in sorted(rows)]
+
+
+def _former(conn: Connection, known_at: str) -> dict[str, Event]:
+    """The events that were corrected after an instant, as they stood at it."""
+    query = select(former_events).where(former_events.c.until > known_at).order_by(former_events.c.until.desc())
+    return {row.id: _to_event(row) for row in conn.execute(query)}
+
+
+def strays(conn: Connection) -> Iterator[str]:
+    """Where the index by symbol does not say what the events do."""
+    told = set(_links(conn.execute(select(market_events))))
+    if told != {tuple(row) for row in conn.execute(select(event_symbols))}:
+        yield "events by symbol are not what the events say: rows were added, altered or removed by hand"
 
 
 def _to_event(row: Any) -> Event:
@@ -159,6 +200,7 @@ def _to_event(row: Any) -> Event:
     return Event(row.id, row.kind, row.time, row.importance, row.title, symbols, row.known_at)
 
 
+GOODS = Goods("events", Kind(market_events, former_events, _said), known_of, lambda _: (), Shelf(market_events))
 _LINK = ("the_symbol", "the_kind", "the_time", "the_event_id")
 _UNLINK = delete(event_symbols).where(*(event_symbols.c[name[4:]] == bindparam(name) for name in _LINK))
 _NAMES = ("name_1", "name_2", "name_3", "name_4")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from keepbook.book.trading import bars
+from keepbook.book.trading.market import bars
 from keepbook.errors import Invalid
 
 CURRENCIES = ("USDT", "USDC", "FDUSD", "BUSD", "USD", "DAI", "EUR", "GBP", "JPY", "CHF", "TRY", "BTC", "ETH", "BNB")

@@ -1,33 +1,38 @@
 """Prices that everybody shares: bars, loaded from files, read by whoever follows a decision.
 
 A bar is known by symbol, timeframe and the instant it begins. Loading the same file twice changes nothing; a bar that
-comes with other figures is taken over, since the last one of a download is often still in the making. There may be
-very many of them: every question here is answered by a few looks into the index, never by a scan.
+comes with other figures is corrected, since the last one of a download is often still in the making, and what it said
+before is kept. Asked as of an instant, a bar counts from its end on, as prices are public, and a correction from when
+it came. There may be very many of them: every question is answered by a few looks into the index, never by a scan.
 """
 
 import heapq
 import math
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
+from sys import byteorder
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, func, literal_column, select
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.trading import events
-from keepbook.book.trading.events import Event
+from keepbook.book.ledger.batch import Kind
 from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, optional_number, refuse_missing
 from keepbook.book.trading.files import load as load_file
+from keepbook.book.trading.market import batches
+from keepbook.book.trading.market.batches import MARKET, Goods, Span
 from keepbook.errors import Invalid
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared import Prepared
 from keepbook.storage.shelf import Kept, Row, Shelf
-from keepbook.storage.tables import bars
+from keepbook.storage.tables import bars, former_bars
 
 STALE = 5
 """So many periods after its end a bar is still the latest that there is."""
@@ -35,7 +40,8 @@ COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volum
 LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
 _TIMEFRAME = re.compile(r"([1-9]\d{0,3})([smhdwM])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_SHELF = Shelf(bars)
+_NO_VOLUME, _NAMED = math.nan, itemgetter(0, 1)
+REMOVED_AT_ONCE = 5000
 
 
 class Bar(NamedTuple):
@@ -128,6 +134,37 @@ def _to_bar(row: Row, times: Times) -> Bar:
     return Bar(name, timeframe, times.read(time), opened, high, low, closed, amount)
 
 
+def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
+    """The bytes of many bars: their keys one after the other, and their figures."""
+    keys = []
+    for begin, end in _series(rows):
+        series = f"{rows[begin][0]}\x1f{rows[begin][1]}\x1f"
+        keys.append(series + f"\n{series}".join([row[2] for row in rows[begin:end]]) + "\n")
+    values = chain.from_iterable([row[3:8] for row in rows])
+    try:
+        figures = array("d", values)
+    except TypeError:  # a bar without its volume
+        values = chain.from_iterable([row[3:8] for row in rows])
+        figures = array("d", [_NO_VOLUME if value is None else value for value in values])
+    if byteorder == "big":
+        figures.byteswap()
+    return "".join(keys).encode(), figures.tobytes()
+
+
+def _spans(rows: Sequence[Row]) -> list[Span]:
+    """The first and the last of each series."""
+    return [Span(rows[begin][0], rows[begin][2], rows[end - 1][2]) for begin, end in _series(rows)]
+
+
+def _series(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
+    """Where each symbol's bars of a timeframe begin and end, in rows that are sorted by their keys."""
+    begin = 0
+    while begin < len(rows):
+        end = bisect_right(rows, _NAMED(rows[begin]), begin, key=_NAMED)
+        yield begin, end
+        begin = end
+
+
 # Operations
 
 
@@ -140,53 +177,31 @@ def load(
     progress: Progress | None = None,
 ) -> Loaded:
     """Keep the bars of a file; `progress` hears how many rows were read so far."""
+    named = batches.source_of(source)
 
     def keep_rows(rows: list[Row]) -> Kept:
-        with database.unscoped(writes=True) as conn:
-            return keep(conn, rows)
+        with database.unscoped(writes=True, turn=MARKET) as conn:
+            return keep(conn, rows, source=named, now=stamp(database.clock()))
 
     told = {"symbol": symbol, "timeframe": timeframe}
     return load_file(source, LAYOUT, told, bar_reader(), keep_rows, progress).loaded()
 
 
-def keep(conn: Connection, given: Sequence[Row]) -> Kept:
-    """Add what is new, take over what changed; a row is a `Bar`."""
-    return _SHELF.keep(conn, given)
+def keep(conn: Connection, given: Sequence[Row], *, source: str, now: str) -> Kept:
+    """Add what is new, correct what changed; a row is a `Bar`."""
+    return batches.keep(conn, GOODS, source, now, given)
 
 
-class Market:
-    """What the whole installation knows of prices: `kb.market`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def load(
-        self,
-        source: Source,
-        *,
-        symbol: str | None = None,
-        timeframe: str | None = None,
-        progress: Progress | None = None,
-    ) -> Loaded:
-        """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it."""
-        return load(self._database, source, symbol=symbol, timeframe=timeframe, progress=progress)
-
-    def load_events(self, source: Source, *, progress: Progress | None = None) -> Loaded:
-        """Events from a file: CSV, JSON Lines or Parquet."""
-        return events.load(self._database, source, progress=progress)
-
-    def event(self, id: str) -> Event | None:
-        with self._database.unscoped() as conn:
-            return events.get(conn, id)
-
-    def recent(self, symbol: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
-        """The last complete bars, oldest first; of the finest timeframe there is, if none is named."""
-        with self._database.unscoped() as conn:
-            return recent(conn, symbol, stamp(self._database.clock()), timeframe=timeframe, limit=limit)
-
-    def symbols(self) -> Sequence[str]:
-        with self._database.unscoped() as conn:
-            return symbols(conn)
+def remove(
+    conn: Connection, symbol: str, timeframe: str, *, source: str, now: str, since: str = "", until: str = "9"
+) -> int:
+    """Take bars out of what is known from now on, those that begin from one instant on and before another."""
+    within = (bars.c.symbol == sought(symbol), bars.c.timeframe == sought(timeframe))
+    query = select(bars).where(*within, bars.c.time >= since, bars.c.time < until).order_by(bars.c.time)
+    removed = 0
+    while rows := conn.execute(query.limit(REMOVED_AT_ONCE)).all():
+        removed += batches.remove(conn, GOODS, source, now, [tuple(row) for row in rows])
+    return removed
 
 
 # Queries
@@ -197,25 +212,45 @@ def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = N
     timeframe = timeframe or next(iter(timeframes(conn, symbol)), None)
     if timeframe is None:
         return []
-    query = select(bars).where(bars.c.symbol == sought(symbol), bars.c.timeframe == timeframe, bars.c.time < now)
+    query = select(*_FIGURES).where(bars.c.symbol == sought(symbol), bars.c.timeframe == timeframe, bars.c.time < now)
     rows = conn.execute(query.order_by(bars.c.time.desc()).limit(limit + 1))
     complete = [bar for row in rows if ends(bar := Bar(*row)) <= now]
     return complete[:limit][::-1]
 
 
-def close_at(conn: Connection, symbol: str, timeframe: str, instant: str) -> tuple[str, float] | None:
-    """When the last bar ended that was over by an instant, and where it closed."""
+def close_at(
+    conn: Connection, symbol: str, timeframe: str, instant: str, known_at: str | None = None
+) -> tuple[str, float] | None:
+    """When the last bar ended that was over by an instant, and where it closed; as it was known at another."""
     amount, unit = _parts(timeframe)
     shortest = amount * (28 * 86_400 if unit == "M" else _UNITS[unit])
     try:
         begun = stamp(parse_stamp(instant) - timedelta(seconds=shortest))
     except OverflowError:
         return None
-    for row in _CLOSES.tuples(conn, {"symbol": sought(symbol), "timeframe": timeframe, "begun": begun}):
-        bar = Bar(symbol, timeframe, *row)
+    place = {"symbol": sought(symbol), "timeframe": timeframe, "begun": begun}
+    found = {row[0]: row for row in _CLOSES.tuples(conn, place)}
+    if known_at is not None:
+        # A bar that was corrected or removed since was known as it stood before the first of those corrections.
+        for *row, _ in _FORMER_CLOSES.tuples(conn, place | {"known_at": known_at}):
+            found[row[0]] = row
+    for time in sorted(found, reverse=True):
+        bar = Bar(symbol, timeframe, *found[time])
         if (over := ends(bar)) <= instant:
             return over, bar.close
     return None
+
+
+def known_of(conn: Connection, rows: Sequence[Row]) -> Iterator[Row]:
+    """What stands in the place of these bars; by stretches of a series, since files hold whole ones."""
+    series: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        series.setdefault((row[0], row[1]), []).append(row[2])
+    for (symbol, timeframe), times in series.items():
+        wanted = set(times)
+        here = (bars.c.symbol == symbol, bars.c.timeframe == timeframe)
+        query = select(bars).where(*here, bars.c.time >= min(times), bars.c.time <= max(times))
+        yield from (tuple(row) for row in conn.execute(query) if row.time in wanted)
 
 
 def timeframes(conn: Connection, symbol: str) -> list[str]:
@@ -232,8 +267,9 @@ def coming(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[B
     """
     latest = min(until, now)
     within = (bars.c.symbol == sought(symbol), bars.c.time >= begins, bars.c.time < latest)
+    within_time = select(*_FIGURES).where(*within).order_by(bars.c.time)
     series = [
-        map(Bar._make, tx.conn.execute(select(bars).where(*within, bars.c.timeframe == name).order_by(bars.c.time)))
+        map(Bar._make, tx.conn.execute(within_time.where(bars.c.timeframe == name)))
         for name in timeframes(tx.conn, symbol)
     ]
     free = begins
@@ -262,6 +298,8 @@ def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[s
     return select(walk.c.value).where(walk.c.value.isnot(None)).order_by(walk.c.value)
 
 
+GOODS = Goods("bars", Kind(bars, former_bars, _said), known_of, _spans, Shelf(bars))
+_FIGURES = [bars.c[name] for name in COLUMNS]
 _SYMBOLS = _steps(bars.c.symbol)
 _TIMEFRAMES = _steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol"))
 # A month may be three days longer than the shortest, so that of months the last one begun may not be over.
@@ -271,4 +309,12 @@ _CLOSES = Prepared(
     .where(bars.c.time <= bindparam("begun"))
     .order_by(bars.c.time.desc())
     .limit(literal_column("2", Integer))
+)
+# The newest first, so that of several states of a bar the one that stood at the instant comes last.
+_FORMER_CLOSES = Prepared(
+    select(*(former_bars.c[name] for name in ("time", "open", "high", "low", "close", "until")))
+    .where(former_bars.c.symbol == bindparam("symbol"), former_bars.c.timeframe == bindparam("timeframe"))
+    .where(former_bars.c.time <= bindparam("begun"), former_bars.c.until > bindparam("known_at"))
+    .order_by(former_bars.c.time.desc(), former_bars.c.until.desc())
+    .limit(literal_column("50", Integer))
 )

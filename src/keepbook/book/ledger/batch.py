@@ -1,0 +1,154 @@
+"""One digest for many rows: for what comes by the thousand and is never looked at one by one.
+
+Rows say in which batch they came; a row that was corrected or removed is kept as former, with the batch in which it
+went. A batch's digest is taken over all that came and went with it, in the order of keys, so that one walk over the
+tables proves every batch, in flat memory. Trades have their batches under the owner's chain; bars and events, which
+are nobody's, have chains of their own (book/trading/market/batches.py).
+"""
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import chain, groupby, islice
+from operator import itemgetter, lt
+from sys import byteorder
+
+from sqlalchemy import Connection, Integer, Table, Text, select
+
+from keepbook.storage.database import Tx
+from keepbook.storage.shelf import Row
+from keepbook.storage.tables import former_trades, trades
+
+AT_ONCE = 2000
+_NONE, _NAN = "\x00", float("nan")
+"""Stand for nothing among texts and among numbers: neither is let in as a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Rows that come in batches: their table, with the batch last, and that of former ones, with `went` and `until`
+    behind it. `said` gives the bytes of many rows, which must follow each other as the rows do."""
+
+    table: Table
+    former: Table
+    said: Callable[[Sequence[Row]], tuple[bytes, bytes]]
+
+    @property
+    def columns(self) -> list[str]:
+        return [column.name for column in self.table.c if column.name != "owner"]
+
+    @property
+    def key(self) -> int:
+        """How many columns tell the rows of one owner apart."""
+        return sum(column.name != "owner" for column in self.table.primary_key.columns)
+
+
+# Rules
+
+
+class Digest:
+    """One digest over what came and what went, told in the order of keys, few or many at a time."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind, self._key, self.came, self.went = kind, kind.key, 0, 0
+        self._sums = [hashlib.sha256() for _ in range(3)]
+
+    def come(self, rows: Sequence[Row]) -> None:
+        """Rows without their batch."""
+        self.came += len(rows)
+        for total, said in zip(self._sums, self._kind.said(rows), strict=False):
+            total.update(said)
+
+    def go(self, rows: Iterable[Row]) -> None:
+        """Former rows: their keys, the batch that brought them, and until when they stood."""
+        for row in rows:
+            self.went += 1
+            told = (*row[: self._key], str(row[-3]), row[-1])
+            self._sums[2].update(("\x1f".join(told) + "\n").encode())
+
+    def digest(self) -> str:
+        parts = (str(self.came), str(self.went), *(total.hexdigest() for total in self._sums))
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def in_order(rows: Sequence[Row], width: int) -> list[Row]:
+    """By their keys, the first columns; of rows with the same key the last one."""
+    keys = [row[:width] for row in rows]
+    if all(map(lt, keys, islice(keys, 1, None))):  # as most files are
+        return list(rows)
+    unique = dict(zip(keys, rows, strict=True))
+    return [unique[key] for key in sorted(unique)]
+
+
+def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
+    """The bytes of rows of a table of texts and numbers: the texts one after the other, and the numbers."""
+    columns = [column for column in table.c if column.name not in ("owner", "batch")]
+    assert not any(isinstance(column.type, Integer) for column in columns)
+    texts = [place for place, column in enumerate(columns) if isinstance(column.type, Text)]
+    numbers = [place for place in range(len(columns)) if place not in texts]
+    take_texts, take_numbers = itemgetter(*texts), itemgetter(*numbers)
+
+    def said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
+        words, values = list(chain.from_iterable(map(take_texts, rows))), chain.from_iterable(map(take_numbers, rows))
+        figures = array("d", [_NAN if value is None else value for value in values])
+        if byteorder == "big":
+            figures.byteswap()
+        told = "\x1f".join([_NONE if word is None else word for word in words])
+        return (told + "\x1f").encode() if rows else b"", figures.tobytes()
+
+    return said
+
+
+# Queries
+
+
+def totals(conn: Connection, kind: Kind, owner: str | None = None) -> Mapping[int, Digest]:
+    """The digest of every batch, from what stands in the tables."""
+    found: dict[int, Digest] = {}
+    for nth, rows in _standing(conn, kind, owner):
+        found.setdefault(nth, Digest(kind)).come(rows)
+    for nth, some in groupby(_rows(conn, kind, kind.former, owner), key=itemgetter(-2)):
+        found.setdefault(nth, Digest(kind)).go(some)
+    return found
+
+
+def _standing(conn: Connection, kind: Kind, owner: str | None) -> Iterator[tuple[int, list[Row]]]:
+    """The batch and its rows, as long as one batch goes on, of what stands now and what stood before."""
+    width = kind.key
+    now = ((row[-1], row) for row in _rows(conn, kind, kind.table, owner))
+    before = ((row[-3], row[:-2]) for row in _rows(conn, kind, kind.former, owner))
+    both = merge(now, before, key=lambda one: one[1][:width])
+    for nth, some in groupby(both, key=itemgetter(0)):
+        rows = (row[:-1] for _, row in some)
+        while part := list(islice(rows, AT_ONCE)):
+            yield nth, part
+
+
+def _rows(conn: Connection, kind: Kind, table: Table, owner: str | None) -> Iterator[Row]:
+    more = ["went", "until"] if table is kind.former else []
+    query = select(*(table.c[name] for name in (*kind.columns, *more))).order_by(*table.primary_key.columns)
+    query = query if owner is None else query.where(table.c.owner == owner)
+    return map(tuple, conn.execute(query, execution_options={"yield_per": AT_ONCE}))
+
+
+KINDS: dict[str, Kind] = {"trades": Kind(trades, former_trades, said_of(trades))}
+"""What an owner's chain covers by batches."""
+
+
+# Operations
+
+
+def seal(tx: Tx, what: str, rows: Sequence[Row], went: Sequence[Row], number: int) -> None:
+    """Have this transaction's cover seal a batch: rows without owner and batch, and former rows without owner."""
+    total = Digest(KINDS[what])
+    total.come(rows)
+    total.go(went)
+    tx.batches[what, str(number)] = [total.digest()]
+
+
+def seal_all(tx: Tx) -> None:
+    """Every batch that stands in the book, for one that came without seals."""
+    for what, kind in KINDS.items():
+        tx.batches |= {(what, str(nth)): [total.digest()] for nth, total in totals(tx.conn, kind, tx.owner).items()}

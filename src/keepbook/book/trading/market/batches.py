@@ -1,0 +1,206 @@
+"""Batches: how bars and events came in, a chain for each source, so that what everybody shares can be proved too.
+
+Some thousands of rows of a file are one batch (book/ledger/batch.py), which stands on the batch before it from the same
+source. Rows have no digests of their own: prices come by the million, and a look at each would cost more than storing
+it. A batch also says which symbols it touched, and when: what was decided on them is then followed anew.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from keepbook.book.ledger.batch import Digest, Kind, in_order, totals
+from keepbook.book.ledger.ledger import canonical
+from keepbook.storage.shelf import Kept, Row, Shelf
+from keepbook.storage.tables import batches
+
+MARKET = "market"
+"""Whose turn it is to write what everybody shares: batches are numbered one after the other."""
+SENT = "sent"
+"""The source of rows that came in no file: in a request, or from a program."""
+CHAINED = ("previous", "source", "link", "nth", "what", "at", "came", "went", "spans", "digest")
+
+
+class Span(NamedTuple):
+    """From which instant to which a batch touched the prices of a symbol."""
+
+    symbol: str
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class Goods:
+    """What everybody shares of one kind; `known` finds rows by their keys, `spans` says what rows touch."""
+
+    what: str
+    kind: Kind
+    known: Callable[[Connection, Sequence[Row]], Iterable[Any]]
+    spans: Callable[[Sequence[Row]], Iterable[Span]]
+    shelf: Shelf
+
+
+# Rules
+
+
+def source_of(source: object) -> str:
+    """What a chain is named by: the file's name, wherever it lies."""
+    return Path(source).name[:200] or SENT if isinstance(source, str | PathLike) else SENT
+
+
+def hash_of(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(["batch", *(row[name] for name in CHAINED)]).encode()).hexdigest()
+
+
+# Operations
+
+
+def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[Row]) -> Kept:
+    """Add what is new, correct what changed; of rows with the same key the last one stands."""
+    width = goods.kind.key
+    rows = in_order(given, width)
+    many, nth = len(rows), _next(conn)
+    number = (nth,)
+    added = goods.shelf.add(conn, [row + number for row in rows])
+    went: list[Row] = []
+    if added < len(rows):
+        known = {tuple(row)[:width]: tuple(row) for row in goods.known(conn, rows)}
+        changed = [row for row in rows if known[row[:width]][:-1] != tuple(row)]
+        went = [(*known[row[:width]], nth, now) for row in changed]
+        new = {row[:width] for row in changed}
+        rows = [row for row in rows if row[:width] in new or known[row[:width]][-1] == nth]
+        _correct(conn, goods, [(*row, nth) for row in changed])
+    _link(conn, goods, source, now, nth, rows, went)
+    return Kept(added, len(went), many - added - len(went))
+
+
+def remove(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence[Row]) -> int:
+    """Take rows of the table, as they stand, out of what is known from now on."""
+    nth, columns = _next(conn), list(goods.kind.table.primary_key.columns)
+    for row in rows:
+        conn.execute(goods.kind.table.delete().where(*(one == part for one, part in zip(columns, row, strict=False))))
+    _link(conn, goods, source, now, nth, [], sorted((*row, nth, now) for row in (tuple(one) for one in rows)))
+    return len(rows)
+
+
+def _correct(conn: Connection, goods: Goods, rows: Sequence[Row]) -> None:
+    names = [column.name for column in goods.kind.table.c]
+    keys = list(goods.kind.table.primary_key.columns)
+    for row in rows:
+        told = dict(zip(names[goods.kind.key :], row[goods.kind.key :], strict=True))
+        here = (one == part for one, part in zip(keys, row, strict=False))
+        conn.execute(update(goods.kind.table).where(*here).values(told))
+
+
+def _link(
+    conn: Connection, goods: Goods, source: str, now: str, nth: int, rows: Sequence[Row], went: Sequence[Row]
+) -> None:
+    if not rows and not went:
+        return
+    if went:
+        names = [column.name for column in goods.kind.former.c]
+        conn.execute(insert(goods.kind.former), [dict(zip(names, row, strict=True)) for row in went])
+    total = Digest(goods.kind)
+    total.come(rows)
+    total.go(went)
+    last = conn.execute(_last_of(source)).first()
+    spans = _joined([*goods.spans(rows), *goods.spans(went)])
+    row: dict[str, Any] = {
+        "nth": nth, "source": source, "link": 1 if last is None else last.link + 1, "what": goods.what, "at": now,
+        "came": total.came, "went": total.went, "spans": json.dumps(spans, ensure_ascii=False),
+        "digest": total.digest(), "previous": "" if last is None else last.hash,
+        "settled": 0 if spans else 1,
+    }  # fmt: skip
+    conn.execute(insert(batches), row | {"hash": hash_of(row)})
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """One for each symbol."""
+    found: dict[str, Span] = {}
+    for one in spans:
+        known = found.get(one.symbol, one)
+        found[one.symbol] = Span(one.symbol, min(one.first, known.first), max(one.last, known.last))
+    return [found[symbol] for symbol in sorted(found)]
+
+
+def settled(conn: Connection, through: int) -> None:
+    """Every decision that these batches touch has been folded anew."""
+    conn.execute(update(batches).where(batches.c.nth <= through, batches.c.settled == 0).values(settled=1))
+
+
+# Queries
+
+
+def unsettled(conn: Connection) -> tuple[int, list[Span]]:
+    """Up to which batch something came in that decisions may not know of yet, and what it touched."""
+    rows = conn.execute(select(batches.c.nth, batches.c.spans).where(batches.c.settled == 0).order_by(batches.c.nth))
+    last, spans = 0, list[Span]()
+    for nth, told in rows:
+        last = nth
+        spans = _joined([*spans, *(Span(*one) for one in json.loads(told))])
+    return last, spans
+
+
+def broken(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
+    """What does not hold, a sentence each: chains first, then what stands in the tables."""
+    of: dict[int, Any] = {}
+    for source, some in groupby(conn.execute(_IN_CHAINS), key=lambda row: row.source):
+        previous = ""
+        for link, row in enumerate(some, 1):
+            of[row.nth] = row
+            if row.link != link or row.previous != previous or row.hash != hash_of(dict(row._mapping)):
+                yield f"the chain of {source} is broken at batch {row.link}: it was altered, or one before it is gone"
+                break
+            previous = row.hash
+    for goods in kinds:
+        yield from _unlike(conn, goods, {nth: row for nth, row in of.items() if row.what == goods.what})
+
+
+def _unlike(conn: Connection, goods: Goods, of: Mapping[int, Any]) -> Iterator[str]:
+    found = totals(conn, goods.kind)
+    strange = sum(total.came for nth, total in found.items() if nth not in of)
+    if strange:
+        yield f"{strange} {goods.what} stand in the book that came with no batch: they were added by hand"
+    for nth, row in sorted(of.items()):
+        if found.get(nth, Digest(goods.kind)).digest() != row.digest:
+            loaded = f"{goods.what} from {row.source}, loaded {row.at[:19].replace('T', ' ')} (batch {row.link})"
+            yield f"{loaded}: what stands in the book is not what came{_where(row.spans)}"
+
+
+def _where(spans: str) -> str:
+    told = ", ".join(f"{symbol} {first[:10]} to {last[:10]}" for symbol, first, last in json.loads(spans)[:3])
+    return f" ({told})" if told else ""
+
+
+def heads(conn: Connection) -> dict[str, tuple[int, str]]:
+    """The newest link of each source and its hash."""
+    newest = select(batches.c.source, func.max(batches.c.link).label("link")).group_by(batches.c.source).subquery()
+    same = (batches.c.source == newest.c.source) & (batches.c.link == newest.c.link)
+    rows = conn.execute(select(batches.c.source, batches.c.link, batches.c.hash).join(newest, same))
+    return {source: (link, hash) for source, link, hash in rows}
+
+
+def hash_at(conn: Connection, source: str, link: int) -> str | None:
+    query = select(batches.c.hash).where(batches.c.source == source, batches.c.link == link)
+    found: str | None = conn.execute(query).scalar()
+    return found
+
+
+def _next(conn: Connection) -> int:
+    return 1 + (conn.execute(_NEWEST).scalar() or 0)
+
+
+def _last_of(source: str) -> Any:
+    query = select(batches.c.link, batches.c.hash).where(batches.c.source == source)
+    return query.order_by(batches.c.link.desc()).limit(1)
+
+
+_NEWEST = select(func.max(batches.c.nth))
+_IN_CHAINS = select(batches).order_by(batches.c.source, batches.c.link)
