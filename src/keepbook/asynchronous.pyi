@@ -14,6 +14,7 @@ import keepbook.book.agents.calibration
 import keepbook.book.agents.cards.types
 import keepbook.book.agents.decisions
 import keepbook.book.agents.recorded
+import keepbook.book.agents.results
 import keepbook.book.agents.runs
 import keepbook.book.agents.second_looks
 import keepbook.book.chats.closed
@@ -434,9 +435,9 @@ class AsyncDecisions:
         note: where that was seen
         """
     async def calibration(
-        self, agent: str | None = None, *, forecasts: bool = False
+        self, agent: str | None = None, *, forecasts: bool = False, known_at: Any = None
     ) -> keepbook.book.agents.calibration.Calibration:
-        """Of trades, or of forecasts: what was stated against what came of it.
+        """Of trades, or of forecasts: what was stated against what came of it, as known now or at an instant.
 
         agent: one of the book's agents: its name or id
         forecasts: those of forecasts, not of trades
@@ -467,9 +468,19 @@ class AsyncDecisions:
         agent: one of the book's agents: its name or id
         """
     async def follow(self) -> int:
-        """Look at the new bars for every open decision; answers how many were closed. The sweep does it too."""
-    async def get(self, run_id: str) -> keepbook.book.agents.decisions.Decision:
-        """run_id: the id of the run"""
+        """Look at the new bars for every open decision, and again at those whose bars came late or were corrected;
+        answers how many were closed. The sweep does it too.
+        """
+    async def get(self, run_id: str, *, known_at: Any = None) -> keepbook.book.agents.decisions.Decision:
+        """As it stands, or as it was known at an instant.
+
+        run_id: the id of the run
+        """
+    async def history(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.results.Former]:
+        """What was known of its end before bars came late or were corrected, the oldest first.
+
+        run_id: the id of the run
+        """
     async def list(
         self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
     ) -> collections.abc.Sequence[keepbook.book.agents.decisions.Decision]:
