@@ -93,7 +93,7 @@ def _dearer(header: str, line: str) -> str:
 
 def _corrected(kb: Any, book: Any) -> None:
     """Bars and an event that came wrong, and a decision that was closed on those bars."""
-    agent, begun = book.agents.create("Late desk", card_type="trade-decision"), book.now - timedelta(days=3)
+    agent, begun = book.agents.list()[0], book.now - timedelta(days=3)
     run = book.decisions.record(agent.id, LONG | {"symbol": "DOT/USDT"}, made_at=begun).run_id
     hours = [iso(begun + timedelta(hours=nth)) for nth in (1, 2)]
     head, touched = "symbol,timeframe,time,open,high,low,close", f"DOT/USDT,1h,{hours[0]},99,101,98,99"
