@@ -241,7 +241,7 @@ def get_rendered(
 
 
 @router.get("/replay", response_model=Block)
-def replay_block(call: Reading, session: Annotated[str, Query(max_length=200)]) -> Response:
+def replay_block(call: ReadingLedger, session: Annotated[str, Query(max_length=200)]) -> Response:
     """The block of a session rendered again from the ledger: the bytes it was given."""
     return answer(Block(call.book.replay(session), call.book.preset().name))
 
