@@ -43,7 +43,7 @@ def furnished(kb: Any, owner: str = OWNER) -> Any:
 
 def _remembered(book: Any) -> None:
     tea = book.remember("Drinks green tea", category="preference", subject="drinks", body="Sencha, mostly.")
-    pot = book.remember("Owns a teapot")
+    pot = book.remember("Owns a teapot", metadata={"from": "Uji"}, tags=["kitchen"])
     book.link(tea.id, pot.id, "relates_to")
     book.update(tea.id, "Drinks white tea")
     book.inject("outside-1")

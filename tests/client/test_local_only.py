@@ -25,7 +25,7 @@ LOCAL_ONLY = {
     "Index": "catch_up left rebuild",
     "Agents": "cards claim compress give_back keep_thread renew restore",
     "Runs": "carried fail looks_at queue renew say several start succeed",
-    "Decisions": "count first_resolved follow get refuse_ambiguous",
+    "Decisions": "count first_resolved follow get history refuse_ambiguous",
     "Trading": "breakdown bring_in change_deployment create_deployment create_skill deployment deployments equity "
     "events field_history lessons load mappings performance pin positions reflect restore_lesson retire set_field "
     "skill skills trades unpin",

@@ -91,7 +91,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_an_empty_path_or_an_unknown_address_is_refused() -> None:
-    for address in ("", "mysql://root@localhost/books", "https://example.org/book.db"):
+    for address in ("", "mysql://root@localhost/books", "ftp://example.org/book.db"):
         with pytest.raises(Invalid) as refused:
             Keepbook(address)
         assert refused.value.field == "db"

@@ -52,7 +52,7 @@ HELD = {
 }
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
 NOT_PERSONAL = {*MARKET, "leases"}
-DERIVED = {"terms", "likeness", "turn_terms", "vectors", "vector_spaces", "trade_days"}
+DERIVED = {"terms", "likeness", "labels", "turn_terms", "vectors", "vector_spaces", "trade_days"}
 GOODS = (bar_goods.GOODS, event_goods.GOODS)
 PASSING = {"answers", "due", "meter", "touched"}
 OF_THIS_MACHINE = {"armed", "page_sessions"}

@@ -18,13 +18,26 @@ from keepbook.book.memory import changes
 from keepbook.presets import load_preset
 
 MEMORY = [
-    *("id", "category", "subject", "scope", "content", "summary", "body", "version", "source", "confidence"),
+    *("id", "category", "subject", "scope", "content", "summary", "body", "metadata", "tags"),
+    *("version", "source", "confidence"),
     *("score", "effective_score", "importance", "state", "current", "valid_from", "valid_until", "recorded_at"),
     *("created_at", "updated_at", "last_confirmed_at", "last_referenced_at", "reference_count", "archived_at"),
     *("archived_reason", "thread_id", "turn_ids", "made_by", "stale"),
 ]
 VERSION = [
-    *("version", "content", "summary", "body", "source", "score", "made_by", "thread_id", "turn_ids"),
+    *(
+        "version",
+        "content",
+        "summary",
+        "body",
+        "metadata",
+        "tags",
+        "source",
+        "score",
+        "made_by",
+        "thread_id",
+        "turn_ids",
+    ),
     *("valid_from", "valid_until", "recorded_at", "retired_at", "restored_from"),
 ]
 
@@ -91,6 +104,8 @@ def test_a_new_memory_has_the_defaults_of_the_spec(alice: Any) -> None:
         "content": "Prefers index funds",
         "summary": None,
         "body": None,
+        "metadata": {},
+        "tags": [],
         "version": 1,
         "source": "profile",
         "confidence": "asserted",

@@ -53,7 +53,7 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
                 end = kind.end(tx, after)
                 should = _should(tx, kind, _within(kind.item, after, end))
                 does = _does(tx, kind, after, end)
-            wrong = sorted(key for key in should.keys() | does.keys() if should.get(key) != does.get(key))
+            wrong = sorted(key for key in should.keys() | does.keys() if should.get(key, {}) != does.get(key, {}))
             for start in range(0, len(wrong), TOGETHER):
                 with database.write(owner) as tx:
                     _mend(tx, kind, wrong[start : start + TOGETHER], does)

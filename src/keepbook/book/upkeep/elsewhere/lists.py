@@ -17,6 +17,8 @@ PERSON = ("user_id", "user", "owner", "person")
 SINCE = ("valid_from", "created_at", "date", "timestamp", "time", "updated_at")
 UNTIL = ("valid_until", "expires_at")
 KEPT = ("category", "subject", "summary", "body", "scope")
+MOST = 100_000
+"""Entries of one list: a whole life has fewer, and each is held against all that is there."""
 _FRONT = re.compile(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
 _HEADING = re.compile(r"^\s*#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$|^\s*[-=*_]{3,}\s*$")
 
@@ -48,6 +50,12 @@ def dated_items(text: str) -> Iterator[tuple[int, str, str | None]]:
 
 
 def _of_records(records: list[tuple[str, Any]]) -> Incoming:
+    if len(records) > MOST:
+        raise Invalid(
+            f"this list has {len(records):,} entries, more than {MOST:,}; bring them in in parts. Nothing was imported",
+            field="file",
+            code="too_many",
+        )
     memories, refused = [], []
     for where, record in records:
         try:
