@@ -2,8 +2,7 @@
 
 A group (health, money, …) is matched by its words in six languages and, where there is an embedder, by meaning: a text
 is held against sentences that are meant and sentences that only sound like it. A topic of one's own is matched by its
-words in
-any of their forms, and by meaning. What is shipped is data: `topics.toml`.
+words in any of their forms, and by meaning. What is shipped is data: `topics.toml`.
 """
 
 import re
@@ -166,8 +165,9 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _OF_THINGS = re.compile(
-    r"\W*(?:the(?! (?:new|old)\b)|an?|this|that|these|those|its?|it's|what|which|who|how|why|is|are|does)\b",
-    re.IGNORECASE,
+    r"\W*(?:(?:the(?! (?:new|old)\b)|an?|this|that|these|those|its?|it's|what|which|who|how|why)\b"
+    r"|(?:is|are|does)\b(?=.*\?))",  # without a question it is a line of the book: "Is allergic to walnuts"
+    re.IGNORECASE | re.DOTALL,
 )
 _OF_PEOPLE = re.compile(
     r"\b(?:i|i'?m|i'?ve|i'?d|i'?ll|me|my|mine|we|we'?re|we'?ve|us|our|he|she|him|his|her|hers|they|their|them|myself)\b",
