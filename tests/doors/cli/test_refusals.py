@@ -204,7 +204,7 @@ def test_files_that_cannot_be_read_or_written(run: Run, tmp_path: Path) -> None:
     run("remember", "Likes tea")
     (tmp_path / "there").write_bytes(b"\xff\xfe")
     refused(run("import", tmp_path / "missing.jsonl"), "missing.jsonl", "check its name")
-    refused(run("import", tmp_path), "check its name")
+    refused(run("import", tmp_path), "of no program that is known here", "Nothing was imported")
     refused(run("import", tmp_path / "there"), "UTF-8", "nothing was imported")
     for command in ("export", "backup"):
         refused(run(command, tmp_path / "there"), "exists", "--force")
@@ -405,7 +405,7 @@ def test_an_error_in_json_has_code_message_and_field(run: Run) -> None:
     assert ran.error["code"] == "invalid"
     assert ran.error["field"] == "content"
     assert "4 to 500" in ran.error["message"]
-    broken = run("import", "-", "--json", stdin="oops")
+    broken = run("import", "-", "--json", stdin='{"oops')
     assert (broken.error["code"], broken.error["line"]) == ("broken_line", 1)
 
 

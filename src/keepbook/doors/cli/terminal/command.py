@@ -244,6 +244,12 @@ class Invocation:
         # SQLAlchemy is the slowest part of all.
         from keepbook.app import Keepbook
 
+        if place.startswith(("http://", "https://")):
+            raise Invalid(
+                "the command line opens a file or postgresql://…; a book on a server is opened in Python, "
+                f"with Keepbook({place!r}, token=…)",
+                field="db",
+            )
         opened = Keepbook(place, preset=self.settings.preset, settings=self.settings)
         self._opened.append(opened)
         return opened
