@@ -6,6 +6,7 @@ import atexit
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -48,6 +49,7 @@ class Warm:
     AT_MOST = 4
 
     def __init__(self) -> None:
+        self._lock = Lock()  # a book is used by many threads
         self._databases: dict[str, list[tuple[Any, psycopg.Connection[Any]]]] = {}
         self._out: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
@@ -55,11 +57,14 @@ class Warm:
         self._databases[database] = []
 
     def forget(self, database: str) -> None:
-        for _, connection in self._databases.pop(database, []):
+        with self._lock:
+            kept = self._databases.pop(database, [])
+        for _, connection in kept:
             connection.close()
 
     def backends(self, database: str) -> list[int]:
-        return [connection.info.backend_pid for _, connection in self._databases[database]]
+        with self._lock:
+            return [connection.info.backend_pid for _, connection in self._databases[database]]
 
     def take(self, dialect: Any, record: Any, given: Any, named: dict[str, Any]) -> Any:
         """A connection made with the same words, else None; a new one is made, and known when it comes back."""
@@ -67,24 +72,33 @@ class Warm:
         if not ours or "role=" not in named.get("options", ""):  # an administrator's, who may do anything with it
             return None
         asked = {name: value for name, value in named.items() if isinstance(value, str | int)}
-        kept = self._databases[named["dbname"]]
-        connection: Any = None
-        for at in range(len(kept) - 1, -1, -1):
-            if kept[at][0] == asked and _alive(kept[at][1]):
-                connection = kept.pop(at)[1]
+        while (connection := self._kept(asked)) is not None:
+            if _alive(connection):
                 break
+            connection.close()
         if connection is None:
             connection = psycopg.connect(*given, **named)
-        self._out[connection] = asked
+        with self._lock:
+            self._out[connection] = asked
         return connection
 
+    def _kept(self, asked: dict[str, Any]) -> Any:
+        with self._lock:
+            kept = self._databases.get(asked["dbname"], [])
+            at = next((at for at, (made_with, _) in enumerate(kept) if made_with == asked), None)
+            return None if at is None else kept.pop(at)[1]
+
     def give_back(self, connection: psycopg.Connection[Any]) -> bool:
-        asked = self._out.pop(connection, None)
-        kept = self._databases.get(asked["dbname"]) if asked else None
-        if kept is None or len(kept) >= self.AT_MOST or not _alive(connection):
+        with self._lock:
+            asked = self._out.pop(connection, None)
+        if asked is None or not _alive(connection):
             return False
-        kept.append((asked, connection))
-        return True
+        with self._lock:
+            kept = self._databases.get(asked["dbname"])
+            if kept is None or len(kept) >= self.AT_MOST:
+                return False
+            kept.append((asked, connection))
+            return True
 
 
 def _alive(connection: psycopg.Connection[Any]) -> bool:

@@ -343,7 +343,7 @@ def _version(number: int, **more: Any) -> Version:
     given: dict[str, Any] = {
         "version": number, "content": f"says {number}", "summary": None, "body": None, "source": "profile",
         "score": None, "made_by": None, "thread_id": None, "turn_ids": (), "valid_from": at, "valid_until": None,
-        "recorded_at": at, "retired_at": None, "restored_from": None, "correction": False,
+        "recorded_at": at, "retired_at": None, "restored_from": None, "correction": False, "metadata": {}, "tags": (),
     }  # fmt: skip
     return Version(**(given | more))
 
