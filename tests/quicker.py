@@ -6,7 +6,7 @@ import atexit
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -49,7 +49,7 @@ class Warm:
     AT_MOST = 4
 
     def __init__(self) -> None:
-        self._lock = Lock()  # a book is used by many threads
+        self._lock = RLock()  # threads share a book, and whatever is thrown away meanwhile closes its own
         self._databases: dict[str, list[tuple[Any, psycopg.Connection[Any]]]] = {}
         self._out: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
