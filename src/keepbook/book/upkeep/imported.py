@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from keepbook.book.upkeep.elsewhere.incoming import Refused
+from keepbook.book.upkeep.elsewhere.incoming import LeftOut
 from keepbook.book.upkeep.elsewhere.write import CHANGED, NEW, THERE, Brought, Came
 
 OURS = "keepbook"
@@ -21,7 +21,7 @@ class Imported:
     source: str = OURS
     owner: str | None = None
     chats: int = 0
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[LeftOut, ...] = ()
     came: tuple[Came, ...] = ()
 
 

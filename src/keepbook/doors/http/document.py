@@ -24,7 +24,7 @@ TAGS = {
 }
 NAMES = {
     "keepbook__book__trading__imports__load__Imported": "ImportedTrades",
-    "keepbook__book__upkeep__transfer__Imported": "Imported",
+    "keepbook__book__upkeep__imported__Imported": "Imported",
 }
 """Schemas whose classes have the same name in two rooms."""
 EXAMPLES: dict[str, Any] = {

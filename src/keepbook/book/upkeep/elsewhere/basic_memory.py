@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, key_of, moment, texts
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, key_of, moment, texts
 from keepbook.errors import Invalid
 
 SOURCE = "basic-memory"
@@ -30,7 +30,7 @@ def read(found: Found) -> Incoming | None:
         try:
             memories += list(_of_note(path, note.text))
         except Invalid as error:
-            refused.append(Refused(path, error.message))
+            refused.append(LeftOut(path, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 

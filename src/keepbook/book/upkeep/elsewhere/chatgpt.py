@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, Refused, Talked, Turn, key_of, moment
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Talked, Turn, key_of, moment
 from keepbook.errors import Invalid
 
 SOURCE = "chatgpt"
@@ -26,13 +26,13 @@ def read(found: Found) -> Incoming | None:
         try:
             turns = _branch(one["mapping"], one.get("current_node"))
         except Invalid as error:
-            refused.append(Refused(where, error.message))
+            refused.append(LeftOut(where, error.message))
             continue
         if turns:
             key = str(one.get("conversation_id") or one.get("id") or key_of(*(turn.text for turn in turns)))
             chats.append(Talked(key=key, title=one.get("title") or None, turns=turns))
         else:
-            refused.append(Refused(where, "nobody said anything in it"))
+            refused.append(LeftOut(where, "nobody said anything in it"))
     return Incoming(SOURCE, chats=tuple(chats), refused=tuple(refused))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, Talked, Turn, key_of, moment
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked, Turn, key_of, moment
 from keepbook.book.upkeep.elsewhere.lists import dated_items
 from keepbook.errors import Invalid
 
@@ -25,13 +25,13 @@ def read(found: Found) -> Incoming | None:
         try:
             turns = tuple(turn for message in one["chat_messages"] if (turn := _turn(message)) is not None)
         except Invalid as error:
-            refused.append(Refused(where, error.message))
+            refused.append(LeftOut(where, error.message))
             continue
         if turns:
             key = str(one.get("uuid") or key_of(*(turn.text for turn in turns)))
             chats.append(Talked(key=key, who=_account(one), title=one.get("name") or None, turns=turns))
         else:
-            refused.append(Refused(where, "nobody said anything in it"))
+            refused.append(LeftOut(where, "nobody said anything in it"))
     memories = tuple(noted for one in kept for noted in _of_memory(one))
     return Incoming(SOURCE, memories, tuple(chats), tuple(refused))
 

@@ -11,8 +11,8 @@ from typing import Any
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import (
     Incoming,
+    LeftOut,
     Noted,
-    Refused,
     Talked,
     Turn,
     key_of,
@@ -35,17 +35,17 @@ def read(found: Found) -> Incoming | None:
         try:
             memories.append(_fact(edge))
         except Invalid as error:
-            refused.append(Refused(f"edge {edge.get('uuid')}", error.message))
+            refused.append(LeftOut(f"edge {edge.get('uuid')}", error.message))
     talks: dict[str | None, list[tuple[str, Turn]]] = {}
     for episode in episodes:
         where = f"episode {episode.get('uuid')}"
         try:
             turn = _turn(episode)
         except Invalid as error:
-            refused.append(Refused(where, error.message))
+            refused.append(LeftOut(where, error.message))
             continue
         if turn is None:
-            refused.append(Refused(where, "it is a document; the facts taken from it come in"))
+            refused.append(LeftOut(where, "it is a document; the facts taken from it come in"))
         else:
             talks.setdefault(_who(episode), []).append((turn.at or "", turn))
     return Incoming(SOURCE, tuple(memories), tuple(_talk(who, said) for who, said in talks.items()), tuple(refused))

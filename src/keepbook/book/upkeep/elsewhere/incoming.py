@@ -68,7 +68,7 @@ class Talked:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class LeftOut:
     """What does not come in: where it stands there, and why. Its text is told unless that is the reason."""
 
     where: str
@@ -83,7 +83,7 @@ class Incoming:
     source: str
     memories: tuple[Noted, ...] = ()
     chats: tuple[Talked, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[LeftOut, ...] = ()
 
     @property
     def people(self) -> tuple[str | None, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, Talked, Turn, key_of, moment
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked, Turn, key_of, moment
 from keepbook.book.upkeep.elsewhere.lists import dated_items
 
 SOURCE = "letta"
@@ -37,7 +37,7 @@ def _incoming(agents: list[tuple[Mapping[str, Any], list[Any]]]) -> Incoming:
         for block in blocks:
             label = str(block.get("label") or "block")
             if "persona" in label.lower():
-                refused[label] = Refused(f"block {label}", OF_THE_AGENT)
+                refused[label] = LeftOut(f"block {label}", OF_THE_AGENT)
                 continue
             memories |= {one.key: one for one in _of_block(block, label)}
         memories |= {one.key: one for one in _of_archive(agent)}

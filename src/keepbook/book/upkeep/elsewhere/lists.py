@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, key_of, moment, plain_values, texts
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, key_of, moment, plain_values, texts
 from keepbook.errors import Invalid
 
 SOURCE = "list"
@@ -36,7 +36,7 @@ def read(found: Found) -> Incoming | None:
         try:
             memories.append(Noted(text=text, key=key_of(text), where=f"line {number}", since=moment(date)))
         except Invalid as error:
-            refused.append(Refused(f"line {number}", error.message))
+            refused.append(LeftOut(f"line {number}", error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused)) if memories else None
 
 
@@ -63,7 +63,7 @@ def _of_records(records: list[tuple[str, Any]]) -> Incoming:
         except Invalid as error:
             if error.code == "broken_line":
                 raise
-            refused.append(Refused(where, error.message))
+            refused.append(LeftOut(where, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, key_of
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, key_of
 from keepbook.errors import Invalid
 
 SOURCE = "mcp-memory"
@@ -24,7 +24,7 @@ def read(found: Found) -> Incoming | None:
         try:
             memories += list(_of_entity(record)) if record["type"] == "entity" else [_of_relation(record)]
         except Invalid as error:
-            refused.append(Refused(where, error.message))
+            refused.append(LeftOut(where, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 

@@ -11,8 +11,8 @@ from keepbook.book.ground.foreign import columns_of, opened
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import (
     Incoming,
+    LeftOut,
     Noted,
-    Refused,
     Wording,
     key_of,
     moment,
@@ -43,7 +43,7 @@ def read(found: Found) -> Incoming | None:
         try:
             memories.append(_noted(where, record))
         except Invalid as error:
-            refused.append(Refused(where, error.message))
+            refused.append(LeftOut(where, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
@@ -120,7 +120,7 @@ def _history(found: Found) -> Incoming | None:
             if (one := _remembered(id, steps)) is not None:
                 memories.append(one)
         except Invalid as error:
-            refused.append(Refused(id, error.message))
+            refused.append(LeftOut(id, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 

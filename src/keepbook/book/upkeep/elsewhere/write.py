@@ -23,7 +23,7 @@ from keepbook.book.owners import owners
 from keepbook.book.owners.choices import chosen
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topics import Likeness, touched
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, Noted, Refused, Talked
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked
 from keepbook.errors import KeepbookError, LimitReached, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -49,7 +49,7 @@ class Brought:
     """What an import from elsewhere did in one book."""
 
     came: tuple[Came, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[LeftOut, ...]
 
     def count(self, what: str, *outcomes: str) -> int:
         return sum(one.what == what and one.outcome in outcomes for one in self.came)
@@ -77,12 +77,12 @@ def write(
         try:
             came.append(writer.keep(one) if isinstance(one, Noted) else writer.chat(one))
         except _StaysOut as out:
-            refused.append(Refused(one.where or one.key, str(out)))
+            refused.append(LeftOut(one.where or one.key, str(out)))
         except LimitReached:
             raise
         except KeepbookError as error:
             text = one.text if isinstance(one, Noted) else one.title
-            refused.append(Refused(one.where or one.key, error.message, text))
+            refused.append(LeftOut(one.where or one.key, error.message, text))
         progress(done)
     return Brought(tuple(came), tuple(refused))
 
