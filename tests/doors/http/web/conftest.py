@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -129,7 +130,11 @@ def browsers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
             line = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
             environment = {**os.environ, "FONTCONFIG_FILE": str(fonts(which, cache, folder))}
             process = subprocess.Popen(
-                [*line, "--config", str(folder / "how.json")], stdout=subprocess.PIPE, text=True, env=environment
+                [*line, "--config", str(folder / "how.json")],
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment,
+                start_new_session=True,  # the program that is started starts another, and that the browser
             )
             assert process.stdout is not None
             started[which] = process, process.stdout.readline().strip()
@@ -137,7 +142,7 @@ def browsers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
 
     yield reached
     for process, _ in started.values():
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
         process.communicate()
 
 
