@@ -26,7 +26,7 @@ from keepbook.book.ledger import batch
 from keepbook.book.ledger.batch import Digest
 from keepbook.book.ledger.cover import Batch, row_digest, said
 from keepbook.book.ledger.cover import hash_of as cover_hash
-from keepbook.book.ledger.ledger import VERSION_TEXT, canonical, digest_of, hash_of
+from keepbook.book.ledger.ledger import canonical, digest_of, digested, hash_of
 from keepbook.book.upkeep.lines import KINDS, Closing
 from keepbook.errors import KeepbookError
 from keepbook.settings import load_settings
@@ -208,7 +208,7 @@ def _chain(rows: list[Any]) -> str:
             row["digest"] = batch.digest()
         elif row["salt"] is not None:
             made = texts.get(row["seq"])
-            text = made and {name: made[name] for name in VERSION_TEXT}
+            text = made and digested(made)
             row["digest"] = digest_of(row["salt"], row["before"], row["after"], text)
         row["hash"] = previous = cover_hash(row) if row["kind"] == "cover" else hash_of(row)
     return previous
