@@ -32,7 +32,9 @@ def read(found: Found) -> Incoming | None:
     memories, refused = [], []
     if any(line.lstrip().startswith('{"') for line in found.text.splitlines()):
         raise _broken("line 1", "is not JSON, and others are")
-    for number, text, date in dated_items(found.text):
+    items = list(dated_items(found.text))
+    _within_bounds(len(items))
+    for number, text, date in items:
         try:
             memories.append(Noted(text=text, key=key_of(text), where=f"line {number}", since=moment(date)))
         except Invalid as error:
@@ -50,12 +52,7 @@ def dated_items(text: str) -> Iterator[tuple[int, str, str | None]]:
 
 
 def _of_records(records: list[tuple[str, Any]]) -> Incoming:
-    if len(records) > MOST:
-        raise Invalid(
-            f"this list has {len(records):,} entries, more than {MOST:,}; bring them in in parts. Nothing was imported",
-            field="file",
-            code="too_many",
-        )
+    _within_bounds(len(records))
     memories, refused = [], []
     for where, record in records:
         try:
@@ -65,6 +62,15 @@ def _of_records(records: list[tuple[str, Any]]) -> Incoming:
                 raise
             refused.append(LeftOut(where, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
+
+
+def _within_bounds(entries: int) -> None:
+    if entries > MOST:
+        raise Invalid(
+            f"this list has {entries:,} entries, more than {MOST:,}; bring them in in parts. Nothing was imported",
+            field="file",
+            code="too_many",
+        )
 
 
 def _noted(where: str, record: Any) -> Noted:
