@@ -215,6 +215,18 @@ def test_a_name_or_a_proxy_without_a_token_is_nobody(
     assert client(kb).get("/api/memory/").status_code == 200
 
 
+def test_a_proxy_that_adds_nothing_is_known_by_how_it_speaks(kb: Keepbook) -> None:
+    app = create_app(kb)
+
+    async def as_a_bare_proxy_asks(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "http_version": "1.0"}, receive, send)
+
+    asked = TestClient(as_a_bare_proxy_asks, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+    assert asked.get("/api/memory/").status_code == 401
+    token = kb.tokens.create(kb.settings.owner).token
+    assert asked.get("/api/memory/", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+
 # Agents, programs and the demo
 
 

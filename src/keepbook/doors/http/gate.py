@@ -28,7 +28,8 @@ GUARDED = ("/api/", "/mcp", "/metrics")
 """What answers 401 by itself; pages ask for a token instead."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
-"""What a proxy adds: behind one, loopback is the proxy, and who asks may be anybody."""
+"""What a proxy adds: behind one, loopback is the proxy, and who asks may be anybody. One that is set up with nothing
+but an address adds none of this and speaks HTTP/1.0, which no browser does."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
 WRONG_A_MINUTE = 10
@@ -156,7 +157,8 @@ class Gate:
     def _caller(self, kb: Keepbook, scope: Scope, headers: Headers) -> Caller:
         client = scope.get("client")
         host = _host(headers.get("host", ""))
-        straight = host in self._own and not any(name in headers for name in PROXIED)
+        proxied = scope.get("http_version") == "1.0" or any(name in headers for name in PROXIED)
+        straight = host in self._own and not proxied
         local = self._local and straight and (client is None or is_local(client[0]))
         secret, page = _secret(headers)
         anyone, acts = scope["path"] == "/metrics", headers.get(ACTOR_HEADER)
