@@ -353,7 +353,7 @@ class Keepbook:
         return tuple(book.bring_in(incoming, dry_run=dry_run, progress=progress) for book, incoming in books)
 
     def counted(self) -> Mapping[tuple[str, str], float]:
-        """What has happened in this process, by name and kind; and under `due` and `due_since` what waits now."""
+        """What has happened in this process, by name and kind; and under `due` and `due_seconds` what waits now."""
         now = self._database.clock()
         with self._database.unscoped() as conn:
             waiting = due.waiting(conn, stamp(now))
