@@ -122,6 +122,7 @@ class OnnxEmbedder:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(2, os.cpu_count() or 1)
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs others nothing
         options.log_severity_level = 4  # what it has to say comes as an exception
         try:
             session = onnxruntime.InferenceSession(str(self.weights), options, providers=["CPUExecutionProvider"])

@@ -103,6 +103,7 @@ class _Encoder:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(2, os.cpu_count() or 1)
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs others nothing
         options.log_severity_level = 4  # what it has to say comes as an exception
         options.enable_mem_pattern = False  # windows differ in length: it would keep a plan, and room, for each
         self._value = onnxruntime.OrtValue.ortvalue_from_numpy
