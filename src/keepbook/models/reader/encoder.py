@@ -11,7 +11,7 @@ import io
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 KEPT_WINDOWS = 512
 """Windows whose pieces are remembered: a long chat and a little more."""
+KEPT_TIES = 2048
+"""Pairs of statements whose tie is remembered: a chat that goes on asks for most of them again with each turn."""
 UNREADABLE = 0.3
 """The share of unknown tokens from which on a turn is left to the linear reader."""
 
@@ -134,6 +136,7 @@ class _Model:
         self._encode, self._heads, self.coder = encode, heads, coder
         self.chosen = shipped.bars("encoder")
         self._read: dict[Any, list[_Scored]] = {}
+        self.tie = lru_cache(maxsize=KEPT_TIES)(self._tie)
 
     def strange(self, coded: Coded) -> bool:
         return not coded.ids or coded.ids.count(self.coder.unknown) > UNREADABLE * len(coded.ids)
@@ -165,7 +168,7 @@ class _Model:
         scores = self._head("piece", "said", np.stack(vectors))
         return [_Scored(*place, one) for place, one in zip(places, scores, strict=True)]
 
-    def tie(self, earlier: str, later: str, before: str) -> dict[str, float]:
+    def _tie(self, earlier: str, later: str, before: str) -> Mapping[str, float]:
         import numpy as np  # loaded by now
 
         pair = self.coder.pair(earlier, later, before)
