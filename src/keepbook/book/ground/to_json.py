@@ -1,9 +1,10 @@
 """The one JSON shape of everything the book answers: field names as in Python, times as ISO 8601 UTC with Z."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from keepbook.book.ground.when import stamp
@@ -40,8 +41,11 @@ def to_json(value: Any) -> Any:
         return stamp(value)
     if isinstance(value, Page):
         return {value.rows: to_json(value.items), "total": value.total, "next": value.next}
-    if (names := _names(kind)) is not None:  # type: ignore[arg-type]  # every class has a hash
-        return {name: to_json(getattr(value, name)) for name in names}
+    if (shape := _shape(kind)) is not None:  # type: ignore[arg-type]  # every class has a hash
+        names, take = shape
+        return {
+            name: item if type(item) in _PLAIN else to_json(item) for name, item in zip(names, take(value), strict=True)
+        }
     if isinstance(value, dict):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -50,8 +54,11 @@ def to_json(value: Any) -> Any:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...] | None:
-    """The fields of a dataclass or a named tuple."""
+def _shape(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]] | None:
+    """The fields of a dataclass or a named tuple, and what takes them all at once."""
     if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
-    return getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
+        names = tuple(field.name for field in fields(kind))
+        return names, attrgetter(*names) if len(names) > 1 else lambda one: [getattr(one, name) for name in names]
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return kind._fields, iter
+    return None

@@ -11,6 +11,7 @@ import calendar
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from functools import lru_cache
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,8 @@ from keepbook.errors import Invalid
 Moment = Any
 """A point in time as a caller may give it: ISO text (also partial), a date, a datetime."""
 
+KEPT = 8192
+"""Instants whose other form is remembered: the five of a row are mostly one, and a list is asked for again."""
 _TICK = timedelta(microseconds=1)
 
 
@@ -70,15 +73,23 @@ Reader = Callable[[Found, Anchor], list[Span]]
 
 def stamp(moment: datetime) -> str:
     """The one text form of an instant: UTC, microseconds, 27 characters."""
+    if moment.tzinfo is UTC:  # most of what there is
+        return _text(moment)
     if moment.utcoffset() is None:
         raise Invalid("A time needs a time zone, as in datetime.now(UTC).", field="moment")
     try:
         utc = moment.astimezone(UTC)
     except OverflowError:
         raise Invalid(f"{moment} is outside the years 0001 to 9999 in UTC.", field="moment") from None
+    return _text(utc)
+
+
+@lru_cache(maxsize=KEPT)
+def _text(utc: datetime) -> str:
     return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+@lru_cache(maxsize=KEPT)
 def parse_stamp(text: str) -> datetime:
     """The aware datetime of a stamp; strict, since only `stamp` writes them."""
     if _STAMP.fullmatch(text):

@@ -59,7 +59,7 @@ FILTERS: dict[str, Any] = {
 """For the document: the framework knows no parameter whose name is the caller's to choose."""
 
 
-def asked_metadata(request: Request) -> dict[str, str]:
+async def asked_metadata(request: Request) -> dict[str, str]:
     """The pairs of a query string that begin with `metadata.`; of a key said twice the last counts."""
     given = request.query_params.multi_items()
     return {name.removeprefix(METADATA): value for name, value in given if name.startswith(METADATA)}
