@@ -7,9 +7,10 @@ a durable write of ours costs half of what it does when every statement goes thr
 
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Dialect, Executable, String, bindparam
+from sqlalchemy import BindParameter, Connection, Dialect, Executable, String, Table, bindparam, update
 from sqlalchemy.sql import ClauseElement
 
 
@@ -65,6 +66,18 @@ class Prepared:
 
             known = self._compiled[dialect.name] = (compiled.string, fill)
         return known
+
+
+def set_columns(conn: Connection, table: Table, where: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Set columns of the rows that have these values in these columns."""
+    given = {f"of_{name}": value for name, value in where.items()} | {f"new_{name}": v for name, v in values.items()}
+    _changing(table, tuple(where), tuple(values)).run(conn, given)
+
+
+@lru_cache(maxsize=512)
+def _changing(table: Table, where: tuple[str, ...], names: tuple[str, ...]) -> Prepared:
+    these = [table.c[name] == bindparam(f"of_{name}") for name in where]
+    return Prepared(update(table).where(*these).values({name: bindparam(f"new_{name}") for name in names}))
 
 
 class Among:

@@ -13,17 +13,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import bindparam, func, insert, or_, select
 
 from keepbook.book.agents import arming, schedule
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import clean_line, clean_optional, clean_text
+from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.owners import owners
 from keepbook.book.text.words import fold
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared, set_columns
 from keepbook.storage.tables import agents, runs
 
 EXTERNAL = "external"
@@ -343,7 +344,7 @@ def _free_name(tx: Tx, name: str) -> None:
 
 
 def _set(tx: Tx, id: str, **values: Any) -> None:
-    tx.conn.execute(update(agents).where(agents.c.owner == tx.owner, agents.c.id == id).values(values))
+    set_columns(tx.conn, agents, {"owner": tx.owner, "id": id}, values)
 
 
 # Queries
@@ -391,12 +392,11 @@ def is_mine(tx: Tx, held: Turn) -> bool:
 
 
 def _there(tx: Tx) -> Sequence[Any]:
-    query = select(agents).where(agents.c.owner == tx.owner, agents.c.deleted_at.is_(None))
-    return tx.conn.execute(query.order_by(agents.c.created_at, agents.c.id)).all()
+    return _THERE.rows(tx.conn, {"owner": tx.owner})
 
 
 def _find(tx: Tx, id: str) -> Any:
-    return tx.conn.execute(select(agents).where(agents.c.owner == tx.owner, agents.c.id == id)).first()
+    return _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(id)})
 
 
 def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
@@ -407,13 +407,7 @@ def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
 
 
 def _carried(tx: Tx, row: Any) -> Carried:
-    query = (
-        select(runs.c.nature, func.count())
-        .where(runs.c.owner == tx.owner, runs.c.agent_id == row.id, runs.c.step.isnot(None))
-        .where(runs.c.epoch == row.epoch, runs.c.nature.in_(("scheduled", "manual", "chat")))
-        .group_by(runs.c.nature)
-    )
-    counts: dict[str, int] = {found.nature: found[1] for found in tx.conn.execute(query)}
+    counts: dict[str, int] = dict(_CARRIED.tuples(tx.conn, {"owner": tx.owner, "id": row.id, "epoch": row.epoch}))
     ran = counts.get("scheduled", 0) + counts.get("manual", 0)
     moved = None if row.session_at is None else parse_stamp(row.session_at)
     return Carried(
@@ -428,6 +422,18 @@ def _carried(tx: Tx, row: Any) -> Carried:
         age=None if moved is None else span_in_words(tx.clock() - moved),
         suggest_reset=bool(row.memory_enabled) and ran > MANY_RUNS,
     )
+
+
+_MINE = agents.c.owner == bindparam("owner")
+_ONE = Prepared(select(agents).where(_MINE, agents.c.id == bindparam("id")))
+_THERE = Prepared(select(agents).where(_MINE, agents.c.deleted_at.is_(None)).order_by(agents.c.created_at, agents.c.id))
+_CARRIED = Prepared(
+    select(runs.c.nature, func.count())
+    .where(runs.c.owner == bindparam("owner"), runs.c.agent_id == bindparam("id"), runs.c.step.isnot(None))
+    .where(runs.c.epoch == bindparam("epoch"))
+    .where(or_(runs.c.nature == "scheduled", runs.c.nature == "manual", runs.c.nature == "chat"))
+    .group_by(runs.c.nature)
+)
 
 
 def _to_agent(tx: Tx, row: Any) -> Agent:

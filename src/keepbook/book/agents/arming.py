@@ -6,9 +6,10 @@ up here, or says so later (`keepbook agent arm`). Without it a schedule is only 
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import agents, armed
 
 PROGRAM = "claude-cli"
@@ -33,8 +34,12 @@ def disarm(tx: Tx, agent_id: str | None = None) -> None:
 
 
 def is_armed(tx: Tx, agent_id: str) -> bool:
-    mine = (armed.c.owner == tx.owner, armed.c.agent_id == agent_id)
-    return tx.conn.execute(select(armed.c.at).where(*mine)).first() is not None
+    return _ARMED.first(tx.conn, {"owner": tx.owner, "agent_id": agent_id}) is not None
+
+
+_ARMED = Prepared(
+    select(armed.c.at).where(armed.c.owner == bindparam("owner"), armed.c.agent_id == bindparam("agent_id"))
+)
 
 
 def waiting(tx: Tx) -> Sequence[str]:

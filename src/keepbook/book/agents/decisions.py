@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, func, insert, select
 
 from keepbook.book.agents import results
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line_of
@@ -25,6 +25,7 @@ from keepbook.book.owners import owners
 from keepbook.book.trading.market import bars, symbols
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared, set_columns
 from keepbook.storage.tables import decisions, runs
 
 STATES = ("open", "resolved", "expired")
@@ -292,8 +293,7 @@ def _clean_price(price: object) -> float:
 
 
 def _set(tx: Tx, run_id: str, now: str, **values: Any) -> None:
-    mine = (decisions.c.owner == tx.owner, decisions.c.run_id == run_id)
-    tx.conn.execute(update(decisions).where(*mine).values(values | {"known_at": now}))
+    set_columns(tx.conn, decisions, {"owner": tx.owner, "run_id": run_id}, values | {"known_at": now})
 
 
 # Queries
@@ -419,8 +419,12 @@ def _regime_of(tx: Tx, symbol: str, now: str) -> str:
 
 
 def _find(tx: Tx, run_id: str) -> Any:
-    query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.run_id == sought(run_id))
-    return tx.conn.execute(query).first()
+    return _ONE.first(tx.conn, {"owner": tx.owner, "run_id": sought(run_id)})
+
+
+_ONE = Prepared(
+    select(decisions).where(decisions.c.owner == bindparam("owner"), decisions.c.run_id == bindparam("run_id"))
+)
 
 
 def _to_decision(row: Any) -> Decision:

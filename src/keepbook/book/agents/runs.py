@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, func, insert, select, tuple_, update
+from sqlalchemy import and_, bindparam, func, insert, select, tuple_
 
 from keepbook.book.agents import agents, decisions
 from keepbook.book.agents.agents import Turn
@@ -23,6 +23,7 @@ from keepbook.book.ground.limits import clean_count, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared, set_columns
 from keepbook.storage.tables import agents as agent_rows
 from keepbook.storage.tables import runs, transcripts
 
@@ -276,7 +277,7 @@ def _later(now: str, seconds: float) -> str:
 
 
 def _set(tx: Tx, run_id: str, **values: Any) -> Run:
-    tx.conn.execute(update(runs).where(runs.c.owner == tx.owner, runs.c.id == run_id).values(values))
+    set_columns(tx.conn, runs, {"owner": tx.owner, "id": run_id}, values)
     return get(tx, run_id)
 
 
@@ -401,7 +402,10 @@ def why_not_re_examined(tx: Tx, cards: CardTypes, run: Run) -> Conflict | None:
 
 
 def _find(tx: Tx, run_id: str) -> Any:
-    return tx.conn.execute(select(runs).where(runs.c.owner == tx.owner, runs.c.id == sought(run_id))).first()
+    return _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(run_id)})
+
+
+_ONE = Prepared(select(runs).where(runs.c.owner == bindparam("owner"), runs.c.id == bindparam("id")))
 
 
 def _to_run(row: Any) -> Run:

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, delete, exists, func, insert, or_, select, update
 
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text
+from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, sought
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import chosen
 from keepbook.book.text.turn_index import put_turn, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared, set_columns
 from keepbook.storage.tables import injections, memories, messages, notes, threads, versions
 
 ARCHIVE_DAYS = 30
@@ -301,7 +302,7 @@ def get(tx: Tx, thread_id: str) -> Thread:
 
 
 def _find(tx: Tx, thread_id: str) -> Any:
-    return tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.id == thread_id)).first()
+    return _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(thread_id)})
 
 
 def _row(tx: Tx, thread_id: str) -> Any:
@@ -333,10 +334,8 @@ def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int 
 
 
 def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
-    query = select(messages).where(
-        messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn > after
-    )
-    return [to_message(row._mapping) for row in tx.conn.execute(query.order_by(messages.c.turn))]
+    rows = _SAID.rows(tx.conn, {"owner": tx.owner, "thread_id": thread_id, "after": after})
+    return [to_message(row._mapping) for row in rows]
 
 
 def block_of(tx: Tx, thread: Thread) -> str | None:
@@ -400,5 +399,17 @@ def to_message(row: Any) -> Message:
 
 
 def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
-    tx.conn.execute(update(threads).where(threads.c.owner == tx.owner, threads.c.id == thread_id).values(values))
+    set_columns(tx.conn, threads, {"owner": tx.owner, "id": thread_id}, values)
     return get(tx, thread_id)
+
+
+_ONE = Prepared(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
+_SAID = Prepared(
+    select(messages)
+    .where(
+        messages.c.owner == bindparam("owner"),
+        messages.c.thread_id == bindparam("thread_id"),
+        messages.c.turn > bindparam("after"),
+    )
+    .order_by(messages.c.turn)
+)

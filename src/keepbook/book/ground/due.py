@@ -6,9 +6,10 @@ anyone, and then works in one owner's scope. The work itself is decided there: a
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select, tuple_
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, tuple_
 
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import due
 
 
@@ -23,21 +24,26 @@ CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_
 RUN, RUN_LOST, RESOLVE, ANSWER = "run", "run_lost", "resolve", "answer"
 
 
+_THIS = and_(due.c.owner == bindparam("owner"), due.c.work == bindparam("work"), due.c.id == bindparam("id"))
+_PUT = Prepared(insert(due), due.c.keys())
+_TAKE = Prepared(delete(due).where(_THIS))
+_AT = Prepared(select(due.c.at).where(_THIS))
+
+
 def remind(tx: Tx, work: str, id: str, at: str) -> None:
     """Put (or move) a reminder."""
     cancel(tx, work, id)
-    tx.conn.execute(insert(due), {"owner": tx.owner, "work": work, "id": id, "at": at})
+    _PUT.run(tx.conn, {"owner": tx.owner, "work": work, "id": id, "at": at})
 
 
 def cancel(tx: Tx, work: str, id: str) -> None:
-    tx.conn.execute(delete(due).where(due.c.owner == tx.owner, due.c.work == work, due.c.id == id))
+    _TAKE.run(tx.conn, {"owner": tx.owner, "work": work, "id": id})
 
 
 def reminded_at(tx: Tx, work: str, id: str) -> str | None:
     """When a reminder falls due."""
-    query = select(due.c.at).where(due.c.owner == tx.owner, due.c.work == work, due.c.id == id)
-    at: str | None = tx.conn.execute(query).scalar()
-    return at
+    found = _AT.first(tx.conn, {"owner": tx.owner, "work": work, "id": id})
+    return None if found is None else str(found.at)
 
 
 def reminders(tx: Tx, work: str) -> list[str]:

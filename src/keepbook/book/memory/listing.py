@@ -1,9 +1,10 @@
 """Listing memories: filtered, in order of creation, page by page."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.to_json import Page
@@ -13,6 +14,7 @@ from keepbook.book.text.words import fold
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import memories, versions
 
 
@@ -48,29 +50,56 @@ def list_page(
     if state not in IN_STATE:
         raise Invalid(f"state is one of {', '.join(IN_STATE)}, not {state!r}", field="state")
     clean_count(limit, "limit", 1000)
-    wanted = [memories.c.owner == tx.owner, IN_STATE[state], in_scope(scope)]
-    if labels is not NOTHING:
-        wanted.append(labelled(labels.count))
     asked = {"owner": tx.owner, **bound(labels)}
     if category is not None:
-        wanted.append(memories.c.category == sought(category))
+        asked["category"] = sought(category)
     if subject is not None:
-        wanted.append(memories.c.subject_key == sought(fold(subject)))
+        asked["subject"] = sought(fold(subject))
+    kind = _Kind(state, scope, category is not None, subject is not None, labels.count)
     if q and q.strip():
-        return _page_saying(tx, preset, now, fold(q.strip()), wanted, asked, limit, cursor)
-    total = tx.conn.execute(select(func.count()).select_from(memories).where(*wanted), asked).scalar() or 0
-    query = WHOLE.where(*wanted).order_by(memories.c.created_at, memories.c.id).limit(limit + 1)
+        return _page_saying(tx, preset, now, fold(q.strip()), _wanted(kind), asked, limit, cursor)
+    total = _counted(kind).tuples(tx.conn, asked)[0][0]
     if cursor is not None:
-        created_at, id_ = _place(cursor)
-        query = query.where(
-            or_(
-                memories.c.created_at > created_at,
-                and_(memories.c.created_at == created_at, memories.c.id > id_),
-            )
-        )
-    rows = tx.conn.execute(query, asked).all()
+        asked["created_at"], asked["id"] = _place(cursor)
+    rows = _listed(kind, cursor is not None).rows(tx.conn, asked | {"most": limit + 1})
     following = _cursor(rows[limit - 1]) if len(rows) > limit else None
     return Page([shaped(row, now, preset) for row in rows[:limit]], total, following)
+
+
+class _Kind(NamedTuple):
+    """What kind of list is asked for: as many as there are of these, so many statements there are."""
+
+    state: str
+    scope: str | None
+    category: bool
+    subject: bool
+    labels: int
+
+
+def _wanted(kind: _Kind) -> list[ColumnElement[bool]]:
+    wanted = [memories.c.owner == bindparam("owner"), IN_STATE[kind.state], in_scope(kind.scope)]
+    if kind.labels:
+        wanted.append(labelled(kind.labels))
+    if kind.category:
+        wanted.append(memories.c.category == bindparam("category"))
+    if kind.subject:
+        wanted.append(memories.c.subject_key == bindparam("subject"))
+    return wanted
+
+
+@lru_cache(maxsize=256)
+def _counted(kind: _Kind) -> Prepared:
+    return Prepared(select(func.count()).select_from(memories).where(*_wanted(kind)))
+
+
+@lru_cache(maxsize=256)
+def _listed(kind: _Kind, goes_on: bool) -> Prepared:
+    query = WHOLE.where(*_wanted(kind)).order_by(memories.c.created_at, memories.c.id).limit(bindparam("most"))
+    if goes_on:
+        when: ColumnElement[str] = bindparam("created_at")
+        together = and_(memories.c.created_at == when, memories.c.id > bindparam("id"))
+        query = query.where(or_(memories.c.created_at > when, together))
+    return Prepared(query)
 
 
 def standing(tx: Tx) -> Sequence[Any]:

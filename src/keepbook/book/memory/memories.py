@@ -247,10 +247,9 @@ def to_version(row: Any) -> Version:
 
 def to_state(row: Any) -> State:
     """The state columns of a row of `memories` (a joined row gives its version as `memory_version`)."""
-    known = row._mapping
-    values = {name: known[name] for name in STATE_FIELDS}
-    if "memory_version" in known:
-        values["version"] = known["memory_version"]
+    values = {name: getattr(row, name) for name in STATE_FIELDS}
+    if hasattr(row, "memory_version"):
+        values["version"] = row.memory_version
     return State(**values)
 
 

@@ -3,10 +3,11 @@
 Asked before something is added, in its transaction. An installation that sets no limit pays nothing for them.
 """
 
-from sqlalchemy import ColumnElement, FromClause, func, select, true
+from sqlalchemy import ColumnElement, FromClause, bindparam, func, select, true
 
 from keepbook.errors import LimitReached
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import memories, messages, threads, versions
 
 
@@ -27,12 +28,7 @@ def room_for_text(tx: Tx, text: str) -> None:
     """All versions of all memories and all that was said in chats, counted in characters."""
     if (most := tx.allowance.bytes) is None:
         return
-    kept = func.sum(func.length(versions.c.content) + func.length(func.coalesce(versions.c.body, "")))
-    said = func.sum(func.length(messages.c.text))
-    used = sum(
-        tx.conn.execute(select(total).where(table.c.owner == tx.owner)).scalar() or 0
-        for total, table in ((kept, versions), (said, messages))
-    )
+    used = sum(total.tuples(tx.conn, {"owner": tx.owner})[0][0] or 0 for total in (_KEPT, _SAID))
     if used + len(text) > most:
         raise LimitReached(
             f"this book may hold {most:,} characters and has {used:,}; delete for good what you can do without",
@@ -40,6 +36,12 @@ def room_for_text(tx: Tx, text: str) -> None:
         )
 
 
+_KEPT = Prepared(
+    select(func.sum(func.length(versions.c.content) + func.length(func.coalesce(versions.c.body, "")))).where(
+        versions.c.owner == bindparam("owner")
+    )
+)
+_SAID = Prepared(select(func.sum(func.length(messages.c.text))).where(messages.c.owner == bindparam("owner")))
 _FULL = "this book may hold {most:,} {what} and has them; delete for good what you can do without"
 
 

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from keepbook.book.ground import stored
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.text.topics import touched
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import choices
 
 TIERS = ("beginner", "intermediate", "advanced")
@@ -63,6 +64,8 @@ def choose(
 
 
 def chosen(tx: Tx) -> Choices:
-    rows = tx.conn.execute(select(choices.c.name, choices.c.value).where(choices.c.owner == tx.owner))
-    known = {name: stored.loads(value) for name, value in rows}
+    known = {name: stored.loads(value) for name, value in _CHOSEN.tuples(tx.conn, {"owner": tx.owner})}
     return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"))
+
+
+_CHOSEN = Prepared(select(choices.c.name, choices.c.value).where(choices.c.owner == bindparam("owner")))

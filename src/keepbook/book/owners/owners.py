@@ -44,14 +44,15 @@ def preset_name(tx: Tx) -> str | None:
 
 def zone_name(tx: Tx) -> str:
     """The owner's time zone: what an active memory with the subject `timezone` names, else what was configured."""
-    told = tx.conn.execute(_ABOUT_TIMEZONE, {"owner": tx.owner}).scalars()
-    named = (zone for content in told for zone in re.findall(r"\b[A-Z][A-Za-z]+(?:/[A-Za-z_+-]+)+\b|\bUTC\b", content))
+    told = _ABOUT_TIMEZONE.tuples(tx.conn, {"owner": tx.owner})
+    named = (zone for (content,) in told for zone in _ZONES.findall(content))
     for zone in named:
         try:
             return ZoneInfo(zone).key
         except (KeyError, ValueError, OSError):
             continue
-    return tx.conn.execute(select(owners.c.zone).where(owners.c.owner == tx.owner)).scalar() or "UTC"
+    found = _ZONE.first(tx.conn, {"owner": tx.owner})
+    return (found and found.zone) or "UTC"
 
 
 def configure(tx: Tx, now: str, *, preset: str | None = None, zone: str | None = None) -> None:
@@ -73,7 +74,8 @@ def clean_zone(zone: str) -> ZoneInfo:
         raise Invalid(f"{zone!r} is no time zone; write it like Europe/Oslo", field="zone") from None
 
 
-_ABOUT_TIMEZONE = (
+_ZONES = re.compile(r"\b[A-Z][A-Za-z]+(?:/[A-Za-z_+-]+)+\b|\bUTC\b")
+_ABOUT_TIMEZONE = Prepared(
     select(versions.c.content)
     .join(
         memories,
@@ -87,6 +89,7 @@ _ABOUT_TIMEZONE = (
     .where(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
     .order_by(memories.c.updated_at.desc(), memories.c.id)
 )
+_ZONE = Prepared(select(owners.c.zone).where(owners.c.owner == bindparam("owner")))
 _PRESET = Prepared(select(owners.c.preset).where(owners.c.owner == bindparam("owner")))
 
 
