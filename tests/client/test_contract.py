@@ -209,7 +209,8 @@ def test_agents_decide_and_are_judged(book: Any) -> None:
     assert (run.agent_id, [one.id for one in book.runs.list("Desk")]) == (agent.id, [run.id])
     assert book.decisions.answer(run.id, True).state == "resolved"
     assert book.decisions.find(run.id).outcome is not None
-    assert book.decisions.calibration("Desk", forecasts=True) is not None
+    known = [book.decisions.calibration("Desk", forecasts=True, known_at=at) for at in ("2020-01-01", None)]
+    assert [one.resolved for one in known] == [0, 1]
     assert book.agents.delete("Desk").id == agent.id
 
 

@@ -1,8 +1,9 @@
 """Work that is killed (-9) at any moment: remember, close, import, erase, purge, run, bars load, backup.
 
-Each kill has an owner of its own. A worker says what was acknowledged as soon as it was; after its death all of that
-is there, once, nothing is half there, and the ledger holds. Then the same work is done again to its end: it finishes
-what was begun and doubles nothing. A few kills by default; `make faults` makes a thousand an engine.
+Each kill has an owner of its own, some dozens share a book, and a backup copies and proves them all. A worker says what
+was acknowledged as soon as it was; after its death all of that is there, once, nothing is half there, and the ledger
+holds. Then the same work is done again to its end: it finishes what was begun and doubles nothing. A few kills by
+default; `make faults` makes a thousand an engine.
 Run as a program, this file raises workers: loaded once, it forks one for each line it reads.
 """
 
@@ -15,9 +16,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ from keepbook.storage.tables import OWNED
 
 KILLS = int(os.environ.get("KILLS", "16"))
 """How many on each engine."""
+BOOKFUL = 80
+"""How many owners a book has: a backup proves them all, so that one book for a thousand would take hours."""
 MOMENTS = (-2.5, 0.2)
 """A worker is killed 3 ms to 1.6 s after its beginning, as powers of ten; some are done before."""
 SAID = ("I live in Bergen", "I keep bees in the garden", "My sister is called Ingrid", "I am allergic to nuts")
@@ -280,26 +284,50 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(program('pg_dump')).parent}{os.pathsep}{os.environ['PATH']}")
 
 
+@pytest.fixture
+def new_book(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
+    """Where another new book may be opened, for as long as it is used."""
+
+    @contextlib.contextmanager
+    def file() -> Iterator[str]:
+        with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+            yield str(Path(folder) / "book.db")
+
+    return file if engine_name == "sqlite" else request.getfixturevalue("postgres_pool").database
+
+
 @pytest.mark.process
 @pytest.mark.usefixtures("programs")
-def test_whatever_is_killed_nothing_acknowledged_is_lost_and_nothing_doubled(book_url: str, tmp_path: Path) -> None:
+def test_whatever_is_killed_nothing_acknowledged_is_lost_and_nothing_doubled(
+    new_book: Callable[[], Any], tmp_path: Path
+) -> None:
     draw, done, told_in_all = random.Random(f"faults {KILLS}"), Counter[str](), 0
-    with opened(book_url) as kb, Nursery() as raised:
-        for nth in range(KILLS):
-            kind = list(WORKS)[nth % len(WORKS)]
-            owner, folder = f"owner{nth}", tmp_path / str(nth)
-            folder.mkdir()
-            WORKS[kind].before(kb, owner, folder)
-            told, finished = raised.killed(book_url, kind, owner, folder, 10 ** draw.uniform(*MOMENTS))
-            done[f"{kind} {'done' if finished else 'killed'}"] += 1
-            told_in_all += len(told)
-            assert kb.book(owner).verify().ok, (nth, kind)
-            WORKS[kind].after(kb, owner, folder, told)
-            assert kb.book(owner).verify().ok, (nth, kind)
-            shutil.rmtree(folder)
-        assert all(kb.book(f"owner{nth}").verify().ok for nth in range(KILLS))
-    ends = ", ".join(f"{kind} {times}" for kind, times in sorted(done.items()))
-    sys.stdout.write(f"{KILLS} kills, {told_in_all} acknowledged, none lost, none doubled: {ends}\n")
+    with Nursery() as raised:
+        for begin in range(0, KILLS, BOOKFUL):
+            numbers = range(begin, min(begin + BOOKFUL, KILLS))
+            with new_book() as url, opened(url) as kb:
+                for nth in numbers:
+                    kind = list(WORKS)[nth % len(WORKS)]
+                    told, finished = one_kill(kb, raised, kind, nth, tmp_path / str(nth), 10 ** draw.uniform(*MOMENTS))
+                    done[f"{kind} {'done' if finished else 'killed'}"] += 1
+                    told_in_all += told
+                assert all(kb.book(f"owner{nth}").verify().ok for nth in numbers)
+                assert kb.market.verify().ok
+            sys.stdout.write(f"{numbers.stop} kills, {told_in_all} acknowledged, none lost, none doubled\n")
+            sys.stdout.flush()
+    sys.stdout.write(", ".join(f"{kind} {times}" for kind, times in sorted(done.items())) + "\n")
+
+
+def one_kill(kb: Keepbook, raised: Nursery, kind: str, nth: int, folder: Path, moment: float) -> tuple[int, bool]:
+    owner, work = f"owner{nth}", WORKS[kind]
+    folder.mkdir()
+    work.before(kb, owner, folder)
+    told, finished = raised.killed(kb.settings.db, kind, owner, folder, moment)
+    assert kb.book(owner).verify().ok, (nth, kind)
+    work.after(kb, owner, folder, told)
+    assert kb.book(owner).verify().ok, (nth, kind)
+    shutil.rmtree(folder)
+    return len(told), finished
 
 
 # --- as a program

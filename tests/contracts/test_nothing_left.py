@@ -1,9 +1,11 @@
 """What was purged or erased stands nowhere any more: in no table of either engine, and in no digest to guess against.
 
-The bytes of a SQLite file are looked at in test_crash.py; here it is every column of every table, read past row-level
-security, and the seals: whoever knows what once was said cannot find it by trying it against what they hold.
+The bytes of a SQLite file are looked at in test_crash.py; here it is every column of every table that the database
+itself lists, read past row-level security, and the seals, of rows and of batches: whoever knows what once was said
+cannot find it by trying it against what they hold.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,11 +15,16 @@ from sqlalchemy import Connection, create_engine, select
 from tests.furnished import furnished
 
 from keepbook import Keepbook
+from keepbook.book.ledger import batch
 from keepbook.book.ledger.cover import row_digest, said
+from keepbook.book.memory.labels import keys_of
 from keepbook.storage.covered import COVERED, key_of
 from keepbook.storage.tables import metadata, seals
 
-NEEDLES = ("xanthoquill", "brumblewick", "sorrowfjell", "kvadrantel")
+WORDS = ("xanthoquill", "brumblewick", "sorrowfjell", "kvadrantel")
+LABELS = keys_of('{"sorrowfjell": "kvadrantel"}', '["brumblewick"]')
+"""What stands in the index of labels for those of the secret: digests without salt, so that they could be guessed."""
+NEEDLES = (*WORDS, *LABELS)
 OWNER = "nora longbottom"
 
 
@@ -33,24 +40,61 @@ def everything(url: str) -> Iterator[Connection]:
     engine.dispose()
 
 
+LISTED = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgresql": """SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n
+                     ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'm')
+                     AND n.nspname NOT IN ('pg_catalog', 'information_schema')""",
+}
+
+
+def contents(conn: Connection) -> Iterator[tuple[str, Any]]:
+    """Every row of every table that is in the database, whoever has made it."""
+    names = conn.exec_driver_sql(LISTED[conn.dialect.name]).scalars().all()
+    assert {name.split(".")[-1].strip('"') for name in names} >= set(metadata.tables)
+    for name in names:
+        yield from ((name, row) for row in conn.exec_driver_sql(f"SELECT * FROM {name}"))
+
+
 def standing(conn: Connection, needles: tuple[str, ...]) -> dict[str, set[str]]:
     """Which needles stand in which tables, in any column, in any case of letters."""
     found: dict[str, set[str]] = {}
-    for name, table in metadata.tables.items():
-        for row in conn.execute(select(table)):
-            words = " ".join(str(value) for value in row).lower()
-            if hits := {needle for needle in needles if needle in words}:
-                found.setdefault(name, set()).update(hits)
+    for name, row in contents(conn):
+        words = " ".join(str(value) for value in row).lower()
+        if hits := {needle for needle in needles if needle in words}:
+            found.setdefault(name.split(".")[-1], set()).update(hits)
     return found
 
 
+def told(conn: Connection, owner: str) -> set[str]:
+    """Every text in the owner's own rows but instants, in every table that has owners."""
+    found = {
+        value
+        for table in metadata.tables.values()
+        if "owner" in table.c
+        for row in conn.execute(select(table).where(table.c.owner == owner))
+        for value in row
+        if isinstance(value, str) and value
+    }
+    return {value for value in found if not INSTANT.fullmatch(value)}
+
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?")
+
+
 def states(conn: Connection) -> list[tuple[str, str, list[Any]]]:
-    """Every covered row as it stands: what somebody might know and try later."""
-    return [
+    """Every covered row of the owner as it stands, and every batch: what somebody might know and try later."""
+    rows = [
         (name, key_of(table, row._mapping), said(table, row._mapping))
         for name, table in COVERED.items()
-        for row in conn.execute(select(table))
+        for row in conn.execute(select(table).where(table.c.owner == OWNER))
     ]
+    batches = [
+        (what, str(nth), [total.digest()])
+        for what, kind in batch.KINDS.items()
+        for nth, total in batch.totals(conn, kind, OWNER).items()
+    ]
+    return [*rows, *batches]
 
 
 def guessed(conn: Connection, known: list[tuple[str, str, list[Any]]]) -> set[tuple[str, str]]:
@@ -69,7 +113,7 @@ def guessed(conn: Connection, known: list[tuple[str, str, list[Any]]]) -> set[tu
 def keep_a_secret(book: Any) -> str:
     secret = book.remember(
         "The treasure is called xanthoquill", subject="Brumblewick", summary="About the sorrowfjell",
-        body="Long ago there was a kvadrantel.",
+        body="Long ago there was a kvadrantel.", tags=["brumblewick"], metadata={"sorrowfjell": "kvadrantel"},
     )  # fmt: skip
     book.link(secret.id, book.remember("An ordinary thing about gardens").id, "because_of")
     book.inject("before")
@@ -83,7 +127,7 @@ def test_what_was_purged_is_in_no_table_and_cannot_be_guessed(kb: Keepbook, book
     secret = keep_a_secret(book)
     with everything(book_url) as conn:
         before = states(conn)
-        assert {"versions", "injections"} <= set(standing(conn, NEEDLES))
+        assert {"versions", "injections", "labels", "terms"} <= set(standing(conn, NEEDLES))
         assert guessed(conn, before)
     book.delete(secret, forever=True)
     with everything(book_url) as conn:
@@ -112,16 +156,30 @@ def test_what_was_changed_or_deleted_cannot_be_guessed_from_its_old_seal(kb: Kee
 
 
 @pytest.mark.parametrize("also", ["alone", "beside another"])
-def test_an_erased_owner_is_in_no_table(kb: Keepbook, book_url: str, clock: Any, also: str) -> None:
+def test_an_erased_owner_is_in_no_table_and_no_digest(kb: Keepbook, book_url: str, clock: Any, also: str) -> None:
     clock.set("2026-12-31T09:00:00Z")
     if also == "beside another":
         kb.book("bob").remember("Keeps bees")
     book = furnished(kb, OWNER)
     keep_a_secret(book)
+    with everything(book_url) as conn:
+        before, words = states(conn), told(conn, OWNER)
+        assert {what for what, _ in guessed(conn, before)} == {*COVERED, *batch.KINDS}
+        assert len(words) > 500
     book.erase(OWNER)
     with everything(book_url) as conn:
         assert standing(conn, (*NEEDLES, OWNER, "saxophone", "teapot")) == {}
-        left = {
-            row.owner for name in ("seals", "covers", "ledger") for row in conn.execute(select(metadata.tables[name]))
-        }
-    assert left == ({"bob"} if also == "beside another" else set())
+        assert guessed(conn, before) == set()
+        rows = [(name.split(".")[-1], row._mapping) for name, row in contents(conn)]
+    others = {row.get("owner") for _, row in rows} - {None}
+    assert others == ({"bob"} if also == "beside another" else set())
+    (key,) = [row for name, row in rows if name == "tokens"]  # it stays shut: what is left tells it from other keys
+    assert (key["owner"], key["name"], key["revoked_at"] is None) == (None, None, False)
+    mine = [row for name, row in rows if name != "tokens" and row.get("owner") not in others]
+    left = {value for row in mine for value in row.values()}
+    assert {value for value in left & words if not _is_everybodys(value)} == set()
+
+
+def _is_everybodys(value: str) -> bool:
+    """Symbols, and words of the program such as bars and 1h."""
+    return "/" in value or len(value) < 6

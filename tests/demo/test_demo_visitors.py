@@ -1,11 +1,5 @@
 """Visitors of the demo: each has a book of their own, and it goes when they go."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -189,16 +183,3 @@ def test_every_page_says_that_it_is_a_demo(app: Any) -> None:
         page = client.get(path)
         assert page.status_code == 200, path
         assert "Demo: Ines is made up" in page.text, path
-
-
-def test_the_command_opens_it_and_ends_on_a_signal(tmp_path: Any) -> None:
-    environment = os.environ | {"HOME": str(tmp_path), "KEEPBOOK_DB": str(tmp_path / "mine.db")}
-    command = [sys.executable, "-m", "keepbook", "demo", "--port", "0", "--json", "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as running:
-        assert running.stdout is not None
-        address = json.loads(running.stdout.readline())["address"]
-        with urllib.request.urlopen(f"{address}/api/me") as answer:
-            assert json.load(answer)["owner"] == "Ines Varga"
-        running.send_signal(signal.SIGTERM)
-        running.communicate(timeout=60)
-    assert not (tmp_path / "mine.db").exists()

@@ -8,6 +8,7 @@ What differs between the engines stands behind `Backend`; this module says when,
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -99,6 +100,8 @@ class Database:
         self.allowance = allowance
         self.tally = Tally()
         self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
+        # Also of a program that does not close its book: the last connection to a file empties the log into it.
+        weakref.finalize(self, self.backend.close)
         self._open = threading.local()
         try:
             with self._translated():

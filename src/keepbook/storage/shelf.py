@@ -10,9 +10,11 @@ from importlib import import_module
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, and_, bindparam, false, or_, update
+from sqlalchemy import Connection, Table, and_, bindparam, false, literal_column, or_, update
 
 Row = tuple[Any, ...]
+_BATCH = "__batch__"
+"""Where a statement names the batch."""
 
 
 class Kept(NamedTuple):
@@ -22,11 +24,10 @@ class Kept(NamedTuple):
 
 
 class Shelf:
-    """Keeps rows of one table, many at a time, by the driver itself: adds what is new, takes over what changed.
+    """Keeps rows of one table, many at a time, by the driver itself.
 
-    Rows are tuples in the order of the table's columns. No look beforehand at what is there: the first statement adds
-    and passes over what is known, the second is only run if something was, and changes only what differs. So nothing
-    depends on how the file is sorted, and two programs may load the same file at once.
+    Rows are tuples in the order of the table's columns. No look beforehand at what is there: what is known is passed
+    over. So nothing depends on how the file is sorted, and two programs may load the same file at once.
     """
 
     def __init__(self, table: Table) -> None:
@@ -35,7 +36,6 @@ class Shelf:
         self._key = len(table.primary_key.columns)
         assert [column.name for column in table.primary_key.columns] == self._names[: self._key]
         figures = self._names[self._key :]
-        self._may_change = bool(figures)
         told = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in self._names}
         self._update = (
             update(table)
@@ -45,13 +45,14 @@ class Shelf:
         )
         self._compiled: dict[str, tuple[str, Any, str, Any]] = {}
 
-    def add(self, conn: Connection, rows: Collection[Row]) -> int:
-        """Only what is new; answers how many."""
+    def add(self, conn: Connection, rows: Collection[Row], batch: int | None = None) -> int:
+        """Only what is new; answers how many. The batch that rows come with, where the table has one as its last
+        column, is not in them: it is the same for all, and stands in the statement."""
         if not rows:
             return 0
         insert_sql, lay_insert, _, _ = self._for(conn)
         with closing(conn.connection.cursor()) as cursor:
-            cursor.executemany(insert_sql, lay_insert(rows))
+            cursor.executemany(insert_sql.replace(_BATCH, str(batch)), lay_insert(rows))
             return int(cursor.rowcount)
 
     def correct(self, conn: Connection, rows: Sequence[Row]) -> None:
@@ -61,29 +62,20 @@ class Shelf:
             with closing(conn.connection.cursor()) as cursor:
                 cursor.executemany(update_sql, lay_update(rows))
 
-    def keep(self, conn: Connection, rows: Sequence[Row]) -> Kept:
-        """Of rows with the same key the last one stands."""
-        unique = {row[: self._key]: row for row in rows}
-        added = self.add(conn, unique.values())
-        if added == len(unique) or not self._may_change:
-            return Kept(added, 0, len(unique) - added)
-        _, _, update_sql, lay_update = self._for(conn)
-        with closing(conn.connection.cursor()) as cursor:
-            cursor.executemany(update_sql, lay_update(unique.values()))
-            changed = cursor.rowcount
-        return Kept(added, changed, len(unique) - added - changed)
-
     def _for(self, conn: Connection) -> tuple[str, Any, str, Any]:
         """The two statements for this engine, and how each wants its rows."""
         name = conn.dialect.name
         known = self._compiled.get(name)
         if known is None:
             engine: Any = import_module(f"sqlalchemy.dialects.{name}")  # one of them, not both
-            adding = engine.insert(self._table).on_conflict_do_nothing()
+            given = [name for name in self._names if name != "batch"]
+            values: dict[str, Any] = dict.fromkeys(self._names, literal_column(_BATCH))
+            values |= {name: bindparam(name) for name in given}
+            adding = engine.insert(self._table).values(values).on_conflict_do_nothing()
             compiled: list[Any] = []
-            for statement, prefix in ((adding, ""), (self._update, "new_")):
-                made: Any = statement.compile(dialect=conn.dialect, column_keys=self._names if not prefix else None)
-                compiled += [made.string, _laid(made.positiontup, [prefix + name for name in self._names])]
+            for statement, names in ((adding, given), (self._update, [f"new_{name}" for name in self._names])):
+                made: Any = statement.compile(dialect=conn.dialect)
+                compiled += [made.string, _laid(made.positiontup, names)]
             known = self._compiled[name] = (compiled[0], compiled[1], compiled[2], compiled[3])
         return known
 

@@ -264,3 +264,27 @@ def test_a_byte_a_number_keeps_the_direction() -> None:
 
     again = directions(codes_of(packed(rows)))
     assert float((rows * again).sum(axis=1).min()) > 0.999
+
+
+def test_a_program_that_ends_waits_for_one_batch_and_not_for_all_that_wait(kb: Any) -> None:
+    """Without a limit of seconds: a thread that is left inside an embedder's own code would abort the program."""
+    book, begun, steps = meant(kb), threading.Event(), []
+    filler = book.meaning._filler
+
+    class Slow(Themes):
+        def embed(self, texts: Sequence[str]) -> Any:
+            steps.append(len(texts))
+            begun.set()
+            while not filler.is_closed:
+                threading.Event().wait(0.01)
+            return super().embed(texts)
+
+    book.meaning.embedder = Slow()
+    with kb._database.write("alice"):
+        for number in range(BATCH + 10):
+            book.remember(f"Dog number {number} of many", force=True)
+    filler.nudge("alice")
+    assert begun.wait(60)
+    filler.close()
+    assert not filler._thread.is_alive()
+    assert (steps, held(kb)) == ([BATCH], BATCH)

@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select
 from tests.floor import POSITIONS, TRADES, floor
 
 from keepbook import Invalid, NotAllowed
@@ -251,17 +252,19 @@ def test_what_is_remembered_of_times_has_an_end(monkeypatch: pytest.MonkeyPatch)
 # --- keeping ---------------------------------------------------------------------------------------------
 
 
-def test_a_shelf_adds_what_is_new_and_changes_what_differs(kb: Any) -> None:
+def test_a_shelf_adds_what_is_new_and_corrects_what_is_there(kb: Any) -> None:
     shelf = Shelf(bars)
-    row = ("ETH", "1h", "2026-01-01T00:00:00.000000Z", 1.0, 2.0, 1.0, 2.0, None, 1)
+    row = ("ETH", "1h", "2026-01-01T00:00:00.000000Z", 1.0, 2.0, 1.0, 2.0, None)
     other = (*row[:2], "2026-01-01T01:00:00.000000Z", *row[3:])
     with kb._database.unscoped(writes=True) as conn:
-        assert shelf.keep(conn, []) == (0, 0, 0)
-        assert shelf.keep(conn, [row]) == (1, 0, 0)
-        assert shelf.keep(conn, [row, other]) == (1, 0, 1)
-        assert shelf.keep(conn, [(*row[:7], 5.0, 1), other]) == (0, 1, 1)
-        assert shelf.keep(conn, [row, (*row[:7], 6.0, 1), row]) == (0, 1, 0)  # the last one stands
+        assert shelf.add(conn, [], 1) == 0
+        assert shelf.add(conn, [row], 1) == 1
+        assert shelf.add(conn, [row, other], 2) == 1
+        shelf.correct(conn, [])
+        shelf.correct(conn, [(*row[:7], 5.0, 3)])
+        standing = [tuple(found) for found in conn.execute(select(bars).order_by(bars.c.time))]
+        assert standing == [(*row[:7], 5.0, 3), (*other, 2)]
         links = Shelf(event_symbols)
         link = ("BTC", "rates", row[2], "e1")
-        assert links.keep(conn, [link, link]) == (1, 0, 0)
-        assert links.keep(conn, [link]) == (0, 0, 1)
+        assert links.add(conn, [link, link]) == 1
+        assert links.add(conn, [link]) == 0

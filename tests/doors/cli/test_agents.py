@@ -113,6 +113,8 @@ def test_a_decision_from_its_making_to_its_end(run: Run, ask: Ask, bars: Any) ->
     assert run("run", "resolve", decided["id"], "--price", "1").code == 1
     assert ask("agent", "calibration")["enough"] is False
     assert "10" in run("agent", "calibration", "Desk").out
+    asked = ("agent", "calibration", "--known-at")
+    assert [ask(*asked, when)["resolved"] for when in ("2020-01-01", "2100-01-01")] == [0, 1]
 
 
 def test_a_run_that_fails_says_why_and_ends_with_1(run: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,12 +140,14 @@ def test_a_strange_answer_is_a_failure_with_a_name(endpoint: Any, answer: Any) -
 
 def test_an_endpoint_that_dawdles_is_not_waited_for(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     url, handler = endpoint
-    monkeypatch.setattr("keepbook.models.embedders.remote.ANSWER_WITHIN", 0.1)
+    for limit in ("ANSWER_WITHIN", "FILL_WITHIN"):
+        monkeypatch.setattr(f"keepbook.models.embedders.remote.{limit}", 0.1)
     handler.answer = lambda _: time.sleep(1) or {"data": [{"index": 0, "embedding": [1.0]}]}
     embedder = choose_embedder("openai:small", base_url=url)
     assert embedder is not None
-    with pytest.raises(ModelFailed):
-        embedder.ask("tea")
+    for asked in (lambda: embedder.ask("tea"), lambda: embedder.embed(["tea"])):
+        with pytest.raises(ModelFailed):
+            asked()
 
 
 def test_nobody_at_the_endpoint_is_a_failure_with_a_name() -> None:

@@ -75,11 +75,12 @@ class Digest:
 
 def in_order(rows: Sequence[Row], width: int) -> list[Row]:
     """By their keys, the first columns; of rows with the same key the last one."""
-    keys = [row[:width] for row in rows]
-    if all(map(lt, keys, islice(keys, 1, None))):  # as most files are
-        return list(rows)
-    unique = dict(zip(keys, rows, strict=True))
-    return [unique[key] for key in sorted(unique)]
+    key = itemgetter(*range(width))
+    ordered = sorted(rows, key=key)  # most files are long stretches in order, and equal keys stay as they came
+    keys = list(map(key, ordered))
+    if all(map(lt, keys, islice(keys, 1, None))):
+        return ordered
+    return list(dict(zip(keys, ordered, strict=True)).values())
 
 
 def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:

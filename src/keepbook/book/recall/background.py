@@ -2,6 +2,8 @@
 
 It begins when an owner has been quiet for a moment. So a burst of writes is done in one go and undisturbed, and a
 program that writes and ends is gone before anything was loaded for its sake; what it leaves is found by the next one.
+At the end the thread is waited for, however long its step takes: one that is inside an embedder's own code when the
+interpreter goes would abort the program.
 """
 
 import atexit
@@ -16,41 +18,40 @@ _log = logging.getLogger("keepbook")
 
 QUIET, LATEST = 0.5, 5.0
 """An owner's turn comes after so many seconds without a write, or so many after the first one."""
-ENDS_WITHIN = 30.0
 
 
 class Filler:
-    """Calls `work` with each owner that was nudged."""
+    """Calls `work` with each owner that was nudged; what takes long asks between its steps whether this `is_closed`."""
 
     def __init__(self, work: Callable[[str], object]) -> None:
         self._work = work
         self._waiting: dict[str, tuple[float, float]] = {}
         self._awake = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self.is_closed = False
 
     def nudge(self, owner: str) -> None:
         """There may be something to do for this owner."""
         now = time.monotonic()
         with self._awake:
-            if self._closed:
+            if self.is_closed:
                 return
             first, _ = self._waiting.get(owner, (now, now))
             self._waiting[owner] = first, now
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="keepbook vectors", daemon=True)
                 self._thread.start()
-                atexit.register(self.close)  # a thread inside an embedder must not meet the end of the interpreter
+                atexit.register(self.close)
             self._awake.notify()
 
     def close(self) -> None:
-        """No new work; what is under way is waited for, since it may be writing."""
+        """No new work; the step under way is waited for."""
         with self._awake:
-            self._closed = True
+            self.is_closed = True
             self._awake.notify()
         atexit.unregister(self.close)
         if self._thread is not None:
-            self._thread.join(timeout=ENDS_WITHIN)
+            self._thread.join()
 
     def _run(self) -> None:
         while (owner := self._next()) is not None:
@@ -64,7 +65,7 @@ class Filler:
     def _next(self) -> str | None:
         """Who waits longest, once it is their turn; nobody when it is time to go."""
         with self._awake:
-            while not self._closed:
+            while not self.is_closed:
                 if not self._waiting:
                     self._awake.wait()
                     continue

@@ -160,7 +160,6 @@ class Meaning:
         self._lock = threading.Lock()
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
-        self._closed = False
         self._sentences: dict[tuple[str, ...], Any] = {}
 
     def alike(self, tx: Tx, kind: str, question: str) -> Alike | None:
@@ -213,7 +212,7 @@ class Meaning:
     ) -> int:
         """Embed what waits, batch by batch, each kept before the next; then drop the spaces of other embedders."""
         space, done = self.embedder.space, 0
-        while not self._closed and (most is None or done < most):
+        while not self._filler.is_closed and (most is None or done < most):
             with self._database.read(owner) as tx:
                 texts, through = waiting(tx, space, BATCH)
             if not texts and through is None:
@@ -260,5 +259,4 @@ class Meaning:
         self._filler.nudge(owner)
 
     def close(self) -> None:
-        self._closed = True
         self._filler.close()

@@ -223,9 +223,9 @@ def keep_trades(tx: Tx, rows: Sequence[Row]) -> Kept:
     """Rows are the owner and a `Trade`. One that comes with other figures is corrected, and what it said is kept as
     former. What is kept of their days is to be settled anew, by `days.settle`."""
     number, now, width = ledger.head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
-    ordered, tail = batch.in_order(rows, width), (number,)
+    ordered = batch.in_order(rows, width)
     many = len(ordered)
-    added, went = _TRADES.add(tx.conn, [row + tail for row in ordered]), list[Row]()
+    added, went = _TRADES.add(tx.conn, ordered, number), list[Row]()
     if added < len(ordered):
         standing = {row[:width]: row for row in former.standing_at(tx, ordered)}
         changed = [row for row in ordered if standing[row[:width]][:-1] != row]

@@ -7,10 +7,12 @@ the command was written wrongly, never a traceback unless --verbose asks for it.
 
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
@@ -74,12 +76,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal without the letter shows a mark in its place
     report = _Report(as_json="--json" in said, verbose="--verbose" in said)
     try:
-        code = _run(args, report)
+        with _told_to_end():
+            code = _run(args, report)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (`| head`) has seen enough
         _hush()
         return 1
     return code
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """A command that is told to end, or whose terminal goes, closes the book on its way out, as with Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # a line run inside another program, which has the signals
+        return
+
+    def end(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    heard = [each for each in known if signal.getsignal(each) is signal.SIG_DFL]
+    for each in heard:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in heard:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def command_line(*parts: str) -> typer.Typer:

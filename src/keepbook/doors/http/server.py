@@ -6,6 +6,7 @@ to stop, the server finishes what it has begun; what was acknowledged was durabl
 
 import asyncio
 import os
+import signal
 import socket
 from collections.abc import Callable
 
@@ -25,6 +26,8 @@ from keepbook.settings import Settings, load_settings
 FINISH_SECONDS = 30
 HEAD_SECONDS = 10.0
 """How long a connection may take to say what it wants."""
+ANSWER_SECONDS = 60
+"""A worker that gives no sign for so long is started anew. One that is just starting on a busy machine gives none."""
 EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # nosec B104
 
 
@@ -72,7 +75,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until a signal; `ready` is told once it answers."""
+    """Serve until a signal, which is how a server ends; `ready` is told once it answers."""
     server = uvicorn.Server(_config(app))
     _log(app.state.kb.settings)
 
@@ -86,7 +89,17 @@ def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> No
         await server.serve([listening])
         announcing.cancel()
 
-    asyncio.run(serve())
+    def leave(*_: object) -> None:
+        server.should_exit = True
+
+    # Uvicorn hears the signals itself, and after its end sends itself what it has heard: by default that would be the
+    # end of the program before the book is closed.
+    before = {each: signal.signal(each, leave) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        asyncio.run(serve())
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def run_workers(settings: Settings, listening: socket.socket, workers: int) -> None:
@@ -156,6 +169,7 @@ def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=FINISH_SECONDS,
+        timeout_worker_healthcheck=ANSWER_SECONDS,
         server_header=False,
         proxy_headers=False,
     )

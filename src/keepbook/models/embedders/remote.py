@@ -38,16 +38,24 @@ class RemoteEmbedder:
         self._alone_until = 0.0
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        return self._fetch(list(texts), FILL_WITHIN) if within is None else self._soon(list(texts), within)
+        return self._awaited(list(texts), FILL_WITHIN) if within is None else self._soon(list(texts), within)
 
     def ask(self, text: str) -> "Floats":
         return self._soon([text], ANSWER_WITHIN)[0]  # type: ignore[no-any-return]
 
     def _soon(self, texts: list[str], seconds: float) -> "Floats":
-        """In a thread of its own, since a socket's timeout starts anew with every byte that trickles in; a thread that
-        nobody waits for at the end either."""
+        """Not asked at all shortly after a failure: somebody waits for the answer."""
         if time.monotonic() < self._alone_until:
             raise ModelFailed("the embedder has just failed", code="embedder")
+        try:
+            return self._awaited(texts, seconds)
+        except ModelFailed:
+            self._alone_until = time.monotonic() + LEFT_ALONE
+            raise
+
+    def _awaited(self, texts: list[str], seconds: float) -> "Floats":
+        """In a thread of its own, since a socket's timeout starts anew with every byte that trickles in; a thread that
+        nobody waits for at the end either."""
         answered: SimpleQueue[Floats | ModelFailed] = SimpleQueue()
 
         def fetch() -> None:
@@ -60,9 +68,8 @@ class RemoteEmbedder:
         try:
             found = answered.get(timeout=seconds)
         except Empty:
-            found = ModelFailed("the embedder took too long", code="embedder")
+            raise ModelFailed("the embedder took too long", code="embedder") from None
         if isinstance(found, ModelFailed):
-            self._alone_until = time.monotonic() + LEFT_ALONE
             raise found
         return found
 

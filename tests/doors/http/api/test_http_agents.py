@@ -239,5 +239,8 @@ def test_forecasts_are_answered_and_scored(mine: TestClient) -> None:
     found = mine.get("/api/decisions/calibration?forecasts=true").json()
     brier = sum((likely - nth % 2) ** 2 for nth, likely in enumerate(said)) / 10
     assert (found["resolved"], round(found["brier"], 12)) == (10, round(brier, 12))
+    asked = "/api/decisions/calibration?forecasts=true&known_at="
+    assert mine.get(f"{asked}2020-01-01").json()["resolved"] == 0
+    assert mine.get(f"{asked}yesteryear").json()["field"] == "known_at"
     assert len(mine.get("/api/decisions?forecasts=true&state=resolved").json()["decisions"]) == 10
     assert mine.get("/api/decisions?forecasts=false").json()["decisions"] == []

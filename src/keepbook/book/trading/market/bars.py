@@ -40,7 +40,7 @@ COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volum
 LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
 _TIMEFRAME = re.compile(r"([1-9]\d{0,3})([smhdwM])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_NO_VOLUME, _NAMED = math.nan, itemgetter(0, 1)
+_NO_VOLUME, _NAMED, _PRICES = math.nan, itemgetter(0, 1), itemgetter(3, 4, 5, 6, 7)
 REMOVED_AT_ONCE = 5000
 
 
@@ -140,11 +140,10 @@ def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
     for begin, end in _series(rows):
         series = f"{rows[begin][0]}\x1f{rows[begin][1]}\x1f"
         keys.append(series + f"\n{series}".join([row[2] for row in rows[begin:end]]) + "\n")
-    values = chain.from_iterable([row[3:8] for row in rows])
     try:
-        figures = array("d", values)
+        figures = array("d", chain.from_iterable(map(_PRICES, rows)))
     except TypeError:  # a bar without its volume
-        values = chain.from_iterable([row[3:8] for row in rows])
+        values = chain.from_iterable(map(_PRICES, rows))
         figures = array("d", [_NO_VOLUME if value is None else value for value in values])
     if byteorder == "big":
         figures.byteswap()

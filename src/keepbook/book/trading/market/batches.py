@@ -67,8 +67,7 @@ def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[
     width = goods.kind.key
     rows = in_order(given, width)
     many, nth = len(rows), _next(conn)
-    number = (nth,)
-    added = goods.shelf.add(conn, [row + number for row in rows])
+    added = goods.shelf.add(conn, rows, nth)
     went: list[Row] = []
     if added < len(rows):
         known = {tuple(row)[:width]: tuple(row) for row in goods.known(conn, rows)}

@@ -114,7 +114,7 @@ def keep(conn: Connection, rows: Sequence[Row], *, source: str, now: str) -> Kep
     kept = batches.keep(conn, GOODS, source, now, list(unique.values()))
     if gone := before.difference(after):
         conn.execute(_UNLINK, [dict(zip(_LINK, link, strict=True)) for link in sorted(gone)])
-    _LINKS.keep(conn, after)
+    _LINKS.add(conn, after)
     return kept
 
 

@@ -213,9 +213,13 @@ def calibration(
     call: Invocation,
     agent: Annotated[str | None, typer.Argument(metavar="[AGENT]", help="One alone; all, if none is named.")] = None,
     forecasts: Annotated[bool, typer.Option("--forecasts", help="Of forecasts instead of trades.")] = False,
+    known_at: Annotated[
+        str | None, typer.Option("--known-at", metavar="WHEN", help="As it was known then; now, if nothing is said.")
+    ] = None,
 ) -> None:
     """Tell whether stated conviction has meant anything."""
-    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts), sheets.calibration)
+    when = call.moment(known_at, "known_at")
+    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts, known_at=when), sheets.calibration)
 
 
 def cards(call: Invocation) -> None:

@@ -21,7 +21,7 @@ from keepbook.book.agents.runs import Line, Run
 from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
-from keepbook.doors.http.api.memory import Sent
+from keepbook.doors.http.api.memory import Moment, Sent
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL, documented
 from keepbook.models.agents.runner import Runner
@@ -355,9 +355,11 @@ def get_calibration(
     call: ReadingDecisions,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
+    known_at: Moment = None,
 ) -> Response:
-    """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return answer(call.book.decisions.calibration(call.own(agent), forecasts=forecasts))
+    """Whether stated conviction has meant anything, as known now or at an instant; under ten resolved decisions it says
+    that it cannot tell."""
+    return answer(call.book.decisions.calibration(call.own(agent), forecasts=forecasts, known_at=known_at))
 
 
 def _recorded(made: Recorded) -> int:
