@@ -23,16 +23,18 @@ from keepbook.book.owners.spending import Spending
 from keepbook.book.owners.tokens import Tokens
 from keepbook.book.recall.rebuild import Index
 from keepbook.book.trading.face import Trading
+from keepbook.book.trading.market.face import Market
 from keepbook.book.upkeep.transfer import Imported
 from keepbook.client.off_loop import LOCKED, is_room
 from keepbook.jobs import Swept
+from keepbook.models.agents.runner import Runner
 from keepbook.models.chat import Talk
 from keepbook.models.choose import Models
 
 PLACE = Path(__file__).parent.parent / "src" / "keepbook" / "asynchronous.pyi"
-STANDS_IN = (Tokens, Chat, Chats, Journal, Review, Spending, Index, Agents, Runs, Decisions, Trading, Book)
+STANDS_IN = (Tokens, Chat, Chats, Journal, Review, Spending, Index, Agents, Runs, Decisions, Trading, Market, Book)
 ASYNC = {f"{each.__module__}.{each.__name__}": f"Async{each.__name__}" for each in STANDS_IN}
-NAMED = {each.__name__: each for each in (Imported, Swept, Talk, Models)}
+NAMED = {each.__name__: each for each in (Imported, Swept, Talk, Models, Runner)}
 """Types that the classes know only while types are checked."""
 LEFT_OUT = {*LOCKED, "of", "bring_in", "close_thread", "pencil_of", "acting", "under", "ask"}
 """For the layers above a book, not for its users."""
@@ -77,9 +79,12 @@ def _class(local: type) -> str:
 
 def _keepbook() -> str:
     lines = ["class AsyncKeepbook:", _told(Keepbook.__doc__, 4)]
-    lines += [_method(own, wait=False) for own in (Keepbook.__init__, Keepbook.book, Keepbook.talk)]
-    lines += [_method(getattr(Keepbook, name)) for name in ("close", "owners", "facts", "sweep")]
+    lines += [_method(own, wait=False) for own in (Keepbook.__init__, Keepbook.book, Keepbook.talk, Keepbook.runner)]
+    lines += [
+        _method(getattr(Keepbook, name)) for name in ("close", "owners", "facts", "sweep", "chat_with", "import_from")
+    ]
     lines += _property("tokens", "AsyncTokens", Keepbook.tokens.__doc__)
+    lines += _property("market", "AsyncMarket", Keepbook.market.__doc__)
     run = "Run a function of your own beside the event loop, with the book itself: one transaction, many steps."
     lines += ["    async def run(self, work: Callable[..., Value], *args: object) -> Value:", _told(run, 8)]
     lines += ["    async def __aenter__(self) -> Self: ...", "    async def __aexit__(self, *_: object) -> None: ..."]

@@ -7,25 +7,21 @@ from typing import Any, Literal
 
 import pytest
 
-from keepbook.strict_toml import SHAPE, Number, Switch, Table, Whole, Wrong, dotted, parse, read
+from keepbook.strict_toml import Table, Wrong, dotted, parse, read
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    __pydantic_config__ = SHAPE
-
     of_: str
-    doors: Whole = 1
-    lit: Switch = False
+    doors: int = 1
+    lit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class House:
-    __pydantic_config__ = SHAPE
-
     street: str
     kind: Literal["flat", "villa"] = "flat"
-    height: Number = 2.5
+    height: float = 2.5
     names: tuple[str, ...] = ()
     rooms: Table[Room] = field(default_factory=lambda: MappingProxyType({}))
     sheds: tuple[Room, ...] = ()

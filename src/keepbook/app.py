@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due, leases
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.cover import cover
@@ -24,7 +25,7 @@ from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.tokens import Tokens
 from keepbook.client.address import is_address
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Invalid, KeepbookError
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.copies import copy as copy_database
@@ -87,7 +88,7 @@ def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
 def prove(db: str, file: Path) -> list[Proved]:
     """Open a copy aside and check the ledger of everybody in it."""
     with opened(db, file) as (place, owners):
-        settings = load_settings(db=place).model_copy(update={"allow_bypass_login": True})
+        settings = load_settings(db=place).but(allow_bypass_login=True)
         with Keepbook(place, settings=settings, embedder="none") as kb:
             found = [(owner, kb.book(owner).verify()) for owner in owners]
     return [Proved(owner, one.ok, one.entries, one.links, one.why) for owner, one in found]
@@ -97,6 +98,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@explained
 class Keepbook:
     """An open installation: one database, many owners. Use it as a context manager, or close it.
 
@@ -106,9 +108,14 @@ class Keepbook:
     goes by. demo: whether this is a visitor's copy of the demo.
     """
 
-    def __new__(cls, db: "str | Path | None" = None, **_: Any) -> "Keepbook":
-        """A server's address opens the same thing elsewhere."""
-        return super().__new__(Elsewhere if cls is Keepbook and is_address(db) else cls)
+    def __new__(cls, db: "str | Path | None" = None, **given: Any) -> "Keepbook":
+        """A server's address opens the same thing elsewhere: a type of its own, with what a server offers."""
+        if not is_address(db):
+            return super().__new__(cls)
+        # Loaded for a server alone: a book here needs no line to one.
+        from keepbook.client.elsewhere import Elsewhere
+
+        return cast("Keepbook", Elsewhere(str(db), **given))
 
     def __init__(
         self,
@@ -171,7 +178,7 @@ class Keepbook:
 
         key = self.settings.openai_key
         chosen = choose_embedder(
-            self._embedder, base_url=self.settings.openai_base_url, key=key.get_secret_value() if key else None
+            self._embedder, base_url=self.settings.openai_base_url, key=key.reveal() if key else None
         )
         return None if chosen is None else Meaning(self._database, chosen)
 
@@ -256,9 +263,9 @@ class Keepbook:
             model=known.model,
             cheap_model=known.cheap_model,
             openai_base_url=known.openai_base_url,
-            openai_key=openai.get_secret_value() if openai else None,
+            openai_key=openai.reveal() if openai else None,
             anthropic_base_url=known.anthropic_base_url,
-            anthropic_key=anthropic.get_secret_value() if anthropic else None,
+            anthropic_key=anthropic.reveal() if anthropic else None,
             model_timeout=known.model_timeout,
             context_tokens=known.context_tokens,
         )
@@ -343,14 +350,24 @@ class Keepbook:
     ) -> "tuple[Imported, ...]":
         """Bring in a file or folder of another program. What it knows of one person goes into the owner's book; where
         it holds several, `owner_map` says whose book here each of them goes into, and without an answer nothing is
-        written. Answers what was done in each book."""
+        written. Each book is written whole or not at all, one after the other: where one refuses, the error says what
+        has come in, and the same import again completes it. Answers what was done in each book."""
         # Few move house.
         from keepbook.book.upkeep.elsewhere.incoming import portions
         from keepbook.book.upkeep.elsewhere.sources import look_at
+        from keepbook.book.upkeep.imported import say_what_came
 
         found = portions(look_at(Path(place).expanduser()), owner, owner_map or {})
         books = [(self.book(name, door=door), incoming) for name, incoming in found.items()]
-        return tuple(book.bring_in(incoming, dry_run=dry_run, progress=progress) for book, incoming in books)
+        done: list[Imported] = []
+        for book, incoming in books:
+            try:
+                done.append(book.bring_in(incoming, dry_run=dry_run, progress=progress))
+            except KeepbookError as error:
+                if done and not dry_run:
+                    say_what_came(error, done, [name for name in found if name not in {one.owner for one in done}])
+                raise
+        return tuple(done)
 
     def counted(self) -> Mapping[tuple[str, str], float]:
         """What has happened in this process, by name and kind; and under `due` and `due_seconds` what waits now."""
@@ -379,6 +396,7 @@ class Keepbook:
         return other
 
     def close(self) -> None:
+        """Close the database; what was opened here answers no more."""
         if (meaning := self.__dict__.get("meaning")) is not None:
             meaning.close()
         self._database.close()
@@ -390,55 +408,3 @@ class Keepbook:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class Elsewhere(Keepbook):
-    """An installation on a server. What works only where the database is says so."""
-
-    def __init__(self, db: str | Path | None = None, *, token: str | None = None, **local: Any) -> None:
-        if given := [name for name, value in local.items() if value]:
-            raise NotAllowed(f"{', '.join(given)}: the server at {db} decides that itself", code="local_only")
-        self._line = self._opened(str(db), token)
-
-    def _opened(self, address: str, token: str | None) -> Any:
-        # Loaded for a server alone: a book here needs no line to one.
-        from keepbook.client.line import Line
-
-        return Line(address, token)
-
-    def book(self, owner: str, *, by: str = "person", door: str = "python", hand: Actor | None = None) -> Book:
-        from keepbook.client.books import open_book  # as above
-
-        if door != "python" or hand is not None:
-            raise NotAllowed("through which door and with which key is the server's to say", code="local_only")
-        return cast(Book, open_book(self._line, owner, by))
-
-    def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
-        from keepbook.client.talk import TalkElsewhere  # as above
-
-        if models is not None:
-            raise NotAllowed("which models answer is the server's to say", code="local_only")
-        return cast("Talk", TalkElsewhere(chat))
-
-    @cached_property
-    def tokens(self) -> Tokens:
-        from keepbook.client.tokens import TOKENS  # as above
-
-        return cast(Tokens, TOKENS(self._line, ""))
-
-    def close(self) -> None:
-        self._line.close()
-
-    def __getattribute__(self, name: str) -> Any:
-        if not name.startswith("_") and name not in OFFERED and name in vars(Keepbook):
-            raise NotAllowed(f"Keepbook.{name} works only where the book is; open it there", code="local_only")
-        return super().__getattribute__(name)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("demo", "settings"):
-            raise NotAllowed(f"Keepbook.{name} is the server's own", code="local_only")
-        raise AttributeError(name)
-
-
-OFFERED = frozenset({"book", "talk", "tokens", "close"})
-"""What an installation elsewhere offers."""

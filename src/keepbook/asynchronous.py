@@ -8,11 +8,11 @@ spoken to asynchronously. There is no second engine and no second client: what i
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Self
 
-from keepbook.app import Elsewhere, Keepbook
+from keepbook.app import Keepbook
 from keepbook.client.address import is_address
 from keepbook.client.off_loop import OffLoop, held
 
@@ -20,11 +20,18 @@ THREADS = 8
 
 
 class AsyncKeepbook:
-    """An open installation for programs that await: `async with AsyncKeepbook("keepbook.db") as kb`."""
+    """An open installation for programs that await: `async with AsyncKeepbook("keepbook.db") as kb`.
+
+    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); by default what
+    the settings say. token: the key to a server. preset: the vocabulary and policy in force, whatever an owner's own
+    is. clock: what tells the time. settings: instead of those of environment and file. embedder: what recall by meaning
+    goes by. demo: whether this is a visitor's copy of the demo.
+    """
 
     def __init__(self, db: str | Path | None = None, **given: Any) -> None:
         self._pool = ThreadPoolExecutor(THREADS, "keepbook")
-        self._kb: Any = _Awaited(db, **given) if is_address(db) else Keepbook(db, **given)
+        self._kb: Any = _elsewhere(str(db), given) if is_address(db) else Keepbook(db, **given)
+        self._elsewhere = is_address(db)
 
     def __repr__(self) -> str:
         return f"<Async {self._kb!r}>"
@@ -34,24 +41,31 @@ class AsyncKeepbook:
             raise AttributeError(name)
         return getattr(self._kb if self._elsewhere else OffLoop(self._kb, self._pool), name)
 
-    @property
-    def _elsewhere(self) -> bool:
-        return isinstance(self._kb, Elsewhere)
-
+    @wraps(Keepbook.book)
     def book(self, owner: str, **given: Any) -> Any:
         book = self._kb.book(owner, **given)
         return book if self._elsewhere else OffLoop(book, self._pool)
 
+    @wraps(Keepbook.talk)
     def talk(self, chat: Any, **given: Any) -> Any:
         return self._kb.talk(held(chat), **given)
 
+    @wraps(Keepbook.runner)
+    def runner(self, book: Any, **given: Any) -> Any:
+        return self._kb.runner(held(book), **given)
+
     async def run(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Run a function of your own beside the event loop, with the book itself: one transaction, many steps."""
+        """Run a function of your own beside the event loop, with the book itself: one transaction, many steps.
+
+        work: a function; it is called beside the event loop
+        args: what that function is given; a book stands for the book itself
+        """
         return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *map(held, args)))
 
     async def close(self) -> None:
+        """Close what is open; nothing answers any more."""
         if self._elsewhere:
-            await self._kb._line.close()
+            await self._kb.close()
         else:
             await self.run(self._kb.close)
         self._pool.shutdown(wait=False)
@@ -63,11 +77,8 @@ class AsyncKeepbook:
         await self.close()
 
 
-class _Awaited(Elsewhere):
-    """The same installation elsewhere, on a line that awaits."""
+def _elsewhere(address: str, given: dict[str, Any]) -> Any:
+    # Loaded for a server alone.
+    from keepbook.client.elsewhere import Elsewhere
 
-    def _opened(self, address: str, token: str | None) -> Any:
-        # Loaded for a server alone.
-        from keepbook.client.line import AsyncLine
-
-        return AsyncLine(address, token)
+    return Elsewhere(address, awaits=True, **given)

@@ -39,6 +39,9 @@ import keepbook.book.trading.exposure
 import keepbook.book.trading.files
 import keepbook.book.trading.findings
 import keepbook.book.trading.lessons
+import keepbook.book.trading.market.bars
+import keepbook.book.trading.market.events
+import keepbook.book.trading.market.face
 import keepbook.book.trading.performance
 import keepbook.book.trading.reflection
 import keepbook.book.trading.skills
@@ -47,6 +50,7 @@ import keepbook.book.upkeep.audit
 import keepbook.book.upkeep.erase
 import keepbook.book.upkeep.imported
 import keepbook.jobs
+import keepbook.models.agents.runner
 import keepbook.models.chat
 import keepbook.models.choose
 import keepbook.presets
@@ -59,7 +63,10 @@ class AsyncTokens:
     async def asked_for(self) -> bool:
         """Whether a token was ever made here: from then on every request needs one."""
     async def check(self, secret: str) -> keepbook.book.owners.tokens.Token | None:
-        """The token behind a secret, if it still opens something."""
+        """The token behind a secret, if it still opens something.
+
+        secret: what was shown at the door
+        """
     async def create(
         self,
         owner: str | None = None,
@@ -73,20 +80,51 @@ class AsyncTokens:
     ) -> keepbook.book.owners.tokens.NewToken:
         """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has. Made with another
         token, by its id, it ends no later than that one.
+
+        owner: whose: a name of your choice for a person
+        kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
+        scopes: what it may do: read, write, admin; of a service token also person
+        name: how it is called
+        expires: until when it opens something; for ever, if nothing is said
+        agent: one of the book's agents: its name or id
+        made_with: the id of the token it is made with: it ends no later than that one
         """
     async def list(self, owner: str | None = None) -> collections.abc.Sequence[keepbook.book.owners.tokens.Token]:
-        """One owner's tokens, or all of the installation; the newest first."""
+        """One owner's tokens, or all of the installation; the newest first.
+
+        owner: whose: a name of your choice for a person
+        """
     async def of_session(self, secret: str) -> keepbook.book.owners.tokens.Token | None:
-        """The token behind a page's session, while both open."""
+        """The token behind a page's session, while both open.
+
+        secret: what was shown at the door
+        """
     async def revoke(self, id: str, *, owner: str | None = None) -> keepbook.book.owners.tokens.Token:
-        """From here on it opens nothing. With `owner`, only one of that owner's."""
-    async def session_for(self, token_id: str) -> str: ...
+        """From here on it opens nothing. With `owner`, only one of that owner's.
+
+        id: its id, eight characters
+        owner: whose: a name of your choice for a person
+        """
+    async def session_for(self, token_id: str) -> str:
+        """A new session of the pages for a token; answers its secret, this once.
+
+        token_id: the id of the token
+        """
     async def sign_in(self, secret: str) -> tuple[str, keepbook.book.owners.tokens.Token] | None:
-        """A new session's secret for who shows a token of a person, this once."""
+        """A new session's secret for who shows a token of a person, this once.
+
+        secret: what was shown at the door
+        """
     async def sign_out(self, secret: str) -> None:
-        """That session opens nothing any more; the token stays what it was."""
+        """That session opens nothing any more; the token stays what it was.
+
+        secret: what was shown at the door
+        """
     async def stands(self, id: str | None) -> bool:
-        """Whether a token that opened something still does; no token at all does as long as none was ever made."""
+        """Whether a token that opened something still does; no token at all does as long as none was ever made.
+
+        id: its id, eight characters
+        """
 
 class AsyncChat:
     """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
@@ -129,7 +167,8 @@ class AsyncChat:
 
         key: what makes it the same one when it is sent again; of a pencil line, the line's own
         """
-    async def messages(self) -> collections.abc.Sequence[keepbook.book.chats.threads.Message]: ...
+    async def messages(self) -> collections.abc.Sequence[keepbook.book.chats.threads.Message]:
+        """Every turn of the chat, in order."""
     async def pencil(self) -> collections.abc.Sequence[keepbook.book.chats.pencil.Pencil]:
         """What closing would keep or propose of what was said so far, beside its turn; nothing of it is stored."""
     @property
@@ -180,6 +219,7 @@ class AsyncChats:
     async def rename(self, thread_id: str, title: str, *, by: str = "person") -> keepbook.book.chats.threads.Thread:
         """thread_id: the chat it comes from, or is about
         title: a title for it
+        by: who: person or agent; of a chat's title person or model
         """
     async def restore(self, thread_id: str) -> keepbook.book.chats.threads.Thread:
         """thread_id: the chat it comes from, or is about"""
@@ -253,9 +293,18 @@ class AsyncReview:
 
 class AsyncSpending:
     """What models cost this owner: `book.spending`."""
-    async def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None: ...
-    async def list(self) -> collections.abc.Sequence[keepbook.book.owners.spending.Spent]: ...
-    async def this_month(self) -> int: ...
+    async def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
+        """Note what an answer of a model cost.
+
+        operation: what the model was asked for
+        model: which model it is
+        tokens_in: how many tokens it read
+        tokens_out: how many tokens it wrote
+        """
+    async def list(self) -> collections.abc.Sequence[keepbook.book.owners.spending.Spent]:
+        """What each kind of work has cost this owner, month by month."""
+    async def this_month(self) -> int:
+        """How many tokens the models have read and written for this owner this month."""
 
 class AsyncIndex:
     """What recall looks things up in: `book.index`."""
@@ -264,7 +313,10 @@ class AsyncIndex:
     async def left(self, most: int = 1000000) -> int:
         """How many memories and turns wait for their vector, counted no further than `most`."""
     async def rebuild(self, progress: collections.abc.Callable[[int], None] | None = None) -> int:
-        """Analyse every memory and turn anew, and put right what an older program indexed differently."""
+        """Analyse every memory and turn anew, and put right what an older program indexed differently.
+
+        progress: is called with how many are done
+        """
 
 class AsyncAgents:
     """The agents of a book: `book.agents`. Wherever an agent is named, its id or its name will do."""
@@ -280,10 +332,13 @@ class AsyncAgents:
         """The turn to work with the shared session; None while somebody else has it.
 
         id: its id, eight characters
+        lease_seconds: for how long
         """
     async def compress(self, held: keepbook.book.agents.agents.Turn, through: int, summary: str) -> None:
         """From here on `summary` stands for the steps of the session through this one.
 
+        held: the turn that `claim` gave
+        through: the number of the last step that it stands for
         summary: a shorter wording for the block, up to 200 characters
         """
     async def create(self, name: str, **given: Any) -> keepbook.book.agents.agents.Agent:
@@ -312,15 +367,25 @@ class AsyncAgents:
         """
     async def get(self, ref: str) -> keepbook.book.agents.agents.Agent:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
-    async def give_back(self, held: keepbook.book.agents.agents.Turn) -> None: ...
+    async def give_back(self, held: keepbook.book.agents.agents.Turn) -> None:
+        """The turn is free for the next one.
+
+        held: the turn that `claim` gave
+        """
     async def keep_thread(self, id: str, thread_id: str) -> None:
         """The chat with an agent goes on in this thread.
 
         id: its id, eight characters
         thread_id: the chat it comes from, or is about
         """
-    async def list(self) -> collections.abc.Sequence[keepbook.book.agents.agents.Agent]: ...
-    async def renew(self, held: keepbook.book.agents.agents.Turn, *, lease_seconds: float) -> bool: ...
+    async def list(self) -> collections.abc.Sequence[keepbook.book.agents.agents.Agent]:
+        """In the order in which they were made."""
+    async def renew(self, held: keepbook.book.agents.agents.Turn, *, lease_seconds: float) -> bool:
+        """Keep the turn a while longer; False where somebody else has it by now.
+
+        held: the turn that `claim` gave
+        lease_seconds: for how long
+        """
     async def reset(self, ref: str) -> keepbook.book.agents.agents.Agent:
         """The next run starts without a past; chats and decisions stay.
 
@@ -351,6 +416,7 @@ class AsyncRuns:
         """
     async def fail(self, run_id: str, error: str, **told: Any) -> keepbook.book.agents.runs.Run:
         """run_id: the id of the run
+        error: what went wrong
         told: made_at, key, transcript and link, as in `record`
         """
     async def get(self, run_id: str) -> keepbook.book.agents.runs.Run:
@@ -366,7 +432,10 @@ class AsyncRuns:
     async def looks_at(
         self, run_ids: collections.abc.Sequence[str]
     ) -> builtins.dict[str, builtins.list[keepbook.book.agents.runs.Run]]:
-        """The second looks at each of these runs, in time order."""
+        """The second looks at each of these runs, in time order.
+
+        run_ids: the ids of the runs
+        """
     async def may_re_examine(self, run_id: str) -> bool:
         """Whether the card type allows another look, and still does.
 
@@ -375,6 +444,9 @@ class AsyncRuns:
     async def queue(self, agent_id: str, kind: str, *, prompt: str, **told: Any) -> keepbook.book.agents.runs.Run:
         """Begin a run; see `runs.queue`.
 
+        agent_id: the id of the agent
+        kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
+        prompt: what it is asked
         told: made_at, key, transcript and link, as in `record`
         """
     async def re_examinations(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
@@ -386,6 +458,7 @@ class AsyncRuns:
         """Still at it: the sweep waits a while longer before it gives this run up.
 
         run_id: the id of the run
+        lease_seconds: for how long
         """
     async def say(self, run_id: str, role: str, text: str, *, parts: Any = None) -> keepbook.book.agents.runs.Line:
         """run_id: the id of the run
@@ -396,7 +469,10 @@ class AsyncRuns:
     async def several(
         self, run_ids: collections.abc.Sequence[str]
     ) -> builtins.dict[str, keepbook.book.agents.runs.Run]:
-        """Runs by their ids."""
+        """Runs by their ids.
+
+        run_ids: the ids of the runs
+        """
     async def specialists(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
         """run_id: the id of the run"""
     async def start(
@@ -409,6 +485,9 @@ class AsyncRuns:
         turn: keepbook.book.agents.agents.Turn | None = None,
     ) -> keepbook.book.agents.runs.Run:
         """run_id: the id of the run
+        adapter: how the run is carried out: native or claude-cli
+        model: which model it is
+        lease_seconds: for how long
         turn: the number of the turn
         """
     async def succeed(
@@ -417,6 +496,7 @@ class AsyncRuns:
         """The result for good: card, decision and session together; see `runs.succeed`.
 
         run_id: the id of the run
+        slots: what the card says, by the names of its slots
         told: made_at, key, transcript and link, as in `record`
         """
     async def transcript(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Line]:
@@ -441,6 +521,7 @@ class AsyncDecisions:
 
         agent: one of the book's agents: its name or id
         forecasts: those of forecasts, not of trades
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
     async def count(self, *, agent: str | None = None, **filters: Any) -> builtins.dict[str, int]:
         """How many there are in each state; `due`: forecasts whose date is over and that nobody has answered.
@@ -475,6 +556,7 @@ class AsyncDecisions:
         """As it stands, or as it was known at an instant.
 
         run_id: the id of the run
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
     async def history(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.results.Former]:
         """What was known of its end before bars came late or were corrected, the oldest first.
@@ -526,6 +608,7 @@ class AsyncDecisions:
         """`Invalid`, with the choices, where a card's symbol may mean several of those there are bars of.
 
         card: the slots of the agent's card type, filled
+        slots: what the card says, by the names of its slots
         """
     async def second_look(self, run_id: str) -> keepbook.book.agents.second_looks.SecondLook:
         """What to answer who looks again at a run elsewhere: prompt and slots.
@@ -538,23 +621,52 @@ class AsyncTrading:
     async def breakdown(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
     ) -> keepbook.book.trading.breakdown.Breakdown:
-        """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+        """By symbol, hour, weekday and tag, with the time in the market and what holding would have made.
+
+        skill: one of the skills: its name or id
+        deployment: one of the deployments: its name or id
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        """
     async def change_deployment(self, ref: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
-        """Only what is given changes."""
+        """Only what is given changes.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        given: what is set, by its name
+        """
     async def create_deployment(self, name: str, skill: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
-        """A skill at work: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
+        """A skill at work: `account`, `capital`, `currency`, `started_at`, `ended_at`.
+
+        name: how it is called
+        skill: one of the skills: its name or id
+        given: what is set, by its name
+        """
     async def create_skill(
         self, name: str, *, description: str = "", **said: str | None
     ) -> keepbook.book.trading.skills.Skill:
-        """Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
-    async def deployment(self, ref: str) -> keepbook.book.trading.skills.Deployment: ...
+        """Only the name is needed; `strategy`, `schedule` and `chat` are what it says.
+
+        name: how it is called
+        description: what it is, in a sentence
+        said: strategy, schedule and chat: what the skill says
+        """
+    async def deployment(self, ref: str) -> keepbook.book.trading.skills.Deployment:
+        """ref: its id, or a piece of what exactly one says; of an agent its name"""
     async def deployments(
         self, skill: str | None = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Deployment]: ...
+    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Deployment]:
+        """In the order in which they were made, also those that have ended.
+
+        skill: one of the skills: its name or id
+        """
     async def equity(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
     ) -> collections.abc.Sequence[keepbook.book.trading.performance.Point]:
-        """The equity curve, a point for every day from the first exit to the last."""
+        """The equity curve, a point for every day from the first exit to the last.
+
+        skill: one of the skills: its name or id
+        deployment: one of the deployments: its name or id
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        """
     async def events(
         self,
         *,
@@ -565,14 +677,31 @@ class AsyncTrading:
         deployment: str | None = None,
         known_at: Any = None,
     ) -> keepbook.book.trading.exposure.Coming:
-        """What is coming; with a deployment also what it may do to its open positions."""
+        """What is coming; with a deployment also what it may do to its open positions.
+
+        lookahead_hours: how far ahead, in hours
+        types: only these kinds of events
+        symbols: only what touches these
+        min_importance: 0 to 1: what matters less is left out
+        deployment: one of the deployments: its name or id
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        """
     async def field_history(
         self, ref: str, field: str | None = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Field]: ...
+    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Field]:
+        """ref: its id, or a piece of what exactly one says; of an agent its name
+        field: strategy, schedule or chat
+        """
     async def lessons(
         self, *, skill: str | None = None, deployment: str | None = None, state: str = "active", known_at: Any = None
     ) -> collections.abc.Sequence[keepbook.book.trading.lessons.Lesson]:
-        """Pinned ones first, then the best supported; of a skill also those of its deployments."""
+        """Pinned ones first, then the best supported; of a skill also those of its deployments.
+
+        skill: one of the skills: its name or id
+        deployment: one of the deployments: its name or id
+        state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        """
     async def load(
         self,
         kind: str,
@@ -581,19 +710,38 @@ class AsyncTrading:
         deployment: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
     ) -> keepbook.book.trading.files.Loaded:
-        """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database."""
+        """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database.
+
+        kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
+        source: the path of a file, or its lines
+        deployment: one of the deployments: its name or id
+        progress: is called with how many are done
+        """
     async def mappings(self) -> collections.abc.Mapping[str, collections.abc.Mapping[str, str]]:
         """The mappings of columns that were kept, by name."""
     async def performance(
         self, *, skill: str | None = None, deployment: str | None = None, since: Any = None, known_at: Any = None
     ) -> keepbook.book.trading.performance.Performance:
-        """Every figure; with `since` as if trading had begun then."""
+        """Every figure; with `since` as if trading had begun then.
+
+        skill: one of the skills: its name or id
+        deployment: one of the deployments: its name or id
+        since: from this instant on: a datetime or a text in ISO 8601
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        """
     async def pin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
-        """The person's own word: it stays as it is, and every chat in the skill's scope sees it."""
+        """The person's own word: it stays as it is, and every chat in the skill's scope sees it.
+
+        lesson: the id of the lesson
+        """
     async def positions(
         self, deployment: str | None = None, *, known_at: Any = None
     ) -> collections.abc.Sequence[keepbook.book.trading.trades.Position]:
-        """What is open."""
+        """What is open.
+
+        deployment: one of the deployments: its name or id
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        """
     async def reflect(
         self,
         *,
@@ -603,16 +751,38 @@ class AsyncTrading:
         known_at: Any = None,
         words: collections.abc.Callable[[keepbook.book.trading.findings.Finding], str] | None = None,
     ) -> keepbook.book.trading.reflection.Reflection:
-        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons."""
-    async def restore_lesson(self, lesson: str) -> keepbook.book.trading.lessons.Lesson: ...
+        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons.
+
+        skill: one of the skills: its name or id
+        deployment: one of the deployments: its name or id
+        window: only the trades of so many last days
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        words: says a finding in other words; see `findings.rephrased` for what is taken of them
+        """
+    async def restore_lesson(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+        """Bring back one that was put away.
+
+        lesson: the id of the lesson
+        """
     async def retire(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
-        """Put away; a later reflection does not bring it back."""
+        """Put away; a later reflection does not bring it back.
+
+        lesson: the id of the lesson
+        """
     async def set_field(
         self, ref: str, field: str, value: str, *, expect_version: int | None = None
     ) -> keepbook.book.trading.skills.Field:
-        """A new version of what a skill says; the earlier ones stay."""
-    async def skill(self, ref: str) -> keepbook.book.trading.skills.Skill: ...
-    async def skills(self) -> collections.abc.Sequence[keepbook.book.trading.skills.Skill]: ...
+        """A new version of what a skill says; the earlier ones stay.
+
+        ref: its id, or a piece of what exactly one says; of an agent its name
+        field: strategy, schedule or chat
+        value: what it says from now on
+        expect_version: refuse if the memory is at another version by now
+        """
+    async def skill(self, ref: str) -> keepbook.book.trading.skills.Skill:
+        """ref: its id, or a piece of what exactly one says; of an agent its name"""
+    async def skills(self) -> collections.abc.Sequence[keepbook.book.trading.skills.Skill]:
+        """In the order in which they were made, each with what it says now."""
     async def trades(
         self,
         *,
@@ -622,8 +792,78 @@ class AsyncTrading:
         cursor: str | None = None,
         known_at: Any = None,
     ) -> keepbook.book.ground.to_json.Page[keepbook.book.trading.trades.Trade]:
-        """Closed trades, newest first."""
-    async def unpin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson: ...
+        """Closed trades, newest first.
+
+        skill: one of the skills: its name or id
+        deployment: one of the deployments: its name or id
+        limit: how many at most
+        cursor: `next` of the page before
+        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        """
+    async def unpin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+        """No longer the person's own word; reflections may change it again.
+
+        lesson: the id of the lesson
+        """
+
+class AsyncMarket:
+    """"""
+    async def event(self, id: str) -> keepbook.book.trading.market.events.Event | None:
+        """id: its id, eight characters"""
+    async def load(
+        self,
+        source: str | os.PathLike[str] | collections.abc.Iterable[str],
+        *,
+        symbol: str | None = None,
+        timeframe: str | None = None,
+        progress: collections.abc.Callable[[int], None] | None = None,
+    ) -> keepbook.book.trading.files.Loaded:
+        """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it.
+
+        source: the path of a file, or its lines
+        symbol: what is traded, as BTC/USDT
+        timeframe: how long a bar is, as 1h
+        progress: is called with how many are done
+        """
+    async def load_events(
+        self,
+        source: str | os.PathLike[str] | collections.abc.Iterable[str],
+        *,
+        progress: collections.abc.Callable[[int], None] | None = None,
+    ) -> keepbook.book.trading.files.Loaded:
+        """Events from a file: CSV, JSON Lines or Parquet.
+
+        source: the path of a file, or its lines
+        progress: is called with how many are done
+        """
+    async def recent(
+        self, symbol: str, *, timeframe: str | None = None, limit: int = 60
+    ) -> collections.abc.Sequence[keepbook.book.trading.market.bars.Bar]:
+        """The last complete bars, oldest first; of the finest timeframe there is, if none is named.
+
+        symbol: what is traded, as BTC/USDT
+        timeframe: how long a bar is, as 1h
+        limit: how many at most
+        """
+    async def remove(self, symbol: str, timeframe: str, *, since: Any = None, until: Any = None) -> int:
+        """Take bars back that were wrong, from one instant up to another; answers how many. What they said stays
+        readable as of before, and decisions are followed anew without them.
+
+        symbol: what is traded, as BTC/USDT
+        timeframe: how long a bar is, as 1h
+        since: from this instant on: a datetime or a text in ISO 8601
+        until: up to this instant
+        """
+    async def symbols(self) -> collections.abc.Sequence[str]:
+        """Those there are bars of."""
+    async def verify(
+        self, anchor: str | pathlib.Path | None = None
+    ) -> keepbook.book.trading.market.face.MarketVerification:
+        """Hold every bar and event against the chain of the file that brought it. `anchor` is a file that notes the
+        newest hash of each chain: held against them, then extended.
+
+        anchor: a file that notes the newest hash of each check: held against the ledger, then extended
+        """
 
 class AsyncBook:
     """One owner's memory. Get one from `Keepbook.book(owner)`."""
@@ -1003,21 +1243,70 @@ class AsyncKeepbook:
     ) -> AsyncBook:
         """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's. A door says
         with `hand` what the key that was shown may do.
+
+        owner: whose: a name of your choice for a person
+        by: who: person or agent; of a chat's title person or model
+        door: the way in, as the ledger tells it
+        hand: what the key that was shown may do; for doors
         """
     def talk(
         self, chat: AsyncChat, *, models: keepbook.models.choose.Models | None = None
     ) -> keepbook.models.chat.Talk:
-        """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
-    async def close(self) -> None: ...
+        """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`.
+
+        chat: a chat of a book, as `book.thread` gave it
+        models: other models than those of the settings
+        """
+    def runner(
+        self, book: AsyncBook, *, models: keepbook.models.choose.Models | None = None
+    ) -> keepbook.models.agents.runner.Runner:
+        """What carries out the runs of a book's agents: `await kb.runner(book).run("Swing desk")`.
+
+        book: whose agents, as `Keepbook.book` gave it
+        models: other models than those of the settings
+        """
+    async def close(self) -> None:
+        """Close the database; what was opened here answers no more."""
     async def owners(self) -> builtins.list[str]:
         """Everybody who has a book here."""
     async def facts(self) -> builtins.dict[str, str]:
         """What is open: engine, place, size, schema."""
     async def sweep(self) -> keepbook.jobs.Swept:
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+    async def chat_with(self, book: AsyncBook, agent: str) -> AsyncChat:
+        """The one chat with an agent, for `talk`; begun if need be.
+
+        book: whose agents, as `Keepbook.book` gave it
+        agent: one of the book's agents: its name or id
+        """
+    async def import_from(
+        self,
+        place: str | pathlib.Path,
+        owner: str,
+        *,
+        owner_map: collections.abc.Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        door: str = "python",
+        progress: collections.abc.Callable[[int], None] = ...,
+    ) -> tuple[keepbook.book.upkeep.imported.Imported, ...]:
+        """Bring in a file or folder of another program. What it knows of one person goes into the owner's book; where
+        it holds several, `owner_map` says whose book here each of them goes into, and without an answer nothing is
+        written. Each book is written whole or not at all, one after the other: where one refuses, the error says what
+        has come in, and the same import again completes it. Answers what was done in each book.
+
+        place: the path of a file or folder
+        owner: whose: a name of your choice for a person
+        owner_map: whose book here each person of the file goes into
+        dry_run: only say what would come in; nothing is kept
+        door: the way in, as the ledger tells it
+        progress: is called with how many are done
+        """
     @property
     def tokens(self) -> AsyncTokens:
         """The keys to the doors: `kb.tokens.create("alice")`."""
+    @property
+    def market(self) -> AsyncMarket:
+        """Prices that everybody shares: `kb.market.load(lines)`."""
     async def run(self, work: Callable[..., Value], *args: object) -> Value:
         """Run a function of your own beside the event loop, with the book itself: one transaction, many steps."""
     async def __aenter__(self) -> Self: ...

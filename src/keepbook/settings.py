@@ -1,17 +1,22 @@
 """What can be set, where it comes from, and nothing else reads the environment.
 
 An explicit argument wins, then `KEEPBOOK_…` in the environment, then the config file (TOML, by default
-`~/.keepbook/config.toml`), then the default. Unknown keys in the file are refused by name.
+`~/.keepbook/config.toml`), then the default. Unknown keys in the file are refused by name. What is written as text is
+read as what the setting holds, wherever it comes from.
 """
 
 import getpass
 import json
+import math
 import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from operator import ge, gt, le
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from types import NoneType
+from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from keepbook.errors import Invalid
 from keepbook.strict_toml import NotToml, nearest, parse
@@ -30,6 +35,41 @@ class Allowance(NamedTuple):
 UNLIMITED = Allowance()
 
 
+class Secret:
+    """A key, shown only to whom asks for it by name."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: str) -> None:
+        self._held = held
+
+    def reveal(self) -> str:
+        return self._held
+
+    def __repr__(self) -> str:
+        return "'**********'"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._held == self._held
+
+    def __hash__(self) -> int:
+        return hash(self._held)
+
+
+class Several(tuple[str, ...]):
+    """A list, and in the environment also its JSON or `one,another`."""
+
+    __slots__ = ()
+
+
+class Chats(dict[int, str]):
+    """Chat ids and their owners: `12345=alice,678=bob`, or in the config file also a table."""
+
+
+class _Unfit(Exception):
+    """What belongs there instead."""
+
+
 def _system_user() -> str:
     try:
         return getpass.getuser()
@@ -37,139 +77,116 @@ def _system_user() -> str:
         return "me"
 
 
-def _whose_chats(given: Any) -> Any:
-    """Chat ids and their owners: `12345=alice,678=bob`, or in the config file also a table."""
-    pairs = list(given.items()) if isinstance(given, dict) else [pair.split("=", 1) for pair in str(given).split(",")]
-    pairs = [] if given == "" else pairs
-    try:
-        chats = {int(chat): str(owner).strip() for chat, owner in pairs}
-    except ValueError:
-        chats = {}
-    if len(chats) != len(pairs) or not all(chats.values()):
-        raise PydanticCustomError(
-            "chats", "write each chat id once, with its owner, as in 12345=alice,678=bob; ids are whole numbers"
-        )
-    return chats
+def _in_home(name: str) -> Callable[[], Path]:
+    return lambda: HOME.expanduser() / name
 
 
-def _several(given: Any) -> Any:
-    """A list, and in the environment also its JSON or `one,another`."""
-    if not isinstance(given, str):
-        return given
-    if not given.lstrip().startswith("["):
-        return tuple(filter(None, map(str.strip, given.split(","))))
-    try:
-        return json.loads(given)
-    except ValueError:
-        raise PydanticCustomError("several", 'write a list as ["one", "another"], or as one,another') from None
+def _setting(about: str, default: Any = MISSING, *, make: Any = MISSING, **bounds: float) -> Any:
+    """A setting: what it is for, its default (or what makes it), and its bounds: `above`, `least`, `most`."""
+    return field(default=default, default_factory=make, metadata={"about": about, "bounds": bounds})
 
 
-Several = Annotated[tuple[str, ...], BeforeValidator(_several)]
+@dataclass(frozen=True, init=False)
+class Settings:
+    """Every setting of Keepbook: those given, those of the environment, and for the rest the defaults."""
 
+    db: str = _setting("Path of a SQLite file, or postgresql://…", make=lambda: str(HOME.expanduser() / "keepbook.db"))
+    owner: str = _setting("Whose book the command line opens.", make=_system_user)
+    preset: str | None = _setting("The preset, where neither the call nor the owner names one: general.", None)
+    presets: Path = _setting("Folder with presets of your own.", make=_in_home("presets"))
+    cards: Path = _setting("Folder with card types of your own.", make=_in_home("cards"))
+    model: str = _setting("The chat model: offline, openai:NAME or anthropic:NAME.", "offline")
+    cheap_model: str | None = _setting("For titles; the chat model where none is named.", None)
+    openai_base_url: str | None = _setting("Any OpenAI-compatible endpoint: OpenRouter, Ollama, vLLM, llama.cpp.", None)
+    openai_key: Secret | None = _setting("Its key; at OpenAI itself also OPENAI_API_KEY.", None)
+    anthropic_base_url: str | None = _setting("Another endpoint that speaks Anthropic's format.", None)
+    anthropic_key: Secret | None = _setting("Its key; at Anthropic itself also ANTHROPIC_API_KEY.", None)
+    model_timeout: float = _setting("How long a model may take to answer, in seconds.", 120.0, above=0, most=3600)
+    context_tokens: int = _setting("The context budget of a chat, at characters / 4.", 32_000, least=1000)
+    compress_at: float = _setting("Past which share of it older turns are summarised.", 0.8, above=0, most=1)
+    monthly_tokens: int | None = _setting(
+        "Each owner's monthly cap; over it automatic work is done offline.", None, least=0
+    )
+    max_memories: int | None = _setting("How many memories one owner may have, archive included.", None, least=0)
+    max_chats: int | None = _setting("How many chats one owner may have.", None, least=0)
+    max_bytes: int | None = _setting("How many characters one owner's memories and chats may have.", None, least=0)
+    rate_per_minute: int = _setting("Requests a token may send in a minute to a worker; 0: any.", 1200, least=0)
+    max_body_bytes: int = _setting("The largest request the server reads.", 5_000_000, least=1000)
+    allowed_hosts: Several = _setting("Host names the server answers to, beside the one bound.", Several())
+    host: str = _setting("The address the server listens on.", "127.0.0.1")
+    port: int = _setting("Its port; 0 takes a free one.", 8765, least=0, most=65535)
+    log_format: Literal["plain", "json"] = _setting(
+        "How the server logs: warnings in words, or every request as a line of JSON.", "plain"
+    )
+    price_in: float = _setting("What a million tokens read by a model cost, for `/metrics`.", 0.0, least=0)
+    price_out: float = _setting("The same for a million tokens written.", 0.0, least=0)
+    jobs_every: float = _setting("Seconds between sweeps of a running server; 0: none.", 60.0, least=0)
+    close_after_hours: float = _setting("A chat silent for so long is closed by the sweep.", 6.0, above=0)
+    impact_minutes: int = _setting(
+        "How long after a market event the price is taken to move because of it.", 60, least=1, most=1440
+    )
+    agent_programs: Several = _setting(
+        "Programs that agents may start here, such as claude; none, if nothing is named.", Several()
+    )
+    agent_env: Several = _setting("What of the server's environment such a program gets to see.", Several())
+    agent_command: str = _setting("What an agent with the adapter claude-cli starts.", "claude")
+    agent_folder: Path = _setting("Where that command works, a folder each.", make=_in_home("agents"))
+    agent_timeout: float = _setting("How long it may take for a run, in seconds.", 1800.0, above=0, most=86_400)
+    agent_output_bytes: int = _setting("The longest answer that is read from it.", 4_000_000, least=1000)
+    embedder: str = _setting("auto (the best installed, else words alone), none, onnx:DIR or openai:MODEL.", "auto")
+    admin_db: str | None = _setting(
+        "Where `db`, `backup` and `restore --check` go, if the administrator has another login.", None
+    )
+    backup_folder: Path | None = _setting("Where the sweep puts copies of the whole database; none: no copies.", None)
+    backup_every_hours: float = _setting("How long after the last copy it makes the next.", 24.0, above=0)
+    backup_keep: int = _setting("How many copies stay; older ones are removed.", 7, least=1)
+    allow_bypass_login: bool = _setting("Whether a PostgreSQL login may be used that could see all owners.", False)
+    streams_per_token: int = _setting("Streams that one token may hold open to a worker.", 10, least=1)
+    streams: int = _setting("Streams that a worker holds open in all.", 200, least=1)
+    busy_seconds: float = _setting("How long a writer waits for its turn.", 30.0, above=0, most=600)
+    telegram_token: Secret | None = _setting("The token of your bot, from @BotFather.", None)
+    telegram_chats: Chats = _setting("Which chats are served, and as whom: 12345=alice,678=bob.", make=Chats)
+    telegram_base_url: str | None = _setting("A Bot API server of your own.", None)
 
-class Settings(BaseModel):
-    """Every setting of Keepbook."""
+    def __init__(self, **given: Any) -> None:
+        self._set(from_environment() | given)
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
-
-    db: str = Field(
-        default_factory=lambda: str(HOME.expanduser() / "keepbook.db"),
-        description="Path of a SQLite file, or postgresql://…",
-    )
-    owner: str = Field(default_factory=_system_user, description="Whose book the command line opens.")
-    preset: str | None = Field(None, description="The preset, where neither the call nor the owner names one: general.")
-    presets: Path = Field(
-        default_factory=lambda: HOME.expanduser() / "presets", description="Folder with presets of your own."
-    )
-    cards: Path = Field(
-        default_factory=lambda: HOME.expanduser() / "cards", description="Folder with card types of your own."
-    )
-    model: str = Field("offline", description="The chat model: offline, openai:NAME or anthropic:NAME.")
-    cheap_model: str | None = Field(None, description="For titles; the chat model where none is named.")
-    openai_base_url: str | None = Field(
-        None, description="Any OpenAI-compatible endpoint: OpenRouter, Ollama, vLLM, llama.cpp."
-    )
-    openai_key: SecretStr | None = Field(
-        None,
-        description="Its key; at OpenAI itself also OPENAI_API_KEY.",
-    )
-    anthropic_base_url: str | None = Field(None, description="Another endpoint that speaks Anthropic's format.")
-    anthropic_key: SecretStr | None = Field(
-        None,
-        description="Its key; at Anthropic itself also ANTHROPIC_API_KEY.",
-    )
-    model_timeout: float = Field(120.0, gt=0, le=3600, description="How long a model may take to answer, in seconds.")
-    context_tokens: int = Field(32_000, ge=1000, description="The context budget of a chat, at characters / 4.")
-    compress_at: float = Field(0.8, gt=0, le=1, description="Past which share of it older turns are summarised.")
-    monthly_tokens: int | None = Field(
-        None, ge=0, description="Each owner's monthly cap; over it automatic work is done offline."
-    )
-    max_memories: int | None = Field(None, ge=0, description="How many memories one owner may have, archive included.")
-    max_chats: int | None = Field(None, ge=0, description="How many chats one owner may have.")
-    max_bytes: int | None = Field(
-        None, ge=0, description="How many characters one owner's memories and chats may have."
-    )
-    rate_per_minute: int = Field(1200, ge=0, description="Requests a token may send in a minute to a worker; 0: any.")
-    max_body_bytes: int = Field(5_000_000, ge=1000, description="The largest request the server reads.")
-    allowed_hosts: Several = Field((), description="Host names the server answers to, beside the one bound.")
-    host: str = Field("127.0.0.1", description="The address the server listens on.")
-    port: int = Field(8765, ge=0, le=65535, description="Its port; 0 takes a free one.")
-    log_format: Literal["plain", "json"] = Field(
-        "plain", description="How the server logs: warnings in words, or every request as a line of JSON."
-    )
-    price_in: float = Field(0.0, ge=0, description="What a million tokens read by a model cost, for `/metrics`.")
-    price_out: float = Field(0.0, ge=0, description="The same for a million tokens written.")
-    jobs_every: float = Field(60.0, ge=0, description="Seconds between sweeps of a running server; 0: none.")
-    close_after_hours: float = Field(6.0, gt=0, description="A chat silent for so long is closed by the sweep.")
-    impact_minutes: int = Field(
-        60, ge=1, le=1440, description="How long after a market event the price is taken to move because of it."
-    )
-    agent_programs: Several = Field(
-        (), description="Programs that agents may start here, such as claude; none, if nothing is named."
-    )
-    agent_env: Several = Field((), description="What of the server's environment such a program gets to see.")
-    agent_command: str = Field("claude", description="What an agent with the adapter claude-cli starts.")
-    agent_folder: Path = Field(
-        default_factory=lambda: HOME.expanduser() / "agents", description="Where that command works, a folder each."
-    )
-    agent_timeout: float = Field(1800.0, gt=0, le=86_400, description="How long it may take for a run, in seconds.")
-    agent_output_bytes: int = Field(4_000_000, ge=1000, description="The longest answer that is read from it.")
-    embedder: str = Field(
-        "auto", description="auto (the best installed, else words alone), none, onnx:DIR or openai:MODEL."
-    )
-    admin_db: str | None = Field(
-        None,
-        description="Where `db`, `backup` and `restore --check` go, if the administrator has another login.",
-    )
-    backup_folder: Path | None = Field(
-        None, description="Where the sweep puts copies of the whole database; none: no copies."
-    )
-    backup_every_hours: float = Field(24.0, gt=0, description="How long after the last copy it makes the next.")
-    backup_keep: int = Field(7, ge=1, description="How many copies stay; older ones are removed.")
-    allow_bypass_login: bool = Field(
-        False, description="Whether a PostgreSQL login may be used that could see all owners."
-    )
-    streams_per_token: int = Field(10, ge=1, description="Streams that one token may hold open to a worker.")
-    streams: int = Field(200, ge=1, description="Streams that a worker holds open in all.")
-    busy_seconds: float = Field(30.0, gt=0, le=600, description="How long a writer waits for its turn.")
-    telegram_token: SecretStr | None = Field(None, description="The token of your bot, from @BotFather.")
-    telegram_chats: Annotated[dict[int, str], BeforeValidator(_whose_chats)] = Field(
-        default_factory=dict, description="Which chats are served, and as whom: 12345=alice,678=bob."
-    )
-    telegram_base_url: str | None = Field(None, description="A Bot API server of your own.")
-
-    @model_validator(mode="before")
     @classmethod
-    def _fill(cls, given: dict[str, Any]) -> dict[str, Any]:
-        return _from_environment() | given
+    def of_nobody(cls, **given: Any) -> Self:
+        """Settings for what must know nothing of this machine: no environment, no file, no key."""
+        made = cls.__new__(cls)
+        made._set(given)
+        return made
+
+    def but(self, **changed: Any) -> Self:
+        """The same settings but for these."""
+        return self.of_nobody(**{name: getattr(self, name) for name in known()} | changed)
+
+    def _set(self, given: Mapping[str, Any]) -> None:
+        for name in given:
+            if name not in known():
+                raise Invalid(f"setting {name!r}: there is none of that name{_meant(name)}", field=name)
+        for name, (one, kind) in known().items():
+            try:
+                value = _read_as(kind, given[name], one) if name in given else default_of(name)
+            except _Unfit as error:
+                raise Invalid(f"setting {name!r}: expected {error}", field=name) from None
+            object.__setattr__(self, name, value)
 
     @property
     def allowance(self) -> Allowance:
         return Allowance(self.max_memories, self.max_chats, self.max_bytes)
 
 
-def _from_environment() -> dict[str, str]:
-    named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in Settings.model_fields}
+@cache
+def known() -> Mapping[str, tuple["Field[Any]", Any]]:
+    """Every setting by name, with its type."""
+    kinds = get_type_hints(Settings)
+    return {one.name: (one, kinds[one.name]) for one in fields(Settings)}
+
+
+def from_environment() -> dict[str, Any]:
+    named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in known()}
     return {name: value for name, value in named.items() if value is not None}
 
 
@@ -178,25 +195,104 @@ def load_settings(**given: Any) -> Settings:
     explicit = {name: value for name, value in given.items() if value is not None}
     path = Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
     from_file = _read(path)
-    from_environment = _from_environment()
+    told = from_environment() | explicit
     try:
-        return _with_usual_keys(Settings(**(from_file | from_environment | explicit)))
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        of_file = name in from_file and name not in from_environment and name not in explicit
-        where = f" in {path}" if of_file or name not in Settings.model_fields else ""
-        raise Invalid(f"setting {name!r}{where}: {first['msg'].lower()}{_meant(name)}", field=name) from None
+        return _with_usual_keys(Settings(**(from_file | told)))
+    except Invalid as error:
+        if error.field in told:
+            raise
+        raise Invalid(f"{error.message} (in {path})", field=error.field) from None
 
 
 def _meant(name: str) -> str:
-    close = None if name in Settings.model_fields else nearest(name, Settings.model_fields)
+    close = nearest(name, known())
     return f"; did you mean {close!r}?" if close else ""
 
 
-def nobodys_settings(**given: Any) -> Settings:
-    """Settings for what must know nothing of this machine: no environment, no file, no key."""
-    return Settings.model_construct(**given)
+def default_of(name: str) -> Any:
+    one, _ = known()[name]
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def _read_as(kind: Any, given: Any, one: "Field[Any]") -> Any:
+    """What was given as what the setting holds."""
+    if NoneType in get_args(kind):
+        if given is None:
+            return None
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    if get_origin(kind) is Literal:
+        if given not in get_args(kind):
+            raise _Unfit(" or ".join(map(repr, get_args(kind))))
+        return given
+    if kind in (int, float):
+        return _number(kind, given, one.metadata["bounds"])
+    return given if isinstance(given, kind) else _READ[kind](given)
+
+
+_BOUNDS = {"above": (gt, "above"), "least": (ge, "at least"), "most": (le, "at most")}
+
+
+def _number(kind: Any, given: Any, bounds: Mapping[str, float]) -> Any:
+    with suppress(TypeError, ValueError, OverflowError):
+        value = kind(given)
+        exact = not isinstance(given, bool) and math.isfinite(value) and (isinstance(given, str) or value == given)
+        if exact and all(_BOUNDS[side][0](value, bound) for side, bound in bounds.items()):
+            return value
+    said = [f"{_BOUNDS[side][1]} {bound:g}" for side, bound in bounds.items()]
+    raise _Unfit(", ".join(["a whole number" if kind is int else "a number", *said]))
+
+
+def _from_text(make: Callable[[str], Any]) -> Callable[[Any], Any]:
+    def read(given: Any) -> Any:
+        if not isinstance(given, str):
+            raise _Unfit("text")
+        return make(given)
+
+    return read
+
+
+def _switch(given: Any) -> bool:
+    said = str(given).strip().lower()
+    if said not in _ON + _OFF:
+        raise _Unfit("true or false")
+    return said in _ON
+
+
+_ON, _OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+def _several(given: Any) -> Several:
+    if isinstance(given, str) and not given.lstrip().startswith("["):
+        return Several(filter(None, map(str.strip, given.split(","))))
+    try:
+        told = json.loads(given) if isinstance(given, str) else given
+    except ValueError:
+        told = None
+    if not isinstance(told, list | tuple) or not all(isinstance(each, str) for each in told):
+        raise _Unfit('a list, as in ["one", "another"] or one,another')
+    return Several(told)
+
+
+def _chats(given: Any) -> Chats:
+    pairs = list(given.items()) if isinstance(given, dict) else [pair.split("=", 1) for pair in str(given).split(",")]
+    pairs = [] if given == "" else pairs
+    try:
+        chats = Chats({int(chat): str(owner).strip() for chat, owner in pairs})
+    except ValueError:
+        chats = Chats()
+    if len(chats) != len(pairs) or not all(chats.values()):
+        raise _Unfit("each chat id once, with its owner, as in 12345=alice,678=bob; ids are whole numbers")
+    return chats
+
+
+_READ: Mapping[Any, Callable[[Any], Any]] = {
+    str: _from_text(str),
+    Path: _from_text(Path),
+    Secret: _from_text(Secret),
+    bool: _switch,
+    Several: _several,
+    Chats: _chats,
+}
 
 
 def private_folder(path: Path) -> Path:
@@ -214,8 +310,8 @@ def _with_usual_keys(settings: Settings) -> Settings:
         key = os.environ.get(f"{provider.upper()}_API_KEY")
         alone = getattr(settings, f"{provider}_key") is None and getattr(settings, f"{provider}_base_url") is None
         if key and alone:
-            usual[f"{provider}_key"] = SecretStr(key)
-    return settings.model_copy(update=usual)
+            usual[f"{provider}_key"] = Secret(key)
+    return settings.but(**usual)
 
 
 def _read(path: Path) -> dict[str, Any]:

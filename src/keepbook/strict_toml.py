@@ -1,44 +1,28 @@
 """The one reader of our TOML files: presets, card types, the config file.
 
-A file is held against a shape: frozen dataclasses whose fields are its keys. Pydantic does the holding, strictly: an
-unknown, missing or mistyped key is refused, never skipped or converted, because a policy that is silently ignored is
-worse than one that refuses to load. What is refused is told as `Wrong`: which key, what belongs there, and the known
-key that comes nearest. In which words that reaches a person is for the module that owns the file.
+A file is held against a shape: frozen dataclasses whose fields are its keys. An unknown, missing or mistyped key is
+refused, never skipped or converted, because a policy that is silently ignored is worse than one that refuses to load.
+What is refused is told as `Wrong`: which key, what belongs there, and the known key that comes nearest. In which words
+that reaches a person is for the module that owns the file.
+
+Every command reads a preset, so this is plain Python: a library for it would cost a command more than the book does.
 """
 
 import tomllib
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
-from functools import lru_cache
-from types import MappingProxyType, UnionType
+from functools import cache
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
-
-from pydantic import AfterValidator, ConfigDict, Strict, TypeAdapter, ValidationError, WrapValidator
-from pydantic_core import ErrorDetails, PydanticCustomError
 
 NotToml = tomllib.TOMLDecodeError
 Value = TypeVar("Value")
 Key = tuple[str | int, ...]
-
-SHAPE = ConfigDict(extra="forbid", alias_generator=lambda name: name.rstrip("_"))
-"""The `__pydantic_config__` of a shape. `is_` and `from_` carry an underscore in Python and none in a file."""
-
-Whole = Annotated[int, Strict()]
-Number = Annotated[float, Strict()]
-Switch = Annotated[bool, Strict()]
-Table = Annotated[Mapping[str, Value], AfterValidator(MappingProxyType)]
+Table = Mapping[str, Value]
 """A table whose keys are the file's own."""
 
-_BELONGS = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "dataclass_type": "a table",
-}
+_BELONGS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _KINDS = ("unknown", "missing", "mistyped")
 
 
@@ -65,25 +49,19 @@ def parse(text: str) -> dict[str, Any]:
 
 def read(shape: type[Value], data: Mapping[str, Any]) -> Value:
     """The data in this shape; `Wrong` for what fits least: an unknown key before a missing one before a value."""
-    adapter: TypeAdapter[Value] = _adapter(cast(Hashable, shape))
-    try:
-        return adapter.validate_python(data)
-    except ValidationError as error:
+    value, found = _held(shape, data, ())
+    if found:
         # A misspelt key is also a missing one; the word with the hint comes first.
-        found = (_wrong(shape, one) for one in error.errors())
-        raise min(found, key=lambda wrong: _KINDS.index(wrong.kind)) from None
+        raise min(found, key=lambda wrong: _KINDS.index(wrong.kind))
+    return cast(Value, value)
 
 
-def expecting(words: str) -> WrapValidator:
-    """For a field whose type alone would not tell what belongs there."""
+@dataclass(frozen=True, slots=True)
+class Expecting:
+    """For a field whose type alone would not tell what belongs there, or allows more than does."""
 
-    def hold(value: Any, check: Callable[[Any], Any]) -> Any:
-        try:
-            return check(value)
-        except ValidationError:
-            raise PydanticCustomError("expecting", "{words}", {"words": words}) from None
-
-    return WrapValidator(hold)
+    words: str
+    fits: Callable[[Any], object] = lambda _: True
 
 
 def dotted(key: Key) -> str:
@@ -96,40 +74,77 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(name, list(known), n=1)), None)
 
 
-@lru_cache(maxsize=8)
-def _adapter(shape: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(shape)
+_Held = tuple[Any, list[Wrong]]
+"""A value in its shape, and what of it does not fit."""
 
 
-def _wrong(shape: Any, error: ErrorDetails) -> Wrong:
-    key = error["loc"]
-    match error["type"]:
-        case "unexpected_keyword_argument":
-            known = tuple(_keys(_shape_at(shape, key[:-1])))
-            wrong = Wrong("unknown", key, f"one of {', '.join(known)}")
-            wrong.known = known
-            return wrong
-        case "missing":
-            return Wrong("missing", key, "this key, which is missing")
-        case "literal_error":
-            choices = get_args(_shape_at(shape, key))
-            return Wrong("mistyped", key, " or ".join(f'"{choice}"' for choice in choices))
-        case kind:
-            return Wrong("mistyped", key, _BELONGS.get(kind, error["msg"]))
+def _held(shape: Any, given: Any, at: Key) -> _Held:
+    origin, inner = get_origin(shape), get_args(shape)
+    if is_dataclass(shape):
+        return _table(shape, given, at) if isinstance(given, dict) else _mistyped(at, "a table")
+    if origin is Annotated:
+        value, found = _held(inner[0], given, at)
+        return (value, []) if not found and inner[1].fits(value) else _mistyped(at, inner[1].words)
+    if origin in (Union, UnionType):
+        tried = [_held(kind, given, at) for kind in inner if kind is not NoneType]
+        return next((one for one in tried if not one[1]), tried[0])
+    if origin is Literal:
+        return (given, []) if given in inner else _mistyped(at, " or ".join(f'"{choice}"' for choice in inner))
+    if origin is tuple:
+        if not isinstance(given, list):
+            return _mistyped(at, "a list")
+        return _each(inner[0], enumerate(given), at, lambda held: tuple(held.values()))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return (
+            _each(inner[1], given.items(), at, MappingProxyType)
+            if isinstance(given, dict)
+            else _mistyped(at, "a table")
+        )
+    if shape is float and type(given) is int:
+        return float(given), []
+    return (given, []) if type(given) is shape else _mistyped(at, _BELONGS[shape])
 
 
-def _keys(shape: Any) -> dict[str, Any]:
-    """The keys of a table of this shape, with the type of each."""
-    types = get_type_hints(shape)
-    return {each.name.rstrip("_"): types[each.name] for each in fields(shape)}
+def _mistyped(at: Key, belongs: str) -> _Held:
+    return None, [Wrong("mistyped", at, belongs)]
 
 
-def _shape_at(shape: Any, key: Key) -> Any:
-    for part in key:
-        if is_dataclass(shape):
-            shape = _keys(shape)[str(part)]
-        else:  # of a list or a table: what each of its items is
-            shape = [kind for kind in get_args(shape) if kind is not ...][-1]
-        if get_origin(shape) in (Union, UnionType):
-            shape = next(kind for kind in get_args(shape) if kind is not type(None))
-    return shape
+def _each(
+    shape: Any, items: Iterable[tuple[str | int, Any]], at: Key, make: Callable[[dict[str | int, Any]], Any]
+) -> _Held:
+    held = {name: _held(shape, item, (*at, name)) for name, item in items}
+    found = [wrong for _, wrongs in held.values() for wrong in wrongs]
+    return (None, found) if found else (make({name: value for name, (value, _) in held.items()}), [])
+
+
+def _table(shape: Any, given: dict[str, Any], at: Key) -> _Held:
+    known = _keys(shape)
+    values, found = dict[str, Any](), list[Wrong]()
+    for key in (key for key in given if key not in known):
+        wrong = Wrong("unknown", (*at, key), f"one of {', '.join(known)}")
+        wrong.known = tuple(known)
+        found.append(wrong)
+    for key, (name, kind, required) in known.items():
+        if key in given:
+            values[name], wrongs = _held(kind, given[key], (*at, key))
+            found += wrongs
+        elif required:
+            found.append(Wrong("missing", (*at, key), "this key, which is missing"))
+    return (None, found) if found else (shape(**values), [])
+
+
+@cache
+def _keys(shape: Any) -> dict[str, tuple[str, Any, bool]]:
+    """The keys of a table of this shape: the field's name, its type, and whether it must be there.
+
+    `is_` and `from_` carry an underscore in Python and none in a file.
+    """
+    kinds = get_type_hints(shape, include_extras=True)
+    return {
+        each.name.rstrip("_"): (
+            each.name,
+            kinds[each.name],
+            each.default is MISSING and each.default_factory is MISSING,
+        )
+        for each in fields(shape)
+    }

@@ -1,6 +1,7 @@
 """The store of LangGraph over a book, held against the contract of `BaseStore`."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -168,13 +169,59 @@ def test_what_cannot_be_kept_is_refused_in_words(store: KeepbookStore, alice: An
     assert len(alice.ledger()) == 0
 
 
-def test_items_do_not_expire_and_the_store_says_so(store: KeepbookStore) -> None:
-    with pytest.raises(NotImplementedError):
-        store.put(MINE, "drink", {"text": "Likes tea"}, ttl=5)
-    with pytest.raises(NotImplementedError, match="leave ttl out"):
-        store.batch([PutOp(MINE, "drink", {"text": "Likes tea"}, ttl=5)])
-    store.put(MINE, "drink", {"text": "Likes tea"}, ttl=None)
-    assert store.get(MINE, "drink", refresh_ttl=True) is not None
+def test_items_expire_and_are_swept_into_the_trash(kb: Any, clock: Any, alice: Any) -> None:
+    store = KeepbookStore(kb)
+    store.put(MINE, "drink", {"text": "Likes green tea"}, ttl=5)
+    store.put(MINE, "home", {"text": "Lives in Oslo"}, ttl=None)
+    clock.now += timedelta(minutes=4)
+    assert store.get(MINE, "drink", refresh_ttl=False) is not None
+    assert store.sweep_ttl() == 0
+    clock.now += timedelta(minutes=2)
+    assert store.get(MINE, "drink") is None
+    assert [item.key for item in store.search(MINE)] == ["home"]
+    assert store.search(MINE, query="tea") == []
+    assert (store.sweep_ttl(), store.sweep_ttl()) == (1, 0)
+    assert [memory.subject for memory in alice.list(state="trash", scope="*")] == ["drink"]
+    store.put(MINE, "drink", {"text": "Likes green tea"}, ttl=1)
+    store.put(MINE, "drink", {"text": "Likes green tea"})
+    clock.now += timedelta(days=9)
+    assert store.get(MINE, "drink").value == {"text": "Likes green tea"}
+    with pytest.raises(Invalid) as wrong:
+        store.put(MINE, "drink", {"text": "Likes tea"}, ttl=0)
+    assert wrong.value.field == "ttl"
+
+
+def test_reading_makes_an_item_last_unless_told_otherwise(kb: Any, clock: Any) -> None:
+    store = KeepbookStore(kb, ttl={"default_ttl": 10, "refresh_on_read": True})
+    store.put(MINE, "drink", {"text": "Likes green tea"})
+    store.put(MINE, "home", {"text": "Lives in Oslo"})
+    for _ in range(3):
+        clock.now += timedelta(minutes=7)
+        assert store.get(MINE, "drink") is not None
+    assert store.get(MINE, "home") is None
+    clock.now += timedelta(minutes=7)
+    assert [item.key for item in store.search(MINE, query="tea")] == ["drink"]
+    clock.now += timedelta(minutes=7)
+    assert [item.key for item in store.search(MINE, refresh_ttl=False)] == ["drink"]
+    clock.now += timedelta(minutes=7)
+    assert store.search(MINE) == []
+    assert kb.book("alice").verify().ok
+
+
+def test_a_question_is_held_against_the_fields_that_are_indexed(kb: Any) -> None:
+    store = KeepbookStore(kb, fields=["title", "notes[*].text"])
+    value = {"title": "Harbour walk", "notes": [{"text": "Bring bread for gulls"}], "inner": "zebra crossing"}
+    store.put(MINE, "walk", value)
+    assert _keys(store.search(MINE, query="harbour")) == ["walk"]
+    assert _keys(store.search(MINE, query="gulls")) == ["walk"]
+    assert store.search(MINE, query="zebra") == []
+    assert store.get(MINE, "walk").value == value
+    store.put(MINE, "walk", value, index=["inner"])
+    assert _keys(store.search(MINE, query="zebra")) == ["walk"]
+    assert store.search(MINE, query="harbour") == []
+    store.put(MINE, "walk", value, index=False)
+    assert store.search(MINE, query="zebra") == []
+    assert _keys(store.search(MINE)) == ["walk"]
 
 
 def test_the_persons_choices_bind_the_graph(store: KeepbookStore, alice: Any) -> None:

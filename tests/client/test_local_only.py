@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from keepbook import Keepbook, NotAllowed
-from keepbook.app import OFFERED, Elsewhere
 from keepbook.client.books import BOOK, CHAT, CHATS, DECISIONS, JOURNAL, RUNS
+from keepbook.client.elsewhere import HERE_ONLY, Elsewhere
 from keepbook.client.line import Line
 from keepbook.client.tokens import TOKENS
+from keepbook.client.trading import MARKET
 
 ADDRESS = "http://127.0.0.1:9"
 """Nobody listens there, and nobody is asked."""
@@ -23,16 +24,15 @@ LOCAL_ONLY = {
     "Review": "",
     "Spending": "count",
     "Index": "catch_up left rebuild",
-    "Agents": "cards claim compress give_back keep_thread renew restore",
+    "Agents": "claim compress give_back keep_thread renew",
     "Runs": "carried fail looks_at queue renew say several start succeed",
-    "Decisions": "count first_resolved follow get history refuse_ambiguous",
-    "Trading": "breakdown bring_in change_deployment create_deployment create_skill deployment deployments equity "
-    "events field_history lessons load mappings performance pin positions reflect restore_lesson retire set_field "
-    "skill skills trades unpin",
+    "Decisions": "follow refuse_ambiguous",
+    "Trading": "",
+    "Market": "remove verify",
     "Tokens": "asked_for check of_session session_for sign_in sign_out stands",
 }
 INSTALLATION = (
-    "chat_with copied counted facts import_from market meaning models owners perform queue_runs_in_turn runner sweep "
+    "copied counted demo facts import_from meaning models owners perform queue_runs_in_turn settings sweep "
     "sweep_in_turn tools"
 )
 
@@ -42,7 +42,7 @@ def faces() -> dict[str, Any]:
     book = BOOK(line, "alice")
     rooms = ("proposals", "spending", "index", "agents", "trading")
     known = [book, CHAT(line, "alice", id="a", session=None), *(getattr(book, room) for room in rooms)]
-    known += [face(line, "alice") for face in (CHATS, JOURNAL, RUNS, DECISIONS, TOKENS)]
+    known += [face(line, "alice") for face in (CHATS, JOURNAL, RUNS, DECISIONS, TOKENS, MARKET)]
     return {type(face).__name__: face for face in known}
 
 
@@ -64,15 +64,26 @@ def test_the_list_of_what_works_only_here_is_whole(name: str) -> None:
 
 
 def test_an_installation_elsewhere_says_what_it_is_not() -> None:
+    kb: Any
     with Keepbook(ADDRESS, token="kb_x") as kb:
-        assert isinstance(kb, Elsewhere)
-        public = {name for name in vars(Keepbook) if not name.startswith("_")}
-        assert " ".join(sorted(public - OFFERED)) == INSTALLATION
-        for name in (*INSTALLATION.split(), "settings", "demo"):
+        assert type(kb) is Elsewhere
+        public = {name for name in vars(Keepbook) if not name.startswith("_")} | {"settings", "demo"}
+        assert " ".join(sorted(public - set(vars(Elsewhere)))) == INSTALLATION
+        assert set(INSTALLATION.split()) == HERE_ONLY
+        for name in INSTALLATION.split():
             with pytest.raises(NotAllowed) as no:
                 getattr(kb, name)
             assert no.value.code == "local_only"
+        with pytest.raises(AttributeError):
+            _ = kb.nothing_of_that_name
         with pytest.raises(NotAllowed):
             kb.book("alice", door="mcp")
     with pytest.raises(NotAllowed):
         Keepbook(ADDRESS, preset="coach")
+
+
+def test_what_has_the_name_of_a_local_method_takes_the_same_arguments() -> None:
+    for name in set(vars(Keepbook)) & set(vars(Elsewhere)):
+        here, there = getattr(Keepbook, name), getattr(Elsewhere, name)
+        if not name.startswith("_") and callable(here):
+            assert list(inspect.signature(here).parameters) == list(inspect.signature(there).parameters), name

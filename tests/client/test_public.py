@@ -17,7 +17,6 @@ def test_the_stub_is_as_its_script_writes_it() -> None:
     assert async_stub.stub() == async_stub.PLACE.read_text(encoding="utf-8"), "run scripts/async_stub.py write"
 
 
-FACES = [each for each in async_stub.STANDS_IN if each.__name__ != "Trading"]
 INTERNAL = async_stub.LEFT_OUT
 
 
@@ -39,12 +38,29 @@ def test_nobody_receives_just_anything(face: type) -> None:
         assert Any not in get_args(received), f"{face.__name__}.{name}"
 
 
-@pytest.mark.parametrize("name", sorted(dict(methods(keepbook.Book))))
-def test_help_explains_every_argument(name: str) -> None:
-    own = getattr(keepbook.Book, name)
+PUBLIC = [
+    *(f"{face.__name__}.{name}" for face in async_stub.STANDS_IN for name, _ in methods(face)),
+    *(f"Keepbook.{name}" for name, _ in methods(keepbook.Keepbook)),
+    *(f"AsyncKeepbook.{name}" for name, _ in methods(keepbook.AsyncKeepbook)),
+]
+CLASSES = {each.__name__: each for each in (*async_stub.STANDS_IN, keepbook.Keepbook, keepbook.AsyncKeepbook)}
+
+
+@pytest.mark.parametrize("where", PUBLIC)
+def test_help_explains_every_argument(where: str) -> None:
+    face, _, name = where.partition(".")
+    own = getattr(CLASSES[face], name)
     told = inspect.getdoc(own) or ""
+    assert told.strip(), where
     for argument in list(inspect.signature(own).parameters)[1:]:
-        assert f"\n{argument}: " in told or f"`{argument}`" in told, f"{name}({argument})"
+        assert f"\n{argument}: " in f"\n{told}" or f"`{argument}`" in told, f"{where}({argument})"
+
+
+@pytest.mark.parametrize("face", [keepbook.Keepbook, keepbook.AsyncKeepbook])
+def test_help_explains_what_opens_a_book(face: type) -> None:
+    told = inspect.getdoc(face) or ""
+    for argument in list(inspect.signature(keepbook.Keepbook.__init__).parameters)[1:]:
+        assert f"{argument}: " in told, argument
 
 
 def test_the_names_of_a_book_are_the_same_when_awaited() -> None:

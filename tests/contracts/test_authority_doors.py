@@ -135,7 +135,7 @@ def test_a_trade_database_that_computes_is_not_read(kb: Keepbook, alice: Any, tm
 
 def test_a_visitor_of_the_demo_uses_up_nobody_elses_turn() -> None:
     """Each visitor has an own book, of the same made-up owner: they are counted apart."""
-    settings = demo_settings().model_copy(update={"rate_per_minute": 5})
+    settings = demo_settings().but(rate_per_minute=5)
     with (
         Keepbook(":memory:", settings=settings, demo=True) as one,
         Keepbook(":memory:", settings=settings, demo=True) as other,

@@ -94,6 +94,7 @@ def furnished(kb: Keepbook, owner: str) -> dict[str, str]:
     return {
         "memory": memory.id, "links": book.link(memory.id, other.id, "relates_to").id, "threads": chat.id,
         "chat": chat.id, "journal": book.notes.write("A note").id, "agents": others.id, "runs": run.id,
+        "decisions": run.id,
         "skills": skill.id, "deployments": book.trading.create_deployment("Live", "Swing").id, "event": "1",
         "mine": mine.id, "told": told.id, "tokens": NOWHERE, "proposals": NOWHERE, "lessons": NOWHERE,
     }  # fmt: skip
@@ -145,7 +146,7 @@ def line(said: str) -> tuple[str, set[str]]:
 
 def filled(path: str, ids: dict[str, str] | None) -> str:
     """The path with ids in it: real ones by the folder they stand in, or one that is nowhere."""
-    given = {"event": "1" if ids else "99999", "turn": "1", "act": "archive"} | {
+    given = {"event": "1" if ids else "99999", "turn": "1", "act": "archive", "field": "strategy"} | {
         "name": "remember" if ids else "get_my_decisions"
     }
     parts: list[str] = []

@@ -33,6 +33,7 @@ from tests.docs.pages import (
 )
 from tests.sources import tree
 
+from keepbook import Keepbook
 from keepbook.book.book import Book, Detailed
 from keepbook.book.chats.closed import Closed
 from keepbook.book.ledger.ledger import Entry
@@ -41,10 +42,11 @@ from keepbook.book.memory.memories import REASONS, STATES, Memory, Version, Writ
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.recall.memories import Hit
 from keepbook.doors.cli import command_line
+from keepbook.doors.http.app import create_app
 from keepbook.models.prompt import MODES
 from keepbook.models.providers.failures import _CAUSES
 from keepbook.presets import Argument, Line, Preset, Selection, Tool, load_preset, preset_names
-from keepbook.settings import Settings
+from keepbook.settings import default_of, known
 from keepbook.storage.tables import metadata
 from keepbook.tools.definition import Answer, define
 from keepbook.tools.memory import OPERATIONS
@@ -199,6 +201,16 @@ def test_make_targets_exist() -> None:
     assert [target for target in told if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
 
 
+def test_every_path_of_the_api_is_told() -> None:
+    """By its last word: a page that names `/fields` tells of `/api/trading/skills/{id}/fields`."""
+    told = "".join(text_of(ROOT / "docs" / name) for name in ("http.md", "trading-tools.md"))
+    with Keepbook(":memory:", embedder="none") as kb:
+        paths = create_app(kb).openapi()["paths"]
+    last = {path: [word for word in path.split("/") if word and not word.startswith("{")][-1] for path in paths}
+    assert last
+    assert [path for path, word in last.items() if not re.search(rf"/{re.escape(word)}\b", told)] == []
+
+
 def test_extras_to_install_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     told = {extra for page in PAGES for extra in re.findall(r"(?:keepbook|\.)\[([a-z]+)\]", text_of(page))}
@@ -213,7 +225,7 @@ def _default(name: str) -> str:
     """A setting's default as the table shows it."""
     if name == "owner":
         return "the system user"
-    value = Settings.model_fields[name].get_default(call_default_factory=True)
+    value = default_of(name)
     if value is None:
         return "none"
     return f"`{value}`".replace(str(Path.home()), "~")
@@ -221,7 +233,7 @@ def _default(name: str) -> str:
 
 def test_every_setting_is_told_with_its_variable_and_default() -> None:
     told = {cells[0]: cells[1:3] for cells in rows(section(REFERENCE, "Settings"))}
-    real = {f"`{name}`": [f"`KEEPBOOK_{name.upper()}`", _default(name)] for name in Settings.model_fields}
+    real = {f"`{name}`": [f"`KEEPBOOK_{name.upper()}`", _default(name)] for name in known()}
     assert told == real
 
 

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
@@ -23,7 +24,9 @@ from keepbook.book.book import Book
 from keepbook.book.memory import named
 from keepbook.book.memory.memories import BELOW, Memory
 from keepbook.book.owners.choices import heed
-from keepbook.errors import Invalid
+from keepbook.book.recall.memories import Hit
+from keepbook.book.text.words import query_terms, terms
+from keepbook.errors import Invalid, NotAllowed
 
 try:
     from langgraph.store.base import (
@@ -38,6 +41,8 @@ try:
         Result,
         SearchItem,
         SearchOp,
+        TTLConfig,
+        get_text_at_path,
     )
 except ImportError as error:
     raise missing("LangGraph", "langgraph") from error
@@ -56,10 +61,25 @@ Namespace = tuple[str, ...]
 
 
 class KeepbookStore(BaseStore):
-    """Items of a graph as memories of their owner. Items do not expire: `ttl` is refused."""
+    """Items of a graph as memories of their owner.
+
+    kb: the installation. owner: whose every namespace is; or owner_at: at which place of a namespace the owner stands.
+    category: under which the memories are filed. fields: which parts of a value a question is held against, as
+    `["text", "notes[*].title"]`; the whole value, if nothing is said. ttl: how items expire, in LangGraph's words:
+    `{"default_ttl": 60, "refresh_on_read": True}` in minutes.
+    """
+
+    supports_ttl = True
 
     def __init__(
-        self, kb: Keepbook, *, owner: str | None = None, owner_at: int = 0, category: str | None = None
+        self,
+        kb: Keepbook,
+        *,
+        owner: str | None = None,
+        owner_at: int = 0,
+        category: str | None = None,
+        fields: Sequence[str] | None = None,
+        ttl: TTLConfig | None = None,
     ) -> None:
         if owner_at < 0:
             raise Invalid("owner_at is the place of the owner's label in a namespace, counted from 0", field="owner_at")
@@ -67,6 +87,8 @@ class KeepbookStore(BaseStore):
         self._owner = owner
         self._owner_at = owner_at
         self._category = category
+        self._fields = None if fields is None else list(fields)
+        self.ttl_config = ttl
 
     # The store's contract
 
@@ -98,33 +120,51 @@ class KeepbookStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         return await asyncio.to_thread(self.batch, list(ops))
 
+    def sweep_ttl(self) -> int:
+        """Put what has expired into the trash; answers how much. Nobody reads it before that either."""
+        swept = 0
+        for owner in [self._owner] if self._owner is not None else self._kb.owners():
+            book = self._book(owner)
+            for memory in named.within(book, ROOT):
+                if _expired(memory, book):
+                    book.delete(memory.id)
+                    swept += 1
+        return swept
+
     # Operations
 
     def _get(self, op: GetOp) -> Item | None:
         book = self._book(self._owner_of(op.namespace))
         memory = named.find(book, self._scope(op.namespace), op.key)
-        return None if memory is None else Item(**self._item(book, memory))
+        if memory is None or _expired(memory, book):
+            return None
+        if op.refresh_ttl:
+            _refresh(book, memory)
+        return Item(**self._item(book, memory))
 
     def _put(self, book: Book, op: PutOp) -> None:
-        if op.ttl is not None:
-            raise NotImplementedError("a book does not let items expire: leave ttl out, or delete the item")
+        if op.ttl is not None and op.ttl <= 0:
+            raise Invalid("ttl is minutes, more than 0", field="ttl")
         scope, key = self._scope(op.namespace), named.exact(op.key, "key")
         if op.value is None:
             for memory in named.all_named(book, scope, key):
                 book.delete(memory.id)
             return
-        value = _plain(op.value)
+        value, index = _plain(op.value), self._fields if op.index is None else op.index
         known = named.find(book, scope, key)
-        if known is not None and (_value(known), _indexed(known)) == (value, op.index is not False):
+        if known is not None and op.ttl is None and (_value(known), _index(known), _ttl(known)) == (value, index, None):
             return
-        said = _at(value, path) if (path := _text_path(value)) else json.dumps(value, ensure_ascii=False)
         heed(book.choices, json.dumps(value, ensure_ascii=False))
-        line = named.line_for(book, scope, key, said, known=known, category=self._category)
-        body = _dumped({"value": value, "line": line} | ({"index": False} if op.index is False else {}))
+        line = named.line_for(book, scope, key, _said(value, index), known=known, category=self._category)
+        more = {"index": index, "ttl": op.ttl}
+        body = _dumped({"value": value, "line": line} | {name: one for name, one in more.items() if one is not None})
+        until = None if op.ttl is None else book.now + timedelta(minutes=op.ttl)
         if known is not None:
-            book.update(known.id, line, body=body)
+            book.update(known.id, line, body=body, valid_until=until or "")
         else:
-            book.remember(line, category=self._category, subject=key, scope=scope, body=body, force=True)
+            book.remember(
+                line, category=self._category, subject=key, scope=scope, body=body, force=True, valid_until=until
+            )
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         book = self._book(self._owner_of(op.namespace_prefix))
@@ -132,12 +172,18 @@ class KeepbookStore(BaseStore):
         found: Iterable[tuple[Memory, float | None]]
         if op.query and op.query.strip():
             hits = book.recall(op.query, MOST_HITS, scope=scope + BELOW)
-            found = ((hit, hit.relevance) for hit in hits if hit.subject and _indexed(hit))
+            found = ((hit, hit.relevance) for hit in hits if hit.subject and _answers(hit, op.query))
         else:
             found = ((memory, None) for memory in named.within(book, scope))
-        items = [SearchItem(**self._item(book, memory), score=score) for memory, score in found]
-        fitting = [item for item in items if _fits(item.value, op.filter or {})]
-        return fitting[op.offset : op.offset + op.limit]
+        fitting = [
+            (memory, score)
+            for memory, score in found
+            if _fits(_value(memory), op.filter or {}) and not _expired(memory, book)
+        ][op.offset : op.offset + op.limit]
+        if op.refresh_ttl:
+            for memory, _ in fitting:
+                _refresh(book, memory)
+        return [SearchItem(**self._item(book, memory), score=score) for memory, score in fitting]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -218,8 +264,44 @@ def _kept(memory: Memory) -> dict[str, Any]:
     return {"value": {"text": memory.content}, "line": memory.content}  # put into this scope through another door
 
 
-def _indexed(memory: Memory) -> bool:
-    return _kept(memory).get("index") is not False
+def _index(memory: Memory) -> Any:
+    return _kept(memory).get("index")
+
+
+def _answers(hit: Hit, query: str) -> bool:
+    """Whether a hit is one by what of its value is indexed."""
+    index = _index(hit)
+    if index is None or index is False:
+        return index is None
+    words = set(terms(" ".join(_texts(_value(hit), index))))
+    return bool(words & set(query_terms(query))) or any(reason.startswith("meaning") for reason in hit.reasons)
+
+
+def _said(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str:
+    """What a value says, in words: by its indexed fields where they are named."""
+    if isinstance(index, list) and (texts := _texts(value, index)):
+        return " ".join(texts)
+    return _at(value, path) if (path := _text_path(value)) else json.dumps(value, ensure_ascii=False)
+
+
+def _texts(value: Mapping[str, Any], index: Sequence[str]) -> list[str]:
+    return [text for path in index for text in get_text_at_path(value, path)]
+
+
+def _ttl(memory: Memory) -> float | None:
+    found = _kept(memory).get("ttl")
+    return found if isinstance(found, int | float) else None
+
+
+def _expired(memory: Memory, book: Book) -> bool:
+    return _ttl(memory) is not None and memory.valid_until is not None and memory.valid_until <= book.now
+
+
+def _refresh(book: Book, memory: Memory) -> None:
+    """Read, it stays for as long again; unless the person has made it theirs."""
+    if (ttl := _ttl(memory)) is not None:
+        with suppress(NotAllowed):
+            book.update(memory.id, memory.content, valid_until=book.now + timedelta(minutes=ttl))
 
 
 def _value(memory: Memory) -> dict[str, Any]:

@@ -1,13 +1,16 @@
 """What each method of a book asks of the server, room by room."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, TextIO
 
 from keepbook.book.agents.agents import Agent
 from keepbook.book.agents.calibration import Calibration
+from keepbook.book.agents.cards.types import Broken, CardType, CardTypes
 from keepbook.book.agents.decisions import Decision, Past
 from keepbook.book.agents.face import Agents, Decisions, Runs
 from keepbook.book.agents.recorded import Recorded
+from keepbook.book.agents.results import Former
 from keepbook.book.agents.runs import Line as Said
 from keepbook.book.agents.runs import Run
 from keepbook.book.agents.second_looks import SecondLook
@@ -31,13 +34,13 @@ from keepbook.book.owners.spending import Spending, Spent
 from keepbook.book.recall.chats import ChatHit, Snippet
 from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.rebuild import Index
-from keepbook.book.trading.face import Trading
 from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.imported import Imported
 from keepbook.client.asks import Asks
 from keepbook.client.faces import LOCAL_ONLY, Face, Way, face_of
 from keepbook.client.line import AsyncLine, Line, Request, Steps
+from keepbook.client.trading import TRADING_ROOM
 from keepbook.client.values import value_of
 from keepbook.errors import Invalid, NotAllowed
 
@@ -117,6 +120,10 @@ def _chat(way: Asks) -> Way:
     return opened
 
 
+chat_with = _chat(Asks("POST", "/api/agents/{agent}/chat", Thread))
+"""The one chat with an agent of a book."""
+
+
 def _rename(_: Face, thread_id: str, title: str, **__: Any) -> Steps[Thread]:
     return (yield from Asks("PATCH", THREAD, Thread).steps({"thread_id": thread_id, "title": title}))  # type: ignore[no-any-return]
 
@@ -137,6 +144,12 @@ def _add(chat: Any, role: str, text: str, at: Any = None, speaker: str | None = 
 def _list_runs(_: Face, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
     path = "/api/runs" if agent is None else "/api/agents/{agent}/runs"
     return (yield from Asks("GET", path, list[Run], "runs").steps({"agent": agent, **filters}))  # type: ignore[no-any-return]
+
+
+def _cards(_: Face) -> Steps[CardTypes]:
+    told = yield Request("GET", "/api/agents/card-types")
+    types = value_of(list[CardType], told["types"])
+    return CardTypes({one.name: one for one in types}, value_of(tuple[Broken, ...], told["files"]))
 
 
 RUN, AGENT, NOTE = "/api/runs/{run_id}", "/api/agents/{ref}", "/api/journal/{id}"
@@ -197,11 +210,13 @@ SPENDING = face_of(
 AGENTS = face_of(
     Agents,
     {
+        "cards": _cards,
         "create": Asks("POST", "/api/agents", Agent),
         "get": Asks("GET", AGENT, Agent),
         "list": Asks("GET", "/api/agents", list[Agent], "agents"),
         "update": Asks("PATCH", AGENT, Agent),
         "delete": Asks("DELETE", AGENT, Agent),
+        "restore": Asks("POST", "/api/agents/{id}/restore", Agent),
         "reset": Asks("POST", f"{AGENT}/memory/reset", Agent),
         "arm": Asks("POST", f"{AGENT}/arm", Agent),
         "disarm": Asks("POST", f"{AGENT}/disarm", Agent),
@@ -224,6 +239,10 @@ DECISIONS = face_of(
     {
         "list": Asks("GET", "/api/decisions", list[Decision], "decisions"),
         "find": Asks("GET", RUN, Decision | None, "decision"),
+        "get": Asks("GET", "/api/decisions/{run_id}", Decision),
+        "history": Asks("GET", "/api/decisions/{run_id}/history", list[Former], "history"),
+        "count": Asks("GET", "/api/decisions/count", dict[str, int], "counts"),
+        "first_resolved": Asks("GET", "/api/decisions/count", datetime | None, "first_resolved"),
         "calibration": Asks("GET", "/api/decisions/calibration", Calibration),
         "record": Asks("POST", "/api/agents/{agent}/decisions", Recorded),
         "record_second_look": Asks("POST", f"{RUN}/re-examinations", Recorded),
@@ -272,7 +291,7 @@ BOOK = face_of(
     },
     {
         "threads": CHATS, "notes": JOURNAL, "proposals": REVIEW, "spending": SPENDING, "agents": AGENTS, "runs": RUNS,
-        "decisions": DECISIONS, "index": face_of(Index, {}), "trading": face_of(Trading, {}),
+        "decisions": DECISIONS, "index": face_of(Index, {}), "trading": TRADING_ROOM,
     },
 )  # fmt: skip
 

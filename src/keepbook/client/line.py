@@ -47,8 +47,21 @@ Steps = Generator[Request, Any, Value]
 """What a call does: it gives requests, takes their answers, and ends with its value."""
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A request on its way, as httpx takes it."""
+
+    method: str
+    url: str
+    more: dict[str, Any]
+
+
 class Carrier:
-    """What both lines share: the address, who asks, and the shape of a request."""
+    """What both lines share: the address, who asks, the shape of a request, and how often it is tried.
+
+    What there is to do comes out of `_doing` one by one: a try, whose response or failure goes back in, or seconds to
+    rest. A line waits for each, or awaits it.
+    """
 
     def __init__(self, address: str, token: str | None) -> None:
         self.address = checked(address)
@@ -60,7 +73,37 @@ class Carrier:
         other._said = {**self._said, "X-Keepbook-Owner": owner.encode(), "X-Keepbook-Actor": by}
         return other
 
-    def _sent(self, request: Request) -> dict[str, Any]:
+    def stream(self, request: Request) -> AsyncIterator[str]:
+        """The lines of a stream. It is read where there is an event loop, whichever line opened the book."""
+        return streamed(self._try(request))
+
+    def _doing(self, steps: Steps[Value]) -> Generator[Try | float, Any, Value]:
+        answer: Any = None
+        while True:
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                value: Value = done.value
+                return value
+            answer = yield from self._tried(request)
+
+    def _tried(self, request: Request) -> Generator[Try | float, Any, Any]:
+        one = self._try(request)
+        pauses = _pauses(request)
+        while True:
+            pause = next(pauses, None)
+            came = yield one
+            if isinstance(came, httpx.TransportError):
+                if pause is None:
+                    raise unreachable(self.address, came) from came
+                yield pause
+                continue
+            wait = turned_away(came)
+            if wait is None or pause is None:
+                return answered(came)
+            yield max(wait, pause)
+
+    def _try(self, request: Request) -> Try:
         headers: dict[str, str | bytes] = {"Accept": JSON, **self._said, **request.headers}
         if request.verb != "GET" and request.again:
             headers["Idempotency-Key"] = secrets.token_hex(16)
@@ -69,12 +112,13 @@ class Carrier:
             told["content"] = request.text
         elif request.body is not None:
             told["json"] = request.body
-        return told
+        return Try(request.verb, self.address + request.path, told)
 
-    def _pauses(self, request: Request) -> Iterator[float]:
-        """How long to wait before each further try, not the same for all who were turned away together."""
-        for nth in range(TRIES - 1 if request.again else 0):
-            yield PAUSE * 2**nth * random.uniform(0.75, 1.25)
+
+def _pauses(request: Request) -> Iterator[float]:
+    """How long to wait before each further try, not the same for all who were turned away together."""
+    for nth in range(TRIES - 1 if request.again else 0):
+        yield PAUSE * 2**nth * random.uniform(0.75, 1.25)
 
 
 def answered(response: httpx.Response) -> Any:
@@ -110,38 +154,24 @@ class Line(Carrier):
         self._client = client or httpx.Client(timeout=TIMEOUT)
 
     def carry(self, steps: Steps[Value]) -> Value:
-        answer: Any = None
+        doing, came = self._doing(steps), None
         while True:
             try:
-                request = steps.send(answer)
+                came = self._done(doing.send(came))
             except StopIteration as done:
                 value: Value = done.value
                 return value
-            answer = self.send(request)
 
-    def send(self, request: Request) -> Any:
-        told = self._sent(request)
-        pauses = self._pauses(request)
-        while True:
-            pause = next(pauses, None)
-            try:
-                response = self._client.request(request.verb, self.address + request.path, **told)
-            except httpx.TransportError as error:
-                if pause is None:
-                    raise unreachable(self.address, error) from error
-                rest(pause)
-                continue
-            wait = turned_away(response)
-            if wait is None or pause is None:
-                return answered(response)
-            rest(max(wait, pause))
+    def _done(self, one: Try | float) -> Any:
+        if isinstance(one, float):
+            return rest(one)
+        try:
+            return self._client.request(one.method, one.url, **one.more)
+        except httpx.TransportError as error:
+            return error
 
     def close(self) -> None:
         self._client.close()
-
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        """The lines of a stream. It is read where there is an event loop, whichever line opened the book."""
-        return streamed(self.address, self._sent(request), request)
 
 
 class AsyncLine(Carrier):
@@ -152,45 +182,32 @@ class AsyncLine(Carrier):
         self._client = client or httpx.AsyncClient(timeout=TIMEOUT)
 
     async def carry(self, steps: Steps[Value]) -> Value:
-        answer: Any = None
+        doing, came = self._doing(steps), None
         while True:
             try:
-                request = steps.send(answer)
+                came = await self._done(doing.send(came))
             except StopIteration as done:
                 value: Value = done.value
                 return value
-            answer = await self.send(request)
 
-    async def send(self, request: Request) -> Any:
-        told = self._sent(request)
-        pauses = self._pauses(request)
-        while True:
-            pause = next(pauses, None)
-            try:
-                response = await self._client.request(request.verb, self.address + request.path, **told)
-            except httpx.TransportError as error:
-                if pause is None:
-                    raise unreachable(self.address, error) from error
-                await rest_async(pause)
-                continue
-            wait = turned_away(response)
-            if wait is None or pause is None:
-                return answered(response)
-            await rest_async(max(wait, pause))
+    async def _done(self, one: Try | float) -> Any:
+        if isinstance(one, float):
+            return await rest_async(one)
+        try:
+            return await self._client.request(one.method, one.url, **one.more)
+        except httpx.TransportError as error:
+            return error
 
     async def close(self) -> None:
         await self._client.aclose()
 
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        return streamed(self.address, self._sent(request), request)
 
-
-async def streamed(address: str, told: dict[str, Any], request: Request) -> AsyncIterator[str]:
-    told["headers"]["Accept"] = "text/event-stream"
+async def streamed(one: Try) -> AsyncIterator[str]:
+    one.more["headers"]["Accept"] = "text/event-stream"
     try:
         async with (
             httpx.AsyncClient(timeout=TIMEOUT) as client,
-            client.stream(request.verb, address + request.path, **told) as response,
+            client.stream(one.method, one.url, **one.more) as response,
         ):
             if not response.is_success:
                 await response.aread()
@@ -198,4 +215,4 @@ async def streamed(address: str, told: dict[str, Any], request: Request) -> Asyn
             async for line in response.aiter_lines():
                 yield line
     except httpx.TransportError as error:
-        raise unreachable(address, error) from error
+        raise unreachable(str(one.url), error) from error

@@ -69,10 +69,10 @@ def is_room(own: Any) -> bool:
         return True
     read = own.func if isinstance(own, cached_property) else own.fget if isinstance(own, property) else None
     kind = getattr(read, "__annotations__", {}).get("return")
-    return isinstance(kind, type) and kind.__name__ in ROOMS
+    return getattr(kind, "__name__", kind) in ROOMS
 
 
-ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens")
+ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens", "Market")
 
 
 def _locked(name: str) -> Callable[..., Any]:

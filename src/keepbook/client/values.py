@@ -22,7 +22,8 @@ def value_of(kind: Any, told: Any) -> Any:
     if told is None or kind is Any:
         return told
     if origin is Page:
-        return Page([value_of(inner[0], item) for item in told["memories"]], told["total"], told["next"])
+        rows = next(name for name in told if name not in ("total", "next"))
+        return Page([value_of(inner[0], item) for item in told[rows]], told["total"], told["next"], rows)
     if isinstance(origin, type):
         return _many(origin, inner, told)
     if kind is datetime:

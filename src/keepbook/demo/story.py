@@ -18,7 +18,7 @@ from keepbook.demo.desks import working
 from keepbook.demo.life import Chapter, Clock, Deed, Life, Step
 from keepbook.demo.plays import Calendar, read
 from keepbook.demo.trades import trading
-from keepbook.settings import Settings, nobodys_settings
+from keepbook.settings import Settings
 
 OWNER = "Ines Varga"
 ZONE = "Europe/Vienna"
@@ -45,7 +45,7 @@ def tell(now: datetime, *, seed: int = SEED) -> Keepbook:
 
 def demo_settings() -> Settings:
     """Nothing of the machine's own: no environment, no file, no key, no folder, and limits for a crowd of strangers."""
-    return nobodys_settings(
+    return Settings.of_nobody(
         db=":memory:", owner=OWNER, preset="advisor", model="offline", cheap_model=None, embedder="none",
         monthly_tokens=200_000, max_memories=2_000, max_chats=500, max_bytes=5_000_000, jobs_every=0,
         presets=NOWHERE, cards=NOWHERE, agent_folder=NOWHERE,

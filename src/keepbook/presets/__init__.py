@@ -16,37 +16,20 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from keepbook.errors import Invalid
-from keepbook.strict_toml import (
-    SHAPE,
-    NotToml,
-    Number,
-    Switch,
-    Table,
-    Whole,
-    Wrong,
-    dotted,
-    expecting,
-    nearest,
-    parse,
-    read,
-)
+from keepbook.strict_toml import Expecting, NotToml, Table, Wrong, dotted, nearest, parse, read
 
 _SHIPPED = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_Default = Annotated[
-    str | Whole | Number | Switch | None, expecting("text or a whole number or a number or true or false")
-]
+_Default = Annotated[str | int | float | bool | None, Expecting("text or a whole number or a number or true or false")]
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """Which argument of the operation it fills (`is` in the file); a default makes it optional."""
 
-    __pydantic_config__ = SHAPE
-
     is_: str
     description: str
-    required: Switch = True
+    required: bool = True
     default: _Default = None
 
     def __post_init__(self) -> None:
@@ -58,13 +41,11 @@ class Argument:
 class Tool:
     """A name and argument names of this preset, bound to one operation of the tools package."""
 
-    __pydantic_config__ = SHAPE
-
     name: str
     does: str
     description: str
     arguments: Table[Argument]
-    outside: Switch = False
+    outside: bool = False
     """Only for agents outside: our own chats record their turns themselves."""
 
 
@@ -72,13 +53,11 @@ class Tool:
 class Selection:
     """Which memories enter the block: `total`, `budgets` (by category) and `other` are tokens, `limit` is lines."""
 
-    __pydantic_config__ = SHAPE
-
     kind: Literal["grouped", "ordered", "recent"]
-    limit: Whole | None = None
-    total: Whole | None = None
-    budgets: Table[Whole] = field(default_factory=lambda: MappingProxyType({}))
-    other: Whole | None = None
+    limit: int | None = None
+    total: int | None = None
+    budgets: Table[int] = field(default_factory=lambda: MappingProxyType({}))
+    other: int | None = None
     """Beside the budgets: for categories that are none of this preset's, together."""
 
 
@@ -86,30 +65,26 @@ class Selection:
 class Line:
     """What a line shows besides the content: `short` ids are [Ab12Cd34], `labelled` ones [id:Ab12Cd34]."""
 
-    __pydantic_config__ = SHAPE
-
     id: Literal["none", "short", "labelled"]
-    subject: Switch
-    topic: Switch
-    mark_inferred: Switch
+    subject: bool
+    topic: bool
+    mark_inferred: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preset:
     """One kind of agent. Field name = key in the file; one object per file, compared by identity."""
 
-    __pydantic_config__ = SHAPE
-
     name: str
     heading: str
     intro: str
     categories: tuple[str, ...]  # in display order; empty = any short tag is a category
-    content_min: Whole
-    content_max: Whole
+    content_min: int
+    content_max: int
     consent: Literal["silent", "visible", "ask"]
     on_close: Literal["save", "propose"]
-    half_life_days: Number
-    floor: Number
+    half_life_days: float
+    floor: float
     persona: str
     memory_rules: str
     selection: Selection
@@ -118,9 +93,9 @@ class Preset:
     titles: Table[str] = field(default_factory=lambda: MappingProxyType({}))
     default_category: str | None = None
     recall_tool: str | None = None
-    most_tools: Whole | None = None
+    most_tools: int | None = None
     """How many tools its agents may have in all, those of memory counted."""
-    trading: Switch = False
+    trading: bool = False
     """Whether its agents also read the owner's trading: skills, deployments, coming events."""
 
     def __repr__(self) -> str:

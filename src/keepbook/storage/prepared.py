@@ -7,7 +7,7 @@ a durable write of ours costs half of what it does when every statement goes thr
 
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sqlalchemy import BindParameter, Connection, Dialect, Executable, String, Table, bindparam, update
@@ -21,9 +21,14 @@ class Prepared:
         self._statement = statement
         self._columns = list(columns) if columns is not None else None
         self._compiled: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {}
-        names = getattr(statement, "exported_columns", None)
-        keys = list(names.keys()) if names is not None and columns is None else []
-        self._row: Any = _row(keys) if keys else None
+
+    @cached_property
+    def _row(self) -> Any:
+        """Like a row of Core: its columns by name, and `_mapping`."""
+        columns: Any = getattr(self._statement, "exported_columns")  # noqa: B009  an Executable need not have them
+        made = namedtuple("Row", list(columns.keys()))  # type: ignore[misc]
+        made._mapping = property(lambda row: row._asdict())  # type: ignore[attr-defined]
+        return made
 
     def run(self, conn: Connection, values: Mapping[str, Any]) -> None:
         sql, fill = self._for(conn.dialect)
@@ -91,9 +96,12 @@ class Among:
 
     def __init__(self, among: Callable[[Sequence[BindParameter[str]]], Executable]) -> None:
         self._names = [f"id_{nth}" for nth in range(self.SIZES[-1])]
-        self._of = {
-            size: Prepared(among([bindparam(name, type_=String) for name in self._names[:size]])) for size in self.SIZES
-        }
+        self._among, self._made = among, dict[int, Prepared]()
+
+    def _of(self, size: int) -> Prepared:
+        if size not in self._made:
+            self._made[size] = Prepared(self._among([bindparam(name, type_=String) for name in self._names[:size]]))
+        return self._made[size]
 
     def rows(self, conn: Connection, ids: Sequence[str], values: Mapping[str, Any]) -> list[Any]:
         return [row for asked, given in self._asked(ids) for row in asked.rows(conn, {**values, **given})]
@@ -106,11 +114,4 @@ class Among:
         for start in range(0, len(ids), most):
             some = list(ids[start : start + most])
             size = next(size for size in self.SIZES if size >= len(some))
-            yield self._of[size], dict(zip(self._names, some + some[-1:] * (size - len(some)), strict=False))
-
-
-def _row(keys: Sequence[str]) -> Any:
-    """Like a row of Core: its columns by name, and `_mapping`."""
-    made = namedtuple("Row", keys)  # type: ignore[misc]
-    made._mapping = property(lambda row: row._asdict())  # type: ignore[attr-defined]
-    return made
+            yield self._of(size), dict(zip(self._names, some + some[-1:] * (size - len(some)), strict=False))

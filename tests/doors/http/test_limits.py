@@ -59,7 +59,7 @@ def test_a_stream_ends_within_a_second_of_its_token(kb: Keepbook, how: str) -> N
 
 
 def test_streams_are_counted_for_each_token_and_in_all(kb: Keepbook) -> None:
-    kb.settings = kb.settings.model_copy(update={"streams_per_token": 2, "streams": 3})
+    kb.settings = kb.settings.but(streams_per_token=2, streams=3)
     alice, bob = (kb.tokens.create(owner).token for owner in ("alice", "bob"))
     with open_door(kb) as address, httpx.Client(base_url=address, headers=STREAM, timeout=60) as client:
         held = [client.send(client.build_request("GET", "/api/events", headers=bearer(alice)), stream=True)]

@@ -30,7 +30,7 @@ def program(house: House, body: str, **told: Any) -> House:
     file = house.folder / "program.py"
     file.write_text(body)
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(file))}"
-    changed = house.kb.settings.model_copy(update={"agent_command": command, **told})
+    changed = house.kb.settings.but(agent_command=command, **told)
     house.kb.settings = changed
     return house
 
@@ -157,7 +157,7 @@ def test_a_whole_course_ends_in_its_result(house: House) -> None:
 def test_a_command_that_cannot_be_read_is_refused(house: House) -> None:
     house.agent()
     for command in ("", "claude 'half"):
-        house.kb.settings = house.kb.settings.model_copy(update={"agent_command": command})
+        house.kb.settings = house.kb.settings.but(agent_command=command)
         with pytest.raises(Invalid, match="agent_command"):
             house.run("Go.")
 
@@ -175,7 +175,7 @@ def test_the_place_of_the_book_holds_from_any_folder(engine_name: str, monkeypat
 
 def test_no_program_starts_that_the_operator_has_not_named(house: House) -> None:
     for programs in ((), ("claude",), (str(Path(sys.executable).parent),)):
-        house.kb.settings = house.kb.settings.model_copy(update={"agent_programs": programs})
+        house.kb.settings = house.kb.settings.but(agent_programs=programs)
         agent = house.agent(f"Desk {len(house.book.agents.list())}")
         with pytest.raises(NotAllowed) as refused:
             house.run(agent=agent.id)
@@ -251,7 +251,7 @@ def test_a_session_that_is_an_option_is_not_passed_on(house: House) -> None:
 
 def test_folders_that_a_run_makes_are_the_persons_alone(house: House, tmp_path: Path) -> None:
     home = tmp_path / "fresh" / ".keepbook"
-    house.kb.settings = house.kb.settings.model_copy(update={"agent_folder": home / "agents"})
+    house.kb.settings = house.kb.settings.but(agent_folder=home / "agents")
     agent = house.agent()
     house.answers("ok")
     house.run()

@@ -61,6 +61,7 @@ class Agents:
             return agents.find(tx, ref)
 
     def list(self) -> Sequence[Agent]:
+        """In the order in which they were made."""
         with self._book.reading() as (tx, _, _):
             return agents.listed(tx)
 
@@ -125,10 +126,12 @@ class Agents:
             return agents.claim(tx, id, stamp(tx.clock()), lease_seconds=lease_seconds)
 
     def renew(self, held: Turn, *, lease_seconds: float) -> bool:
+        """Keep the turn a while longer; False where somebody else has it by now."""
         with self._book.writing() as (tx, _):
             return agents.renew(tx, held, stamp(tx.clock()), lease_seconds=lease_seconds)
 
     def give_back(self, held: Turn) -> None:
+        """The turn is free for the next one."""
         with self._book.writing() as (tx, _):
             agents.give_back(tx, held)
 

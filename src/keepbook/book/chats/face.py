@@ -64,6 +64,7 @@ class Chat:
             )
 
     def messages(self) -> Sequence[Message]:
+        """Every turn of the chat, in order."""
         with self.book.reading() as (tx, _, _):
             return threads.said(tx, self.id)
 

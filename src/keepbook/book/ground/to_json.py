@@ -1,6 +1,6 @@
 """The one JSON shape of everything the book answers: field names as in Python, times as ISO 8601 UTC with Z."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -46,7 +46,7 @@ def to_json(value: Any) -> Any:
         return {
             name: item if type(item) in _PLAIN else to_json(item) for name, item in zip(names, take(value), strict=True)
         }
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.stored import damaged
 from keepbook.errors import Invalid
 
@@ -150,8 +151,8 @@ def instant(value: str | datetime | date | None, *, field: str, zone: str = "UTC
     raise Invalid(f"{field}: {_shown(value)} is not a date. Write it like {example}.", field=field)
 
 
-_STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
-_ISO = re.compile(
+_STAMP = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+_ISO = regex(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)"
     r"(?:[T ](?P<hour>\d\d)(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
     r" ?(?P<offset>Z|(?P<sign>[+-])(?P<ahead>\d\d)(?::?(?P<ahead_minute>[0-5]\d))?)?)?)?)?",
@@ -256,7 +257,7 @@ def _nearest(text: str, anchor: Anchor) -> datetime | None:
     return next((edge for edge in reversed(edges) if edge <= anchor.moment), edges[0])
 
 
-_LEAD = re.compile(
+_LEAD = regex(
     r"(since|ever since|from|starting|as of|as from|until|till|'?til|by|up to|to|through|thru"
     r"|on|back|about|around) "
 )
@@ -474,8 +475,8 @@ _CHOICES = {
 }
 
 
-def _rule(pattern: str, read: Reader) -> tuple[re.Pattern[str], Reader]:
-    return re.compile(re.sub("[A-Z]{3,}", lambda name: f"(?:{_CHOICES[name[0]]})", pattern), re.ASCII), read
+def _rule(phrase: str, read: Reader) -> tuple[re.Pattern[str], Reader]:
+    return regex(re.sub("[A-Z]{3,}", lambda name: f"(?:{_CHOICES[name[0]]})", phrase), re.ASCII), read
 
 
 _RULES = [  # the first that fits the whole phrase reads it

@@ -10,6 +10,7 @@ read, undo, time travel and caches do not see them.
 import hashlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -93,7 +94,7 @@ def _sealed(tx: Tx, noted: Sequence[Touched], count: int) -> Iterator[dict[str, 
         of_table = list(group)
         for start in range(0, len(of_table), CHUNK):
             some = of_table[start : start + CHUNK]
-            rows = ROWS[what].said(tx.conn, tx.owner, [one.key for one in some])
+            rows = rows_of(what).said(tx.conn, tx.owner, [one.key for one in some])
             before = _seals_of(tx, what, [one.key for one in some if not one.fresh])
             for one in some:
                 row, was = rows.get(one.key), before.get(one.key)
@@ -199,7 +200,9 @@ class Rows:
         return {f"{end}_{name}": part for name, part in zip(self._parts, parts, strict=True)}
 
 
-ROWS = {what: Rows(table) for what, table in COVERED.items()}
+@cache
+def rows_of(what: str) -> Rows:
+    return Rows(COVERED[what])
 
 
 def _seals_of(tx: Tx, what: str, keys: Sequence[str]) -> dict[str, int]:

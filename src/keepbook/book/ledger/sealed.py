@@ -9,7 +9,7 @@ from sqlalchemy import Table, func, select, text
 
 from keepbook.book.ledger import batch
 from keepbook.book.ledger.chain import Break
-from keepbook.book.ledger.cover import CHUNK, ROWS, row_digest
+from keepbook.book.ledger.cover import CHUNK, row_digest, rows_of
 from keepbook.storage.covered import COVERED, NOT_EXPORTED, ONLY, SEPARATOR, key_columns, key_of
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import covers, seals
@@ -69,7 +69,7 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
     for what, table in COVERED.items():
         expected = 0
         for some in _in_chunks(_in_force(tx, streams, what)):
-            found = ROWS[what].said(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
+            found = rows_of(what).said(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
             for seal, why in some:
                 row = found.get(seal.key)
                 if why is None and row is None and seal.salt is None and what in NOT_EXPORTED:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.presets import Preset
 
 CHARACTERS_PER_TOKEN = 4
@@ -139,23 +140,23 @@ def _by_category(row: tuple[str, Entry, str]) -> tuple[str, str, str]:
 # --- rules: one safe line
 
 # Most contents are plain ASCII sentences and pass with one look; what is not surely harmless goes the long way.
-_HARMLESS = re.compile(r"[A-Za-z$\"'(][ -;=-Z\\-_a-~]*")
+_HARMLESS = regex(r"[A-Za-z$\"'(][ -;=-Z\\-_a-~]*")
 
 # Category Cf and the tags and variation selectors of plane 14, which smuggle text. Written out (and the patterns
 # below are ASCII), because Unicode tables differ between Python versions and the bytes of a block must not.
-_UNSEEN = re.compile(
+_UNSEEN = regex(
     "[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_TAG = re.compile(r"<([^\s\d=<>-][^<>]*)>", re.ASCII)
-_TAG_OPENING = re.compile(r"(?<!<)<++(?=[^\s\d=<>-])", re.ASCII)
-_FENCE = re.compile(r"`{3,}")
-_ID = re.compile(r"\[(id:[^\[\]]*|[a-z0-9]{8})\]", re.ASCII | re.IGNORECASE)
-_ID_OPENING = re.compile(r"\[(?=id:)", re.ASCII | re.IGNORECASE)
-_OPENING = re.compile(r"[#>|]|[-+*](?= |$)|~~~|=+$|([-*_])(?: ?\1){2,}$")
-_NUMBERED = re.compile(r"(\d{1,9})[.)](?= |$)", re.ASCII)
+_CONTROL = regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TAG = regex(r"<([^\s\d=<>-][^<>]*)>", re.ASCII)
+_TAG_OPENING = regex(r"(?<!<)<++(?=[^\s\d=<>-])", re.ASCII)
+_FENCE = regex(r"`{3,}")
+_ID = regex(r"\[(id:[^\[\]]*|[a-z0-9]{8})\]", re.ASCII | re.IGNORECASE)
+_ID_OPENING = regex(r"\[(?=id:)", re.ASCII | re.IGNORECASE)
+_OPENING = regex(r"[#>|]|[-+*](?= |$)|~~~|=+$|([-*_])(?: ?\1){2,}$")
+_NUMBERED = regex(r"(\d{1,9})[.)](?= |$)", re.ASCII)
 _MARK = "(inferred)"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, insert, select, update
 
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import stamp
 from keepbook.storage.database import Tx
@@ -56,6 +57,7 @@ def listed(tx: Tx) -> list[Spent]:
     ]
 
 
+@explained
 class Spending:
     """What models cost this owner: `book.spending`."""
 
@@ -63,13 +65,16 @@ class Spending:
         self._book = book
 
     def list(self) -> Sequence[Spent]:
+        """What each kind of work has cost this owner, month by month."""
         with self._book.reading() as (tx, _, _):
             return listed(tx)
 
     def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
+        """Note what an answer of a model cost."""
         with self._book.writing() as (tx, _):
             count(tx, stamp(tx.clock()), operation, model, tokens_in, tokens_out)
 
     def this_month(self) -> int:
+        """How many tokens the models have read and written for this owner this month."""
         with self._book.reading() as (tx, _, now):
             return spent_this_month(tx, now)

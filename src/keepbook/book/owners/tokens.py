@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
@@ -58,6 +59,7 @@ class NewToken:
     known: Token
 
 
+@explained
 class Tokens:
     """The tokens of an installation: `kb.tokens`."""
 
@@ -169,6 +171,7 @@ class Tokens:
         return (self.session_for(known.id), known) if known.kind == "person" else ("", known)
 
     def session_for(self, token_id: str) -> str:
+        """A new session of the pages for a token; answers its secret, this once."""
         now = self._database.clock()
         secret = f"kbs_{secrets.token_urlsafe(32)}"
         row = {"hash": _hash(secret), "token_id": token_id, "created_at": stamp(now), "expires_at": stamp(now + KEPT)}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, insert, literal, or_, select, tuple_
 
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.memory.labels import keys_of
 from keepbook.book.memory.memories import IS_ACTIVE, said_by
@@ -177,6 +178,7 @@ _TURNS = Kind(
 )  # fmt: skip
 
 
+@explained
 class Index:
     """What recall looks things up in: `book.index`."""
 

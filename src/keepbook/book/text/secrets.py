@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
 
 MARK = "[secret]"
@@ -60,8 +61,8 @@ def _candidates(text: str) -> Iterator[Secret]:
         yield from _seed_phrases(text)
 
 
-_DIGIT = re.compile("[0-9]")
-_LONG_RUN = re.compile(r"[\w=?&.:/@%-]{13}", re.ASCII)
+_DIGIT = regex("[0-9]")
+_LONG_RUN = regex(r"[\w=?&.:/@%-]{13}", re.ASCII)
 _HINTS = (
     "pass", "kennwort", "pw", "contrase", "clave", "key", "schlüssel", "token", "secret",
     "pin", "code", "kode", "código", "combination", "zahl", "cvv", "cvc", "otp",
@@ -74,27 +75,27 @@ def _listed(words: str) -> list[str]:
 
 # Numbers that prove themselves
 
-_DIGITS = re.compile(r"(?<![\w+])(?<!\d[.,])\d+(?!\w|[.,]\d)", re.ASCII)
-_DIVIDER = re.compile(r"[ \u00a0\u2013-]{1,3}")
-_CARD_GROUPS = re.compile(r"4 4 4 [1-7]|4 4 4 4 3|4 6 [45]")
+_DIGITS = regex(r"(?<![\w+])(?<!\d[.,])\d+(?!\w|[.,]\d)", re.ASCII)
+_DIVIDER = regex(r"[ \u00a0\u2013-]{1,3}")
+_CARD_GROUPS = regex(r"4 4 4 [1-7]|4 4 4 4 3|4 6 [45]")
 _ISSUERS = [  # how a card number begins, how long it may then be
-    (re.compile(r"4"), {13, 16, 19}),
-    (re.compile(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), {16}),
-    (re.compile(r"3[47]"), {15}),
-    (re.compile(r"30[0-5]|3[689]"), {14, 16}),
-    (re.compile(r"35|5[06-8]|6"), {16, 17, 18, 19}),
+    (regex(r"4"), {13, 16, 19}),
+    (regex(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), {16}),
+    (regex(r"3[47]"), {15}),
+    (regex(r"30[0-5]|3[689]"), {14, 16}),
+    (regex(r"35|5[06-8]|6"), {16, 17, 18, 19}),
 ]
-_CALLED_CARD = re.compile(
+_CALLED_CARD = regex(
     r"(?:card|visa|amex|american express|mastercard|kort(?:et)?|karte|tarjeta)"
     r"(?:[\s:#.-]|['’]s|\b(?:number|no|nr|nummer|número|is|ist|er|es)\b)*$",
     re.IGNORECASE,
 )
-_CALLED_OTHERWISE = re.compile(
+_CALLED_OTHERWISE = regex(
     r"\b(?:order|invoice|tracking|parcel|shipment|ticket|booking|reservation|reference|ref|case|serial|imei|isbn)"
     r"(?:[\s:#.-]|\b(?:number|no|nr|id|code|is)\b)*$",
     re.IGNORECASE,
 )
-_CARD_REST = re.compile(
+_CARD_REST = regex(
     r"[\s,;/(]*\b(?:exp(?:iry|ires|iration)?|valid (?:thru|until|to)|cv[vc]2?|security code)\b"
     r"[\s.:]*(?:date|is)?[\s.:]*(?:\d\d ?/ ?\d{2,4}|\d{3,4})\b",
     re.IGNORECASE,
@@ -149,8 +150,8 @@ def _is_card(digits: str, before: str, grouped: bool) -> bool:
     return luhn.is_valid(digits)
 
 
-_IBAN = re.compile(r"(?<!\w)(?=([A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,31}))", re.ASCII | re.IGNORECASE)
-_END = re.compile(r"[A-Z0-9](?![A-Z0-9])", re.ASCII | re.IGNORECASE)
+_IBAN = regex(r"(?<!\w)(?=([A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,31}))", re.ASCII | re.IGNORECASE)
+_END = regex(r"[A-Z0-9](?![A-Z0-9])", re.ASCII | re.IGNORECASE)
 
 
 def _ibans(text: str) -> Iterator[Secret]:
@@ -166,7 +167,7 @@ def _ibans(text: str) -> Iterator[Secret]:
                 break
 
 
-_SSN = re.compile(r"(?<![\w-])\d{3}-\d\d-\d{4}(?![\w-])", re.ASCII)
+_SSN = regex(r"(?<![\w-])\d{3}-\d\d-\d{4}(?![\w-])", re.ASCII)
 
 
 def _ssns(text: str) -> Iterator[Secret]:
@@ -182,7 +183,7 @@ def _ssns(text: str) -> Iterator[Secret]:
 
 
 def _compiled(*patterns: str) -> list[re.Pattern[str]]:
-    return [re.compile(pattern) for pattern in patterns]
+    return [regex(pattern) for pattern in patterns]
 
 
 _CALLED_SSNS = _compiled(
@@ -232,7 +233,7 @@ _NOUN = rf"""(?:
           (?:{_PLACE}|building|house|flat|cabin|office|tür|dør|puerta|alarma)\w* ))
 )"""
 _VALUE = r"""(?= ["'“”‘’„«`] (?P<quoted>[^"“”‘’„»`\n]{3,80}) ["'“”‘’»`] | (?P<value>\S{3,300}) )"""
-_STATED = re.compile(
+_STATED = regex(
     rf"""{_NOUN}
     (?: \ (?:for|to|of|at|on|in|from|für|zum|zur|vom|im|am|de|del|para|til|på|i)  # "for the wifi at the cabin"
         \ (?:[\w'’.&-]{{1,30}}\ ){{0,4}}? [\w.&-]{{1,30}} )?
@@ -242,8 +243,8 @@ _STATED = re.compile(
     {_VALUE}""",
     re.VERBOSE | re.IGNORECASE,
 )
-_BESIDE = re.compile(rf"{_NOUN} \ (?:(?:to|auf|a|til|with)\ )? {_VALUE}", re.VERBOSE | re.IGNORECASE)
-_BACKWARD = re.compile(
+_BESIDE = regex(rf"{_NOUN} \ (?:(?:to|auf|a|til|with)\ )? {_VALUE}", re.VERBOSE | re.IGNORECASE)
+_BACKWARD = regex(
     rf"""
     (?<!\S)(?P<value>\S{{3,100}})\ (?:is|as|ist|es|er)\ (?:my|the|our|your|his|her|mein|das|mi|la|mitt)
     \ (?:[\w-]{{1,30}}\ ){{0,2}}? {_NOUN}
@@ -251,10 +252,10 @@ _BACKWARD = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_DIGITAL = re.compile(r"[#*]?\d(?:[ -]?\d){2,9}[#*]?(?!\w)")
-_ANOTHER = re.compile(rf"(?:,| and| or| und| y| og)\s*({_DIGITAL.pattern})")
-_CLAUSE_ENDS = re.compile(r"""["'”’]?\s*(?:$|[.,;:!?)\n/]|(?:and|but|or|so|und|aber|y|pero|og|men|for|if)\b)""")
-_PLACEHOLDER = re.compile(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret|https?://", re.IGNORECASE)
+_DIGITAL = regex(r"[#*]?\d(?:[ -]?\d){2,9}[#*]?(?!\w)")
+_ANOTHER = regex(rf"(?:,| and| or| und| y| og)\s*({_DIGITAL.pattern})")
+_CLAUSE_ENDS = regex(r"""["'”’]?\s*(?:$|[.,;:!?)\n/]|(?:and|but|or|so|und|aber|y|pero|og|men|for|if)\b)""")
+_PLACEHOLDER = regex(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret|https?://", re.IGNORECASE)
 _KEEPERS = _listed("1password lastpass keepass keepassxc")
 _ORDINARY = STOP_WORDS.union(
     _listed("""
@@ -322,14 +323,14 @@ def _could_be(found: re.Match[str], value: str) -> bool:
 
 # Words that open a wallet
 
-_SEED = re.compile(
+_SEED = regex(
     r"\b(?:seed|recovery|mnemonic|backup|wallet)[ -]?(?:phrase|words?|seed|key)\b(?: phrase| words)?|\bmnemonic\b",
     re.IGNORECASE,
 )
 _SEED_WORD = (
     r"(?:\d{1,2}[.):]?\s*)?(?!(?:the|and|for|was|were|are|not|but|from|has|had|have|your|our|her|his|she)\b)[a-z]{3,8}"
 )
-_SEED_WORDS = re.compile(rf"(?<![\w'’]){_SEED_WORD}(?:[\s,;]+{_SEED_WORD}){{11,23}}(?![\w'’])")
+_SEED_WORDS = regex(rf"(?<![\w'’]){_SEED_WORD}(?:[\s,;]+{_SEED_WORD}){{11,23}}(?![\w'’])")
 
 
 def _seed_phrases(text: str) -> Iterator[Secret]:
@@ -340,10 +341,10 @@ def _seed_phrases(text: str) -> Iterator[Secret]:
 
 # Strings no person makes up
 
-_LONG = re.compile(r"(?<![\w+/=-])[A-Za-z0-9_+/-]{28,}={0,2}(?![\w+/=-])")
-_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+", re.IGNORECASE)
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-_DIGEST = re.compile(
+_LONG = regex(r"(?<![\w+/=-])[A-Za-z0-9_+/-]{28,}={0,2}(?![\w+/=-])")
+_ADDRESS = regex(r"\b(?:https?://|www\.)\S+", re.IGNORECASE)
+_UUID = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_DIGEST = regex(
     r"\b(?:commit|sha-?(?:1|256|512)?|md5|hash|digest|checksum|revision|etag)\W{1,3}(?:is\W)?$", re.IGNORECASE
 )
 

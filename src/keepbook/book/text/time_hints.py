@@ -9,6 +9,7 @@ import re
 from datetime import timedelta
 from typing import NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import in_words, parse_stamp, stamp
 from keepbook.errors import Invalid
 
@@ -68,7 +69,7 @@ def _month(word: str | None) -> str | None:
 _NAMES = "|".join(f"{month}|{month[:3]}" for month in MONTHS) + "|sept"
 # Names that are words too: alone they need a word before them that only a date has.
 _ALONE = "|".join(f"{month}" for month in MONTHS if month not in ("march", "may"))
-_DATE = re.compile(
+_DATE = regex(
     rf"""\b(?:
     (?P<day>\d{{1,2}})(?:st|nd|rd|th)?[ ](?:of[ ])?(?P<month>{_NAMES})\b(?:,?[ ](?P<year>(?:19|20)\d\d))?
   | (?P<alone>(?:(?<=in[ ])|(?<=of[ ])|(?<=since[ ])|(?<=during[ ])|(?<=until[ ])|(?<=last[ ])|(?<=early[ ])
@@ -83,7 +84,7 @@ _LENGTHS = {
     "spring": 92, "summer": 92, "autumn": 92, "fall": 92, "winter": 92, "year": 366, "quarter": 92,
     "week": 7, "month": 31, **dict.fromkeys(MONTHS, 31),
 }  # fmt: skip
-_COUNTED = re.compile(
+_COUNTED = regex(
     rf"""\b(?:
     yesterday|today
   | (?:last|this|past)[ ](?:week|month|year|quarter|spring|summer|autumn|fall|winter|{"|".join(MONTHS)}

@@ -14,6 +14,7 @@ from math import exp, log
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, fold, query_terms, stem, tokens
 
 Likeness = Callable[[str, Sequence[str]], Sequence[float]]
@@ -24,7 +25,7 @@ the group tells, and how much more has to speak for the group than against it.""
 OWN = 0.62
 SOME = 4
 """Of other groups every so many-th sentence is looked at."""
-_UNSPACED = re.compile(r"[぀-ヿ㐀-鿿฀-๿]")
+_UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _any(words: Sequence[str]) -> re.Pattern[str]:
     spaced = [_pattern(word) for word in words if not _UNSPACED.search(word)]
     dense = [re.escape(fold(word)) for word in words if _UNSPACED.search(word)]
     whole = rf"(?<!\w)(?:{'|'.join(sorted(set(spaced), key=len, reverse=True))})(?!\w)" if spaced else ""
-    return re.compile("|".join(filter(None, [whole, *dense])) or r"(?!)")
+    return regex("|".join(filter(None, [whole, *dense])) or r"(?!)")
 
 
 def _pattern(word: str) -> str:
@@ -145,10 +146,10 @@ def _sentences(name: str) -> tuple[_Sentence, ...]:
     )
 
 
-_NAME = re.compile(
+_NAME = regex(
     r"(?<![.!?…:])(?<=[\w,&'’]\s)(?:The |La |El )?[A-ZÀ-Þ][a-zà-ÿ][\w'’-]*|^\W*[A-ZÀ-Þ][a-zà-ÿ]+(?= [A-ZÀ-Þ][a-zà-ÿ])"
 )
-_CAPITALS = re.compile(r"\b(?:ich|mein\w*|und|wir|ist|hat|habe|der|die|das|nicht)\b", re.IGNORECASE)
+_CAPITALS = regex(r"\b(?:ich|mein\w*|und|wir|ist|hat|habe|der|die|das|nicht)\b", re.IGNORECASE)
 """German writes every noun with a capital."""
 
 
@@ -159,17 +160,17 @@ def _nameless(text: str) -> str:
     return _NAME.sub(lambda one: one[0] if one[0].lower().split("'")[0] in _proper() else " ", text)
 
 
-_TOLD = re.compile(
+_TOLD = regex(
     r"\b(?:tv show|show about|series|film|movie|novel|episode|chapter|scene|video ?game|board game|song|album|musical|"
     r"podcast|documentary|sitcom|thriller|cartoon|museum)\b",
     re.IGNORECASE,
 )
-_OF_THINGS = re.compile(
+_OF_THINGS = regex(
     r"\W*(?:(?:the(?! (?:new|old)\b)|an?|this|that|these|those|its?|it's|what|which|who|how|why)\b"
     r"|(?:is|are|does)\b(?=.*\?))",  # without a question it is a line of the book: "Is allergic to walnuts"
     re.IGNORECASE | re.DOTALL,
 )
-_OF_PEOPLE = re.compile(
+_OF_PEOPLE = regex(
     r"\b(?:i|i'?m|i'?ve|i'?d|i'?ll|me|my|mine|we|we'?re|we'?ve|us|our|he|she|him|his|her|hers|they|their|them|myself)\b",
     re.IGNORECASE,
 )

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
+from keepbook.book.ground.patterns import regex
+
 NEAR = 0.8
 """Share of common words from which on two texts are near-duplicates."""
 FEW = 3
@@ -177,18 +179,18 @@ def _plain(text: str) -> str:
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´＇", "'"))
 # Marks that are optional in writing: on Latin, Greek and Cyrillic letters, Hebrew points, Arabic short vowels.
-_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]+")
+_ACCENTS = regex("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]+")
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ʼ": "'"}
     | dict.fromkeys("\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff")  # invisible: they would cut words in two
 )
-_OTHER_DIGITS = re.compile(r"(?![0-9])\d")
+_OTHER_DIGITS = regex(r"(?![0-9])\d")
 # Also as typed in haste: dont, cant, wont.
-_NOT = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|should|must|need|ca|wo|ai)n'?t\b")
+_NOT = regex(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|should|must|need|ca|wo|ai)n'?t\b")
 _IRREGULAR = {"ca": "can", "wo": "will", "ai": "is"}
-_SHORT_FORM = re.compile(r"'(s|d|m|re|ve|ll)\b")
+_SHORT_FORM = regex(r"'(s|d|m|re|ve|ll)\b")
 _LONG_FORMS = {"s": "", "d": "", "m": " am", "re": " are", "ve": " have", "ll": " will"}
-_ELISION = re.compile(r"\b(?:[djlmnst]|qu)'(?=\w)")  # l'eau
+_ELISION = regex(r"\b(?:[djlmnst]|qu)'(?=\w)")  # l'eau
 
 _SCALES = {
     "k": 3, "thousand": 3, "tusen": 3, "tausend": 3, "million": 6, "millions": 6, "millionen": 6,
@@ -210,15 +212,15 @@ _TOKEN_OF = r"""
   | (?P<unspaced> [UNSPACED]+ )
   | (?: (?![UNSPACED])[^\W_] | [SIGNS] )+
 """
-_TOKEN = re.compile(
+_TOKEN = regex(
     _TOKEN_OF.replace("UNSPACED", _UNSPACED)
     .replace("SIGNS", _SIGNS)
     # 5m is metres, unless it is money.
     .replace("SCALES", "|".join(sorted(_SCALES.keys() - {"m"}, key=len, reverse=True))),
     re.VERBOSE,
 )
-_WORD = re.compile("[a-z]+")
-_DIGIT = re.compile("[0-9]")
+_WORD = regex("[a-z]+")
+_DIGIT = regex("[0-9]")
 
 
 def _number(written: str, scale: str | None) -> list[str]:
@@ -261,7 +263,7 @@ STOP_WORDS = _words("""
     there these they this those through to too under until up us very was we were what when where which while
     who whom whose why will with would you your yours yourself yourselves
 """)
-_ASKING = re.compile(
+_ASKING = regex(
     r"""\b(?:
     (?:can|could|would|will)[ ]you[ ](?:please[ ])?(?:tell|remind|show|give)[ ]me
   | (?:tell|remind|show)[ ](?:me|us)

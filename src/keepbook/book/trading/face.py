@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.limits import clean_count, clean_share
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
@@ -65,6 +66,7 @@ class Meant(NamedTuple):
         return [deployment.id for deployment in self.deployments]
 
 
+@explained
 class Trading:
     """The trading of a book: `book.trading`."""
 
@@ -74,6 +76,7 @@ class Trading:
     # Skills and deployments
 
     def skills(self) -> Sequence[Skill]:
+        """In the order in which they were made, each with what it says now."""
         with self._book.reading() as (tx, _, _):
             return skills.listed(tx)
 
@@ -97,6 +100,7 @@ class Trading:
             return skills.history(tx, skills.find(tx, ref).id, field)
 
     def deployments(self, skill: str | None = None) -> Sequence[Deployment]:
+        """In the order in which they were made, also those that have ended."""
         with self._book.reading() as (tx, _, _):
             return skills.deployments(tx, None if skill is None else skills.find(tx, skill).id)
 
@@ -306,6 +310,7 @@ class Trading:
             return lessons.pin(tx, self._book.origin, preset, lesson)
 
     def unpin(self, lesson: str) -> Lesson:
+        """No longer the person's own word; reflections may change it again."""
         self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.unpin(tx, self._book.origin, preset, lesson)
@@ -317,6 +322,7 @@ class Trading:
             return lessons.retire(tx, self._book.origin, preset, lesson)
 
     def restore_lesson(self, lesson: str) -> Lesson:
+        """Bring back one that was put away."""
         self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.restore(tx, self._book.origin, preset, lesson)

@@ -1,9 +1,11 @@
 """What an import answers, whether the file is an export of ours or another program's."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from keepbook.book.upkeep.elsewhere.incoming import LeftOut
 from keepbook.book.upkeep.elsewhere.write import CHANGED, NEW, THERE, Brought, Came
+from keepbook.errors import KeepbookError
 
 OURS = "keepbook"
 
@@ -37,3 +39,14 @@ def told(brought: Brought, source: str, owner: str, *, dry_run: bool) -> Importe
         refused=brought.refused,
         came=brought.came if dry_run else (),
     )
+
+
+def say_what_came(error: KeepbookError, done: Sequence[Imported], left: Sequence[str]) -> None:
+    """An import of several people is written book by book: say with the refusal of one what came in before it."""
+    came = "; ".join(f"{one.owner}: {one.memories} new, {one.unchanged} known, {one.chats} chats" for one in done)
+    error.message += (
+        f". Already imported: {came}. Not imported: {', '.join(left)}. Run the same import again when that is mended: "
+        "what came in is known again, nothing comes in twice"
+    )
+    error.args = (error.message,)
+    error.details |= {"imported": [one.owner for one in done], "left": list(left)}

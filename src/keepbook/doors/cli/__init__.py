@@ -127,7 +127,9 @@ def _tree(*parts: str) -> Any:
 
     What `app(...)` does besides is to mend how tracebacks look, and no traceback leaves this door.
     """
-    return typer.main.get_command(command_line(*parts))
+    tree = typer.main.get_command(command_line(*parts))
+    command.leave_as_they_are(tree)
+    return tree
 
 
 def _needed(args: list[str]) -> list[str]:

@@ -23,7 +23,19 @@ from starlette.routing import Route
 from keepbook.app import Keepbook
 from keepbook.doors.auth import LOOPBACK
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import agents, chat, feed, me, memory, ops, tools, trading, trading_files
+from keepbook.doors.http.api import (
+    agents,
+    chat,
+    decisions,
+    feed,
+    me,
+    memory,
+    ops,
+    tools,
+    trading,
+    trading_figures,
+    trading_files,
+)
 from keepbook.doors.http.document import described
 from keepbook.doors.http.gate import Gate
 from keepbook.doors.http.log import Followed
@@ -64,7 +76,7 @@ def create_app(
     app.state.stopping = asyncio.Event()
     app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install(app)
-    for part in (memory, chat, agents, trading, trading_files, tools, me, feed, ops):
+    for part in (memory, chat, agents, decisions, trading, trading_figures, trading_files, tools, me, feed, ops):
         app.router.routes.extend(part.router.routes)  # as they are: to include them would read every signature anew
     routes.install(app)
     settings = kb.settings

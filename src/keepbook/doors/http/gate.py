@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -161,8 +161,19 @@ class Gate:
         straight = host in self._own and not proxied
         local = self._local and straight and (client is None or is_local(client[0]))
         secret, page = _secret(headers)
-        anyone, acts = scope["path"] == "/metrics", headers.get(ACTOR_HEADER)
-        return caller_for(kb, secret, _named(scope), local=local, anyone=anyone, acts=acts, page=page)
+        named, acts = _named(scope), headers.get(ACTOR_HEADER)
+        anyone = _of_nobody(scope["path"], scope["query_string"])
+        return caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
+
+
+def _of_nobody(path: str, query: bytes) -> bool:
+    """Whether a request is about no owner's book: figures of the server, or bars and events, which everybody shares."""
+    if path == "/api/trading/import":
+        return parse_qs(query.decode("latin-1")).get("kind") in (["bars"], ["events"])
+    return path in _OF_NOBODY or path.startswith("/api/trading/market-events/")
+
+
+_OF_NOBODY = frozenset(("/metrics", "/api/trading/bars", "/api/trading/symbols"))
 
 
 class _Reading:

@@ -48,6 +48,51 @@ def test_without_an_answer_whose_they_are_nothing_is_written(kb: Any) -> None:
     assert kb.owners() == []
 
 
+def test_an_import_that_stops_in_the_middle_says_what_came_in_and_is_completed(kb: Any) -> None:
+    file = SAMPLES / "mem0-get-all.json"
+    kb.book("ben").choose(memory=False)
+    with pytest.raises(NotAllowed) as stopped:
+        kb.import_from(file, "me", owner_map=EVERYBODY)
+    told = stopped.value
+    assert (told.code, told.details) == ("memory_off", {"imported": ["anna"], "left": ["ben"]})
+    assert "Already imported: anna: 2 new, 0 known, 0 chats. Not imported: ben." in told.message
+    assert [kb.book(owner).list().total for owner in EVERYBODY] == [2, 0]
+    with pytest.raises(NotAllowed) as looked:
+        kb.import_from(file, "me", owner_map=EVERYBODY, dry_run=True)
+    assert "imported" not in looked.value.details
+
+    kb.book("ben").choose(memory=True)
+    again = kb.import_from(file, "me", owner_map=EVERYBODY)
+    assert [(one.owner, one.memories, one.unchanged) for one in again] == [("anna", 0, 2), ("ben", 1, 0)]
+    assert all(kb.book(owner).verify().ok for owner in EVERYBODY)
+
+
+def _asked(parts: Any, **more: Any) -> dict[str, Any]:
+    """One of ChatGPT's conversations in which somebody said something."""
+    said = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": parts}, "create_time": 1.7e9}
+    return {"title": "Boats", "mapping": {"a": {"message": said, "parent": None, "children": []}}} | more
+
+
+@pytest.mark.parametrize("parts", [7, "I have a boat", {"0": "I have a boat"}, True])
+def test_parts_that_are_no_list_cost_their_chat_alone(alice: Any, parts: Any) -> None:
+    for broken, good in (
+        (_asked(parts), _asked(["I have a dog"], title={"odd": 1}, current_node=["a"])),
+        (
+            {"uuid": "1", "name": "Boats", "chat_messages": [{"sender": "human", "content": parts}]},
+            {
+                "uuid": "2",
+                "name": 7,
+                "chat_messages": [{"sender": "human", "content": [7, {"type": "text", "text": "Hi"}]}],
+            },
+        ),
+    ):
+        found = alice.import_(text_of([broken, good]), merge=True)
+        assert (found.chats, [(one.where, "should be a list" in one.why) for one in found.refused]) == (
+            1,
+            [("chat Boats", True)],
+        )
+
+
 def test_lines_may_come_without_their_ends(alice: Any) -> None:
     assert alice.import_([json.dumps({"memory": text}) for text in ("Likes tea", "Likes rye")]).memories == 2
 

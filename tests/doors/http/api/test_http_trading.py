@@ -135,6 +135,21 @@ def test_shared_data_is_loaded_by_the_installation_alone(kb: Any, client: Client
     assert mine.get(f"{API}/events", params={"lookahead_hours": 72}).json()["events"]
 
 
+def test_what_everybody_shares_is_about_no_owner_and_nothing_else_is(kb: Any, client: Clients) -> None:
+    host = client(kb.tokens.create(kind="service", scopes=("read", "write", "admin")).token)
+    bars, symbol = list(bar_lines(WORLD, ["BTC/USDT"]))[:4], "BTC/USDT"
+    assert sent(host, "bars", "".join(bars)).json()["added"] == 3
+    assert host.get(f"{API}/symbols").json() == {"symbols": [symbol]}
+    assert len(host.get(f"{API}/bars", params={"symbol": symbol}).json()["bars"]) == 3
+    assert host.get(f"{API}/market-events/none").json() == {"event": None}
+    for kinds in ("trades", ["bars", "trades"], ["trades", "bars"], []):
+        refused = host.post(f"{API}/import", params={"kind": kinds}, content="x")
+        assert (refused.status_code, refused.json()["field"]) == (422, "X-Keepbook-Owner")
+    for path in ("/trades", "/positions", "/performance", "/bars/", "/symbols/x"):
+        assert host.get(API + path).status_code in (404, 422)
+    assert kb.owners() == []
+
+
 def test_a_server_without_tokens_is_the_installation(client: Clients) -> None:
     assert sent(client(), "bars", "".join(bar_lines(world(minutes=240)))).json()["added"] > 100
 

@@ -10,22 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NoReturn
 
-from pydantic import Field
-
 from keepbook.errors import Invalid
-from keepbook.strict_toml import (
-    SHAPE,
-    NotToml,
-    Number,
-    Switch,
-    Table,
-    Whole,
-    Wrong,
-    expecting,
-    nearest,
-    parse,
-    read,
-)
+from keepbook.strict_toml import Expecting, NotToml, Table, Wrong, nearest, parse, read
 
 RE_EXAMINATION = "re-examination"
 TYPES = ("text", "number", "choice", "list", "time", "boolean")
@@ -42,9 +28,9 @@ When = Mapping[str, tuple[str, ...]]
 """Choices by slot: it holds where each slot named has one of its choices."""
 
 
-_Amount = Annotated[Whole | Number, expecting("a number")]
-_Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], expecting("a list of words")]
-_ReExaminable = Annotated[Switch | str, expecting('true, false or "until_resolved"')]
+_Amount = Annotated[int | float, Expecting("a number")]
+_Words = Annotated[tuple[str, ...], Expecting("a list of words", all)]
+_ReExaminable = Annotated[bool | str, Expecting('true, false or "until_resolved"')]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +41,15 @@ class SlotTable:
     takes the first line of the slot named in `from_`.
     """
 
-    __pydantic_config__ = SHAPE
-
     type: str
     about: str = ""
-    required: Switch = True
+    required: bool = True
     min: _Amount | None = None
     max: _Amount | None = None
     above: _Amount | None = None
     choices: _Words = ()
     pattern: str | None = None
-    future: Switch = False
+    future: bool = False
     from_: str | None = None
     empty_when: Table[_Words] | None = None
 
@@ -81,8 +65,6 @@ class Slot(SlotTable):
 class Rule:
     """Slots that must rise strictly in this order, where `when` holds."""
 
-    __pydantic_config__ = SHAPE
-
     rising: _Words
     say: str
     when: Table[_Words] = field(default_factory=lambda: MappingProxyType({}))
@@ -91,8 +73,6 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class BarRule:
     """Answers a forecast by itself: `test` of the bars of a symbol against a level, both named by their slots."""
-
-    __pydantic_config__ = SHAPE
 
     symbol: str
     test: str
@@ -106,8 +86,6 @@ class Forecast:
     Without a `claim` the answer is yes or no; with one it is a choice, and what that slot says is held to be so.
     """
 
-    __pydantic_config__ = SHAPE
-
     probability: str
     due: str
     claim: str | None = None
@@ -117,8 +95,6 @@ class Forecast:
 @dataclass(frozen=True, slots=True)
 class CardFile:
     """The keys of a file."""
-
-    __pydantic_config__ = SHAPE
 
     name: str
     title: str

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from keepbook.book.ground.explained import explained
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.ledger import anchors
@@ -28,6 +29,7 @@ class MarketVerification:
     why: tuple[str, ...]
 
 
+@explained
 class Market:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -68,6 +70,7 @@ class Market:
             return bars.recent(conn, symbol, stamp(self._database.clock()), timeframe=timeframe, limit=limit)
 
     def symbols(self) -> Sequence[str]:
+        """Those there are bars of."""
         with self._database.unscoped() as conn:
             return bars.symbols(conn)
 

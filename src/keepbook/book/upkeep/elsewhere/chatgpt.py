@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Talked, Turn, key_of, moment
+from keepbook.book.upkeep.elsewhere.incoming import (
+    Incoming,
+    LeftOut,
+    Talked,
+    Turn,
+    key_of,
+    listed,
+    moment,
+    text_or_none,
+)
 from keepbook.errors import Invalid
 
 SOURCE = "chatgpt"
@@ -30,7 +39,7 @@ def read(found: Found) -> Incoming | None:
             continue
         if turns:
             key = str(one.get("conversation_id") or one.get("id") or key_of(*(turn.text for turn in turns)))
-            chats.append(Talked(key=key, title=one.get("title") or None, turns=turns))
+            chats.append(Talked(key=key, title=text_or_none(one.get("title")), turns=turns))
         else:
             refused.append(LeftOut(where, "nobody said anything in it"))
     return Incoming(SOURCE, chats=tuple(chats), refused=tuple(refused))
@@ -38,12 +47,12 @@ def read(found: Found) -> Incoming | None:
 
 def _branch(nodes: Mapping[str, Any], last: Any) -> tuple[Turn, ...]:
     """From the node a chat ended on up to its beginning, turned round."""
-    if last not in nodes:
+    if not isinstance(last, str) or last not in nodes:
         tips = [id for id, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
         last = max(tips, key=lambda id: _time(nodes[id]), default=None)
     turns: list[Turn] = []
     seen = set()
-    while last in nodes and last not in seen:
+    while isinstance(last, str) and last in nodes and last not in seen:
         seen.add(last)
         node = nodes[last]
         if not isinstance(node, Mapping):
@@ -70,5 +79,5 @@ def _turn(message: Any) -> Turn | None:
         return None
     if content.get("content_type") not in ("text", "multimodal_text"):
         return None  # code, thoughts, what a tool was told
-    text = "\n".join(part for part in content.get("parts") or () if isinstance(part, str)).strip()
+    text = "\n".join(part for part in listed(content.get("parts"), "parts") if isinstance(part, str)).strip()
     return Turn(role, text, moment(message.get("create_time"))) if text else None

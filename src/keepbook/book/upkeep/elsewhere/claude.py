@@ -8,7 +8,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked, Turn, key_of, moment
+from keepbook.book.upkeep.elsewhere.incoming import (
+    Incoming,
+    LeftOut,
+    Noted,
+    Talked,
+    Turn,
+    key_of,
+    listed,
+    moment,
+    text_or_none,
+)
 from keepbook.book.upkeep.elsewhere.lists import dated_items
 from keepbook.errors import Invalid
 
@@ -29,7 +39,7 @@ def read(found: Found) -> Incoming | None:
             continue
         if turns:
             key = str(one.get("uuid") or key_of(*(turn.text for turn in turns)))
-            chats.append(Talked(key=key, who=_account(one), title=one.get("name") or None, turns=turns))
+            chats.append(Talked(key=key, who=_account(one), title=text_or_none(one.get("name")), turns=turns))
         else:
             refused.append(LeftOut(where, "nobody said anything in it"))
     memories = tuple(noted for one in kept for noted in _of_memory(one))
@@ -70,6 +80,7 @@ def _turn(message: Any) -> Turn | None:
     if not isinstance(message, Mapping):
         return None
     role = {"human": "user", "assistant": "assistant"}.get(str(message.get("sender")))
-    parts = [part for part in message.get("content") or () if isinstance(part, Mapping) and part.get("type") == "text"]
+    content = listed(message.get("content"), "content")
+    parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
     text = "\n".join(str(part.get("text") or "") for part in parts) or str(message.get("text") or "")
     return Turn(role, text.strip(), moment(message.get("created_at"))) if role and text.strip() else None

@@ -143,6 +143,20 @@ def key_of(*parts: object) -> str:
     return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
+def listed(value: Any, name: str) -> Sequence[Any]:
+    """A list of the source's, or nothing where there is none; anything else is refused by its name there."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise Invalid(f"`{name}` should be a list there, and is {type(value).__name__}", field=name)
+    return value
+
+
+def text_or_none(value: Any) -> str | None:
+    """A title, where it is one."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
 def moment(value: Any) -> str | None:
     """The source's own date as an instant: ISO text, or seconds since 1970. Empty is none; anything else is refused."""
     if value is None or value == "" or isinstance(value, bool):

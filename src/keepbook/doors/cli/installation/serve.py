@@ -48,7 +48,7 @@ def serve(
 ) -> None:
     """Serve the web pages, the HTTP API and MCP until Ctrl-C."""
     given = {"host": host, "port": port, "db": call.place}
-    settings = call.settings.model_copy(update={name: value for name, value in given.items() if value is not None})
+    settings = call.settings.but(**{name: value for name, value in given.items() if value is not None})
     server = http_server()
     server.refuse_open_door(call.keepbook, settings.host)
     if workers > 1 and call.place == ":memory:":

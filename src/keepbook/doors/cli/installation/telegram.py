@@ -33,7 +33,7 @@ def _made(call: Invocation) -> "Bot":
     if find_spec("telegram") is None:
         raise NotAllowed("Telegram needs its library; install it with: pip install 'keepbook[telegram]'")
     token = call.settings.telegram_token
-    if token is None or not token.get_secret_value():
+    if token is None or not token.reveal():
         advice = "ask @BotFather in Telegram for a bot and set KEEPBOOK_TELEGRAM_TOKEN to the token it gives you"
         raise Invalid(f"the bot has no token: {advice}", field="telegram_token")
     # Loaded here, as the library is an extra, and slow.
@@ -43,7 +43,7 @@ def _made(call: Invocation) -> "Bot":
     keepbook.models  # noqa: B018  a name that is no model is refused before anybody is served
     return Bot(
         keepbook,
-        token.get_secret_value().strip(),
+        token.reveal().strip(),
         call.settings.telegram_chats,
         note=call.note,
         base_url=call.settings.telegram_base_url,

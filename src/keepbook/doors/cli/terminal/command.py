@@ -132,6 +132,42 @@ def first_word(args: Sequence[str]) -> str | None:
     return None
 
 
+def leave_as_they_are(tree: Any) -> None:
+    """Convert only what needs it: not a value that nobody gave, nor a text that is to be one.
+
+    Typer converts all with a library that takes as long to load as the book itself.
+    """
+    help_option = tree.get_help_option
+    tree.get_help_option = lambda context: _unconverted(help_option(context))
+    for parameter in tree.params:
+        _unconverted(parameter)
+    for inner in getattr(tree, "commands", {}).values():
+        leave_as_they_are(inner)
+
+
+def _unconverted(parameter: Any) -> Any:
+    if hasattr(parameter, "type_descriptor") and "process_value" not in vars(parameter):
+        parameter.process_value = _only_if_needed(parameter)
+    return parameter
+
+
+def _only_if_needed(parameter: Any) -> Callable[[Any, Any], Any]:
+    converted, kind = parameter.process_value, parameter.type_descriptor
+    several = parameter.multiple or parameter.nargs == -1
+    text = kind.annotation in (str, list[str]) and kind.parameter_info.parser is None
+
+    def process(context: Any, value: Any) -> Any:
+        ours = (value is None and not parameter.required) or (
+            type(value) is kind.annotation and value == parameter.default
+        )
+        if not ours and not (text and value is not None and isinstance(value, list | tuple if several else str)):
+            return converted(context, value)
+        value = list(value or ()) if several else value
+        return value if parameter.callback is None else parameter.callback(context, parameter, value)
+
+    return process
+
+
 def _meaning(otherwise: str) -> type[TyperGroup]:
     """A group that takes a word which is none of its commands for the first argument of this one."""
 

@@ -14,14 +14,14 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.agents.agents import ADAPTERS, Agent
-from keepbook.book.agents.calibration import Calibration
+from keepbook.book.agents.cards.types import Broken, CardType
 from keepbook.book.agents.decisions import Decision, Past
 from keepbook.book.agents.recorded import Recorded
 from keepbook.book.agents.runs import Line, Run
 from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
-from keepbook.doors.http.api.memory import Moment, Sent
+from keepbook.doors.http.api.memory import Sent
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL, documented
 from keepbook.models.agents.runner import Runner
@@ -134,27 +134,17 @@ class ShownRun(Run):
 
 
 @dataclass(frozen=True)
-class Decisions:
-    decisions: list[Decision]
-
-
-@dataclass(frozen=True)
 class OwnDecisions:
     decisions: list[Past]
 
 
 @dataclass(frozen=True)
-class CardTypeShown:
-    name: str
-    title: str
-    re_examinable: str
-    re_examine_actions: list[str]
+class CardTypesShown:
+    """`broken` says what is wrong with a file, `files` the same in pieces."""
 
-
-@dataclass(frozen=True)
-class CardTypes:
-    types: list[CardTypeShown]
+    types: list[CardType]
     broken: list[str]
+    files: list[Broken]
 
 
 # Agents
@@ -174,15 +164,12 @@ def create_agent(call: Arranging, new: NewAgent) -> Response:
     return call.write(lambda book: book.agents.create(given.pop("name"), **given), 201)
 
 
-@router.get("/agents/card-types", response_model=CardTypes)
+@router.get("/agents/card-types", response_model=CardTypesShown)
 def list_card_types(call: Reading) -> Response:
     """What an agent's answer can be, and the files that are no card type, with the line and the reason."""
     known = call.book.agents.cards
-    types = [
-        CardTypeShown(one.name, one.title, one.re_examinable, list(one.re_examine_actions))
-        for one in known.types.values()
-    ]
-    return answer(CardTypes(types, [str(one) for one in known.broken]))
+    broken = list(known.broken)
+    return answer(CardTypesShown(list(known.types.values()), [str(one) for one in broken], broken))
 
 
 @router.get("/agents/{id}", response_model=Agent)
@@ -201,6 +188,12 @@ def change_agent(call: Arranging, id: AgentId, changed: ChangedAgent) -> Respons
 def delete_agent(call: Arranging, id: AgentId) -> Response:
     """Out of every list and never run again; its runs and decisions stay."""
     return call.write(lambda book: book.agents.delete(id))
+
+
+@router.post("/agents/{id}/restore", response_model=Agent)
+def restore_agent(call: Arranging, id: AgentId) -> Response:
+    """Put back one that was deleted, by its id; its session starts fresh."""
+    return call.write(lambda book: book.agents.restore(id))
 
 
 @router.post("/agents/{id}/memory/reset", response_model=Agent)
@@ -329,37 +322,6 @@ def resolve_run(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()]
     if "outcome" in given.model_fields_set:
         return call.write(lambda book: book.decisions.answer(call.run(id), given.outcome, at=given.at, note=given.note))
     return call.write(lambda book: book.decisions.exit(call.run(id), given.price, at=given.at))
-
-
-# Decisions
-
-
-@router.get("/decisions", response_model=Decisions)
-def list_decisions(
-    call: ReadingDecisions,
-    state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
-    agent: Annotated[str | None, Query(max_length=200)] = None,
-    limit: Limit = 100,
-    offset: Annotated[int, Query(ge=0, le=10_000_000, description="So many of the newest are left out.")] = 0,
-    forecasts: Annotated[bool | None, Query(description="Only those, or none of them.")] = None,
-) -> Response:
-    """Newest first."""
-    found = call.book.decisions.list(
-        state=state, agent=call.own(agent), limit=limit, offset=offset, forecasts=forecasts
-    )
-    return answer(Decisions(list(found)))
-
-
-@router.get("/decisions/calibration", response_model=Calibration)
-def get_calibration(
-    call: ReadingDecisions,
-    agent: Annotated[str | None, Query(max_length=200)] = None,
-    forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
-    known_at: Moment = None,
-) -> Response:
-    """Whether stated conviction has meant anything, as known now or at an instant; under ten resolved decisions it says
-    that it cannot tell."""
-    return answer(call.book.decisions.calibration(call.own(agent), forecasts=forecasts, known_at=known_at))
 
 
 def _recorded(made: Recorded) -> int:

@@ -19,6 +19,7 @@ from keepbook.book.trading.lessons import STATES, Lesson
 from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
+from keepbook.book.trading.skills import Field as FieldVersion
 from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL, documented
@@ -51,6 +52,11 @@ class SkillFields(Sent):
     strategy: str | None = None
     schedule: str | None = None
     chat: str | None = None
+
+
+class FieldValue(Sent):
+    value: str
+    expect_version: int | None = Field(None, description="Refused if the field is at another version by now.")
 
 
 class NewDeployment(Sent):
@@ -156,6 +162,11 @@ class Skills:
 
 
 @dataclass(frozen=True)
+class FieldVersions:
+    fields: list[FieldVersion]
+
+
+@dataclass(frozen=True)
 class Deployments:
     deployments: list[Deployment]
 
@@ -228,6 +239,27 @@ def change_skill(call: Writing, id: SkillId, said: SkillFields, if_match: IfMatc
     return call.write(do, headers=_tagged)
 
 
+@router.get("/skills/{id}/fields", response_model=FieldVersions)
+def list_field_versions(
+    call: Reading,
+    id: SkillId,
+    field: Annotated[str | None, Query(description=", ".join(FIELDS), max_length=40)] = None,
+) -> Response:
+    """Every version of what it says, of one field or of all."""
+    return answer(FieldVersions(list(call.book.trading.field_history(id, field))))
+
+
+@router.put("/skills/{id}/fields/{field}", response_model=FieldVersion)
+def set_skill_field(
+    call: Writing,
+    id: SkillId,
+    field: Annotated[str, Path(description=", ".join(FIELDS), max_length=40)],
+    told: FieldValue,
+) -> Response:
+    """A new version of what it says; the earlier ones stay."""
+    return call.write(lambda book: book.trading.set_field(id, field, told.value, expect_version=told.expect_version))
+
+
 # Deployments
 
 
@@ -290,7 +322,7 @@ def list_trades(
 @router.get("/events", response_model=ComingShown)
 def list_coming_events(
     call: Reading,
-    lookahead_hours: Annotated[int, Query(ge=1, le=LONGEST_LOOK)] = 24,
+    lookahead_hours: Annotated[float, Query(ge=1, le=LONGEST_LOOK)] = 24,
     types: Annotated[list[str], Query(description="Only these kinds.", max_length=50)] = [],  # noqa: B006
     symbols: Annotated[list[str], Query(description="Only what touches these.", max_length=50)] = [],  # noqa: B006
     min_importance: Annotated[float, Query(ge=0, le=1)] = 0.4,

@@ -60,6 +60,9 @@ async def import_trading_file(
         list[str], Query(description="Of trades: SYMBOL=SIZE of a contract, several.", max_length=40)
     ] = [],  # noqa: B006
     dry_run: Annotated[bool, Query(description="Of trades: show what would come of it.")] = False,
+    brokers: Annotated[
+        bool | None, Query(description="Of trades: a broker's file, or one with our columns; recognised, if not said.")
+    ] = None,
 ) -> Response:
     """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`. Trades of a
     broker's file are recognised and paired."""
@@ -71,8 +74,8 @@ async def import_trading_file(
     sent = await request.body()
     told = {"format": format, "columns": mapping.pairs(map, "map"), "zone": zone, "dry_run": dry_run, "symbol": symbol}
     sizes = mapping.sizes(multiplier)
-    brought = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
-    if brought and (format or map or dry_run or not is_ours(sent)):
+    readable = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
+    if readable and (brokers if brokers is not None else format or map or dry_run or not is_ours(sent)):
         return await run_in_threadpool(
             _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
         )

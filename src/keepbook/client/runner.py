@@ -1,0 +1,51 @@
+"""Runs of agents that a server carries out."""
+
+import asyncio
+import inspect
+from typing import Any
+
+from keepbook.book.agents.runs import Run
+from keepbook.client.asks import Asks
+from keepbook.client.faces import Face
+
+WAIT = 300
+"""Seconds that the server is asked to wait for the end; a run that takes longer is asked for again."""
+OVER = ("succeeded", "failed")
+
+
+class RunnerElsewhere:
+    """Has the agents of a book run where the book is."""
+
+    def __init__(self, book: Face) -> None:
+        self.book: Any = book
+
+    async def run(self, ref: str, prompt: str | None = None) -> Run:
+        """Run an agent now, to its card or to its failure.
+
+        ref: its id, or its name. prompt: what it is asked instead of its default prompt.
+        """
+        way = Asks("POST", "/api/agents/{ref}/runs", Run, fixed={"wait": WAIT}, query=("wait",))
+        return await self._ended(way, {"ref": ref, "prompt": prompt})
+
+    async def re_examine(self, run_id: str) -> Run:
+        """Look again at what a run concluded.
+
+        run_id: the id of the run.
+        """
+        way = Asks("POST", "/api/runs/{run_id}/re-examine", Run, fixed={"wait": WAIT}, query=("wait",))
+        return await self._ended(way, {"run_id": run_id})
+
+    async def _ended(self, way: Asks, given: dict[str, Any]) -> Run:
+        run = await self._asked(way, given)
+        while run.status not in OVER:
+            await asyncio.sleep(1)
+            run = await self._asked(Asks("GET", "/api/runs/{run_id}", Run), {"run_id": run.id})
+        return run
+
+    async def _asked(self, way: Asks, given: dict[str, Any]) -> Run:
+        """A line that waits does so beside the event loop."""
+        carry = self.book._line.carry
+        if inspect.iscoroutinefunction(carry):
+            found: Run = await carry(way.steps(given))
+            return found
+        return await asyncio.to_thread(carry, way.steps(given))

@@ -1,0 +1,96 @@
+"""`/api/decisions`: how the decisions of agents turn out, and what was known of that when."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from keepbook.book.agents.calibration import Calibration
+from keepbook.book.agents.decisions import Decision
+from keepbook.book.agents.results import Former
+from keepbook.doors.http.api.agents import Limit, ReadingDecisions, RunId
+from keepbook.doors.http.api.memory import Moment
+from keepbook.doors.http.call import answer
+from keepbook.doors.http.problems import USUAL
+
+router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL)
+
+Forecasts = Annotated[bool | None, Query(description="Only those, or none of them.")]
+CardTypeNames = Annotated[list[str] | None, Query(description="Only cards of these types.", max_length=50)]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    decisions: list[Decision]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many there are in each state, `due` among them; and since when there are results of trades."""
+
+    counts: dict[str, int]
+    first_resolved: datetime | None
+
+
+@dataclass(frozen=True)
+class History:
+    """What was known of its end before bars came late or were corrected, the oldest first."""
+
+    history: list[Former]
+
+
+@router.get("/decisions", response_model=Decisions)
+def list_decisions(
+    call: ReadingDecisions,
+    state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
+    agent: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = 100,
+    offset: Annotated[int, Query(ge=0, le=10_000_000, description="So many of the newest are left out.")] = 0,
+    forecasts: Forecasts = None,
+    card_types: CardTypeNames = None,
+    by_due: Annotated[bool, Query(description="What is due first.")] = False,
+) -> Response:
+    """Newest first."""
+    found = call.book.decisions.list(
+        state=state, agent=call.own(agent), limit=limit, offset=offset, forecasts=forecasts, by_due=by_due,
+        card_types=card_types,
+    )  # fmt: skip
+    return answer(Decisions(list(found)))
+
+
+@router.get("/decisions/count", response_model=Counted)
+def count_decisions(
+    call: ReadingDecisions,
+    agent: Annotated[str | None, Query(max_length=200)] = None,
+    forecasts: Forecasts = None,
+    card_types: CardTypeNames = None,
+) -> Response:
+    """`due`: forecasts whose date is over and that nobody has answered."""
+    known, whose = call.book.decisions, call.own(agent)
+    counts = known.count(agent=whose, forecasts=forecasts, card_types=card_types)
+    return answer(Counted(counts, known.first_resolved(whose)))
+
+
+@router.get("/decisions/calibration", response_model=Calibration)
+def get_calibration(
+    call: ReadingDecisions,
+    agent: Annotated[str | None, Query(max_length=200)] = None,
+    forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
+    known_at: Moment = None,
+) -> Response:
+    """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
+    return answer(call.book.decisions.calibration(call.own(agent), forecasts=forecasts, known_at=known_at))
+
+
+@router.get("/decisions/{id}", response_model=Decision)
+def get_decision(call: ReadingDecisions, id: RunId, known_at: Moment = None) -> Response:
+    """The decision of a run, as it stands, or as it was known at an instant."""
+    return answer(call.book.decisions.get(call.run(id), known_at=known_at))
+
+
+@router.get("/decisions/{id}/history", response_model=History)
+def get_decision_history(call: ReadingDecisions, id: RunId) -> Response:
+    """Other results that it was known by before."""
+    return answer(History(list(call.book.decisions.history(call.run(id)))))

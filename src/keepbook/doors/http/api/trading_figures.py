@@ -1,0 +1,132 @@
+"""`/api/trading`: what came of it, of a skill, a deployment, or all where none is named; and the market's bars."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from keepbook.book.trading.breakdown import Breakdown
+from keepbook.book.trading.performance import Performance, Point
+from keepbook.doors.http.api.memory import Moment
+from keepbook.doors.http.api.trading import EventShown, OfDeployment, OfSkill, PositionShown
+from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.problems import USUAL
+
+router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL)
+
+Reading = Annotated[Call, may("trading.read")]
+
+
+@dataclass(frozen=True)
+class Positions:
+    positions: list[PositionShown]
+
+
+@dataclass(frozen=True)
+class Equity:
+    """A point for every day from the first exit to the last."""
+
+    equity: list[Point]
+
+
+@dataclass(frozen=True)
+class Mappings:
+    """The mappings of columns that were kept, by name: ours, and what a file calls it."""
+
+    mappings: dict[str, dict[str, str]]
+
+
+@router.get("/positions", response_model=Positions)
+def list_positions(call: Reading, deployment_id: OfDeployment = None, known_at: Moment = None) -> Response:
+    """What is open."""
+    return answer({"positions": call.book.trading.positions(deployment_id, known_at=known_at)})
+
+
+@router.get("/performance", response_model=Performance)
+def get_performance(
+    call: Reading,
+    skill_id: OfSkill = None,
+    deployment_id: OfDeployment = None,
+    since: Moment = None,
+    known_at: Moment = None,
+) -> Response:
+    """Every figure; with `since` as if trading had begun then."""
+    found = call.book.trading.performance(skill=skill_id, deployment=deployment_id, since=since, known_at=known_at)
+    return answer(found)
+
+
+@router.get("/breakdown", response_model=Breakdown)
+def get_breakdown(
+    call: Reading, skill_id: OfSkill = None, deployment_id: OfDeployment = None, known_at: Moment = None
+) -> Response:
+    """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+    return answer(call.book.trading.breakdown(skill=skill_id, deployment=deployment_id, known_at=known_at))
+
+
+@router.get("/equity", response_model=Equity)
+def get_equity(
+    call: Reading, skill_id: OfSkill = None, deployment_id: OfDeployment = None, known_at: Moment = None
+) -> Response:
+    """The equity curve, day by day."""
+    return answer(Equity(list(call.book.trading.equity(skill=skill_id, deployment=deployment_id, known_at=known_at))))
+
+
+@router.get("/mappings", response_model=Mappings)
+def list_mappings(call: Reading) -> Response:
+    """What `format` may name when a broker's file is sent."""
+    return answer({"mappings": {name: dict(one) for name, one in call.book.trading.mappings().items()}})
+
+
+# What everybody here shares
+
+
+@dataclass(frozen=True)
+class BarShown:
+    symbol: str
+    timeframe: str
+    time: str
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: float | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    bars: list[BarShown]
+
+
+@dataclass(frozen=True)
+class Symbols:
+    symbols: list[str]
+
+
+@dataclass(frozen=True)
+class MarketEvent:
+    """`event` is null where there is none of that id."""
+
+    event: EventShown | None
+
+
+@router.get("/bars", response_model=Bars)
+def list_bars(
+    call: Reading,
+    symbol: Annotated[str, Query(max_length=40)],
+    timeframe: Annotated[str | None, Query(description="The finest there is, if not said.", max_length=10)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 60,
+) -> Response:
+    """The last complete bars, oldest first."""
+    return answer({"bars": call.kb.market.recent(symbol, timeframe=timeframe, limit=limit)})
+
+
+@router.get("/symbols", response_model=Symbols)
+def list_symbols(call: Reading) -> Response:
+    """Those there are bars of."""
+    return answer(Symbols(list(call.kb.market.symbols())))
+
+
+@router.get("/market-events/{id}", response_model=MarketEvent)
+def get_market_event(call: Reading, id: Annotated[str, Path(description="An event's id.", max_length=200)]) -> Response:
+    return answer({"event": call.kb.market.event(id)})
