@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
-from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.threads import Made, Message, Thread
+from keepbook.book.ground.when import stamp
 from keepbook.book.text.topics import touched
-from keepbook.errors import Conflict, Invalid, ModelFailed
+from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
 from keepbook.models.model import Called, Conversation, Event, Replied, Toolbox, ToolCall, Turn, Usage
@@ -63,36 +64,57 @@ class Talk:
         self._monthly_tokens = monthly_tokens
         self._orders = orders
 
-    async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Event | Notice | Kept]:
-        """Say something; the reply comes in pieces."""
+    async def say(
+        self, text: str, *, hidden: str | None = None, instead_of: int | None = None
+    ) -> AsyncIterator[Event | Notice | Kept]:
+        """Say something; the reply comes in pieces. `instead_of` is the person's last turn, said anew: what it and its
+        reply wrote is taken back, both stay readable, and closing reads the new one."""
         if not text.strip():
             raise Invalid("say something: the message is empty", field="text")
         await self._wait_for_closing()
-        hidden = hidden or await asyncio.to_thread(self._left_to_know)
-        heeded = await asyncio.to_thread(self._heed, text, hidden)
+        if instead_of is not None:
+            await asyncio.to_thread(self._make_way, instead_of, "user")
+        hidden = hidden or await asyncio.to_thread(self._left_to_know, instead_of)
+        heeded = await asyncio.to_thread(self._heed, text, hidden, instead_of)
         for call in order_calls(heeded.deeds):
             yield Called(call)
         async for event in self._answer(heeded.message):
             yield event
 
-    async def again(self) -> AsyncIterator[Event | Notice | Kept]:
-        """Answer the person's last message, where a model failed to: it is not said twice for that."""
-        messages = await asyncio.to_thread(self.chat.messages)
-        if not messages or messages[-1].role != "user":
+    async def again(self, *, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
+        """Answer the person's last message: where a model failed to, or anew, in place of the last reply."""
+        if instead_of is not None:
+            await asyncio.to_thread(self._make_way, instead_of, "assistant")
+        messages = threads.standing(await asyncio.to_thread(self.chat.messages))
+        said = [one for one in messages if instead_of is None or one.turn < instead_of]
+        if not said or said[-1].role != "user":
             raise Conflict("the last message of this chat has its answer", code="answered")
-        async for event in self._answer(messages[-1]):
+        async for event in self._answer(said[-1], instead_of):
             yield event
 
-    async def _answer(self, spoken: Message) -> AsyncIterator[Event | Notice | Kept]:
+    def _make_way(self, turn: int, role: str) -> None:
+        """Only what was said last is said anew; what that wrote is undone, as far as nothing newer stands on it."""
+        last = next((one for one in reversed(threads.standing(self.chat.messages())) if one.role == role), None)
+        if last is None or last.turn != turn:
+            told = "your last message" if role == "user" else "the last reply"
+            raise Conflict(f"only {told} can be replaced", code="not_last")
+        replaced = [one for one in self.chat.messages() if one.turn >= turn]
+        for event in sorted({event for one in replaced for event in _wrote(one)}, reverse=True):
+            try:
+                self.book.undo(event)
+            except KeepbookError:
+                continue  # undone already, touched since, or not this caller's to undo: it stays as it is
+
+    async def _answer(self, spoken: Message, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
         thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)
-        async for notice in self._compress(thread, system, toolbox):
+        async for notice in self._compress(thread, system, toolbox, spoken):
             yield notice
         conversation = await asyncio.to_thread(self._conversation, spoken, thread, system)
         try:
             async for event in self._models.chat.reply(conversation, toolbox):
                 yield event
                 if isinstance(event, Replied):
-                    message = await asyncio.to_thread(self._store, event, conversation.deeds)
+                    message = await asyncio.to_thread(self._store, event, conversation.deeds, instead_of)
                     yield Kept(message, await self._title())
         except ModelFailed as error:
             spent = [int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")]
@@ -100,15 +122,18 @@ class Talk:
                 await self._count("chat", self._models.chat.name, Usage(*spent))
             raise
 
-    def _heed(self, text: str, hidden: str | None) -> Heeded:
-        if not self._orders:
-            return Heeded(self.chat.add("user", text, hidden=hidden), ())
-        return obey(self.book, self.chat, text, hidden=hidden)
+    def _heed(self, text: str, hidden: str | None, instead_of: int | None) -> Heeded:
+        return obey(self.book, self.chat, text, hidden=hidden, instead_of=instead_of, orders=self._orders)
+
+    def _said(self, through: int) -> list[Message]:
+        """What holds of the chat, up to a turn."""
+        return [one for one in threads.standing(self.chat.messages()) if one.turn <= through]
 
     def _conversation(self, spoken: Message, thread: Thread, system: str) -> Conversation:
         """What the model is sent; beside it, as values, what the engine knows by now."""
         through, summary = compressed(self.chat.thread)
-        said = plan(self.chat.messages(), compressed_through=through, summary=summary, budget=self._budget).said
+        stands = self._said(spoken.turn)
+        said = plan(stands, compressed_through=through, summary=summary, budget=self._budget).said
         preset = self.book.preset(thread.preset)
         if not self._orders:
             return Conversation(system, said, preset=preset)
@@ -125,9 +150,9 @@ class Talk:
             barred=tuple(touched(spoken.text, self.book.choices.never, likeness_of(self.book))),
         )
 
-    def _left_to_know(self) -> str | None:
+    def _left_to_know(self, instead_of: int | None) -> str | None:
         """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
-        last = self.chat.messages()[-1:]
+        last = self._said(self.chat.thread.turns if instead_of is None else instead_of - 1)[-1:]
         return last[0].hidden if last and last[0].role == "assistant" else None
 
     def _set_table(self, spoken: Message) -> tuple[Thread, Toolbox | None, str]:
@@ -147,9 +172,11 @@ class Talk:
         it is the person who asks for the answer."""
         return self.book if was_heard(spoken.parts) else self.book.acting(actor="agent")
 
-    async def _compress(self, thread: Thread, system: str, toolbox: Toolbox | None) -> AsyncIterator[Notice]:
+    async def _compress(
+        self, thread: Thread, system: str, toolbox: Toolbox | None, spoken: Message
+    ) -> AsyncIterator[Notice]:
         """Past the budget, older turns are summarised once for what is sent; the stored ones stay."""
-        messages = await asyncio.to_thread(self.chat.messages)
+        messages = await asyncio.to_thread(self._said, spoken.turn)
         through, summary = compressed(thread)
         tools = toolbox.schemas("openai") if toolbox else []
         found = plan(
@@ -173,19 +200,23 @@ class Talk:
         with self.book.writing() as (tx, _):
             threads.keep_compression(tx, self.chat.id, through, summary)
 
-    def _store(self, reply: Replied, deeds: Sequence[Deed] = ()) -> Message:
-        self.book.spending.count("chat", self._models.chat.name, reply.usage.tokens_in, reply.usage.tokens_out)
+    def _store(self, reply: Replied, deeds: Sequence[Deed] = (), instead_of: int | None = None) -> Message:
+        made = Made(self._models.chat.name, reply.usage.tokens_in, reply.usage.tokens_out)
+        self.book.spending.count("chat", *made)
         speaker = NOTEBOOK if self._models.chat is self._models.offline else None
-        return self.chat.add(
-            "assistant", reply.text, speaker=speaker, parts=to_parts((*order_calls(deeds), *reply.calls))
-        )
+        with self.book.writing() as (tx, _):
+            return threads.add(
+                tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()), speaker=speaker, made=made,
+                parts=to_parts((*order_calls(deeds), *reply.calls)), instead_of=instead_of,
+                close_after_hours=self.book.close_after_hours,
+            )  # fmt: skip
 
     async def _title(self) -> str | None:
         """After the first exchange, unless it has a title; a name by hand is never touched."""
         thread = await asyncio.to_thread(lambda: self.chat.thread)
         if thread.title is not None or thread.incognito:
             return None
-        turns = [_turn(message) for message in await asyncio.to_thread(self.chat.messages)]
+        turns = [_turn(message) for message in threads.standing(await asyncio.to_thread(self.chat.messages))]
         made = await self._models.title(turns, over_cap=await self._over_cap())
         await self._count("title", made.made_by, made.usage)
         by = "rules" if made.made_by == self._models.offline.name else "model"
@@ -222,6 +253,14 @@ def compressed(thread: Thread) -> tuple[int, str | None]:
 def order_calls(deeds: Sequence[Deed]) -> tuple[ToolCall, ...]:
     """What orders wrote, as calls of the reply: the page shows them as slips with Undo."""
     return tuple(ToolCall(**call) for deed in deeds for call in deed.calls)
+
+
+def _wrote(message: Message) -> list[int]:
+    """The ledger's numbers of what the orders of a turn, or the tools of a reply, wrote."""
+    ordered = [event for deed in of_parts(message.parts) for event in deed.events]
+    calls = message.parts if isinstance(message.parts, list) else ()
+    told = [call.get("memory_event") or {} for call in calls]
+    return ordered + [event["event"] for event in told if event.get("event")]
 
 
 def over_cap(book: Book, monthly_tokens: int | None) -> bool:

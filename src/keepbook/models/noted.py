@@ -32,7 +32,14 @@ SHORTEST = 4
 """Letters that a line needs at least."""
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
 """Labels of pieces that state something of the person, whether worth keeping or not."""
+_PASTED = re.compile(r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _ASKS = re.compile(r"\?\s*$")
+
+
+def unpasted(text: str) -> str:
+    """A turn without what was put into it between fences, files above all: blanks stand there, so that the letters that
+    are left keep their places. Such material is nobody's word."""
+    return _PASTED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import zlib
 
 from keepbook.book.book import Book
 from keepbook.book.chats.pencil import Pencil
+from keepbook.book.chats.threads import standing
 from keepbook.book.ground.opened import Opened
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, reader
@@ -18,7 +19,7 @@ def pencil(opened: Opened, thread_id: str) -> list[Pencil]:
     if chat.thread.state != "active" or chat.thread.deleted_at is not None:
         return []
     known, noted = at_hand(book, chat)
-    said = as_said(chat.messages())
+    said = as_said(standing(chat.messages()))
     at = {one.turn: number for number, one in enumerate(said)}
     read = reader()
     found = []

@@ -342,6 +342,10 @@ messages = _table(
     Column("parts", Word),
     Column("at", Word, nullable=False),
     Column("tokens", Integer, nullable=False),
+    Column("model", Word),
+    Column("tokens_in", Integer),
+    Column("tokens_out", Integer),
+    Column("instead_of", Integer, CheckConstraint("instead_of BETWEEN 1 AND turn - 1")),
     PrimaryKeyConstraint("owner", "thread_id", "turn"),
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
 )

@@ -35,7 +35,8 @@ TITLE_LIMIT = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers."""
+    """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers. `model`
+    made it, for `tokens_in` and `tokens_out`. It stands in place of the turns from `instead_of` up to itself."""
 
     turn: int
     role: str
@@ -45,6 +46,18 @@ class Message:
     tokens: int
     hidden: str | None = None
     parts: Any = None
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    instead_of: int | None = None
+
+
+class Made(NamedTuple):
+    """Which model made a reply, and what that cost in tokens, as the model counted them."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +116,16 @@ def estimate(text: str) -> int:
     return -(-len(text) // 4)
 
 
+def standing(messages: Sequence[Message]) -> list[Message]:
+    """What holds of a chat: without the turns that a later one was said in place of. Those stay stored and readable."""
+    kept: list[Message] = []
+    for message in messages:
+        while message.instead_of and kept and kept[-1].turn >= message.instead_of:
+            kept.pop()
+        kept.append(message)
+    return kept
+
+
 # Operations
 
 
@@ -155,6 +178,8 @@ def add(
     speaker: str | None = None,
     hidden: str | None = None,
     parts: Any = None,
+    made: Made | None = None,
+    instead_of: int | None = None,
     close_after_hours: float = 6.0,
 ) -> Message:
     """Say something in a chat. A closed one is open again."""
@@ -169,7 +194,8 @@ def add(
         "owner": tx.owner, "thread_id": thread_id, "turn": thread.turns + 1, "role": role,
         "speaker": clean_optional(speaker, "speaker", 200), "text": text, "at": at, "tokens": estimate(text),
         "hidden": clean_text(hidden, "hidden", MESSAGE_LIMIT) if hidden else None,
-        "parts": json.dumps(parts, ensure_ascii=False) if parts else None,
+        "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "instead_of": instead_of,
+        **dict(zip(Made._fields, made or (None, None, None), strict=True)),
     }  # fmt: skip
     tx.conn.execute(insert(messages), row)
     touched = max(at, stamp(thread.touched_at)) if thread.turns else at
@@ -243,7 +269,7 @@ def claim(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | 
         return None
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
-    return Claim(thread, token, tuple(said(tx, thread_id, after=thread.extracted_through)))
+    return Claim(thread, token, tuple(standing(said(tx, thread_id, after=thread.extracted_through))))
 
 
 def still_mine(tx: Tx, held: Claim) -> bool:
@@ -395,6 +421,7 @@ def to_message(row: Any) -> Message:
     return Message(
         turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
         tokens=row["tokens"], hidden=row["hidden"], parts=stored.loads(row["parts"]) if row["parts"] else None,
+        model=row["model"], tokens_in=row["tokens_in"], tokens_out=row["tokens_out"], instead_of=row["instead_of"],
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from keepbook.book.agents.agents import Agent
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
-from keepbook.errors import ModelFailed, NotFound
+from keepbook.errors import Conflict, ModelFailed, NotFound
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Done, Order
 from keepbook.models.agents.runner import Runner, Work
@@ -58,7 +58,10 @@ class AgentTalk(Talk):
         self.agent = agent
         self._runner = runner
 
-    async def _answer(self, spoken: Message) -> AsyncIterator[Event | Notice | Kept]:
+    def _make_way(self, turn: int, role: str) -> None:
+        raise Conflict("an agent goes on from what was said; say it once more instead", code="agents_chat")
+
+    async def _answer(self, spoken: Message, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
         runner = self._runner
         run = await asyncio.to_thread(
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)
@@ -70,7 +73,7 @@ class AgentTalk(Talk):
             system, tools = await asyncio.to_thread(self._lay_out, work, spoken)
             earlier: tuple[Said, ...] = ()
             if work.held is None:
-                async for notice in self._compress(self.chat.thread, system, tools):
+                async for notice in self._compress(self.chat.thread, system, tools, spoken):
                     yield notice
                 earlier = await asyncio.to_thread(self._earlier)
             prompt = Said("user", spoken.text, spoken.hidden)

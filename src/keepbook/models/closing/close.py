@@ -37,6 +37,7 @@ from keepbook.models.closing.rules import asks_to_forget, overlap
 from keepbook.models.lines.matters import fit
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn
+from keepbook.models.noted import unpasted
 from keepbook.models.orders.values import of_parts, was_heard
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
@@ -245,7 +246,8 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
 
 
 def _turn(message: Message) -> Turn:
-    return Turn(message.turn, message.role, message.text, message.at, message.speaker)
+    text = unpasted(message.text) if message.role == "user" else message.text
+    return Turn(message.turn, message.role, text, message.at, message.speaker)
 
 
 def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Extraction, now: str) -> _Kept:

@@ -14,7 +14,7 @@ from keepbook.book.owners import choices
 from keepbook.book.text.topics import Likeness
 from keepbook.models.closing.known import known_memories
 from keepbook.models.model import Known
-from keepbook.models.noted import Noted, Said, noted, reader
+from keepbook.models.noted import Noted, Said, noted, reader, unpasted
 from keepbook.models.orders import confirmations
 from keepbook.models.orders.carry import Hand, carry
 from keepbook.models.orders.decide import decide
@@ -39,10 +39,14 @@ class Heeded:
 def as_said(messages: Sequence[Message]) -> list[Said]:
     """Stored messages as they are read for statements."""
     return [
-        Said(one.turn, one.role, one.text, of_parts(one.parts) if one.role == "user" else (), one.speaker)
+        Said(one.turn, one.role, _own(one), of_parts(one.parts) if one.role == "user" else (), one.speaker)
         for one in messages
         if one.role in ("user", "assistant")
     ]
+
+
+def _own(message: Message) -> str:
+    return unpasted(message.text) if message.role == "user" else message.text
 
 
 def likeness_of(book: Book) -> Likeness | None:
@@ -51,26 +55,40 @@ def likeness_of(book: Book) -> Likeness | None:
     return None if meaning is None else meaning.likeness
 
 
-def obey(book: Book, chat: Chat, text: str, *, hidden: str | None = None) -> Heeded:
+def obey(
+    book: Book,
+    chat: Chat,
+    text: str,
+    *,
+    hidden: str | None = None,
+    instead_of: int | None = None,
+    orders: bool = True,
+) -> Heeded:
     """Store a turn of the person with what it orders done; an agent's is stored, and orders nothing."""
-    if book.origin.actor != "person":
-        return Heeded(chat.add("user", text, hidden=hidden), ())
+    if book.origin.actor != "person" or not orders:
+        with book.writing() as (tx, _):
+            plain = threads.add(
+                tx, chat.id, "user", text, stamp(tx.clock()), hidden=hidden, instead_of=instead_of,
+                close_after_hours=book.close_after_hours,
+            )  # fmt: skip
+        return Heeded(plain, ())
     thread = chat.thread
     wanted = not thread.incognito and book.choices.memory
-    earlier = chat.messages()
+    earlier = [one for one in threads.standing(chat.messages()) if instead_of is None or one.turn < instead_of]
     read = reader() if wanted else None
     scene = None
+    own = unpasted(text)
     if read is not None:
-        scene = _scene(book, chat, earlier, text, hidden, read)
-    deeds = decide(scene) if scene is not None and len(text) <= LONGEST else []
+        scene = _scene(book, chat, earlier, own, hidden, read)
+    deeds = decide(scene) if scene is not None and len(own.strip()) <= LONGEST else []
     with book.writing(thread.preset) as (tx, preset):
         now = threads.get(tx, chat.id)
-        hand = Hand(preset, chat.id, now.turns + 1, book.origin.door, text, likeness_of(book))
+        hand = Hand(preset, chat.id, now.turns + 1, book.origin.door, own, likeness_of(book))
         done = carry(tx, hand, deeds) if deeds else []
         context = "\n\n".join(filter(None, [hidden, confirmations.for_model(done)])) or None
         message = threads.add(
             tx, chat.id, "user", text, stamp(tx.clock()), hidden=context, parts=to_parts(done),
-            close_after_hours=book.close_after_hours,
+            instead_of=instead_of, close_after_hours=book.close_after_hours,
         )  # fmt: skip
     return Heeded(message, tuple(done))
 
@@ -90,7 +108,7 @@ def at_hand(book: Book, chat: Chat) -> tuple[tuple[Known, ...], tuple[Noted, ...
 def _now_noted(book: Book, chat: Chat, read: Reader) -> tuple[Noted, ...]:
     thread = chat.thread
     preset, never = book.preset(thread.preset), book.choices.never
-    said = as_said(chat.messages())
+    said = as_said(threads.standing(chat.messages()))
     found = noted(said, read, vocabulary=preset.categories, never=never, likeness=likeness_of(book))
     return tuple(one for one in found if one.place.turn > thread.extracted_through)
 

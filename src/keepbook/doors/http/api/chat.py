@@ -56,7 +56,10 @@ class ChangedThread(Sent):
 
 
 class NewMessage(Sent):
-    text: str
+    text: str = Field("", description="Left out only with `instead_of` a reply, which is then written anew.")
+    instead_of: int | None = Field(
+        None, ge=1, le=2**31 - 1, description="The last turn of the person, said anew; or the last reply."
+    )
     reply: bool = Field(True, description="false: only record it.")
     role: str = Field("user", description="With reply=false: user, assistant, tool or system.")
     speaker: str | None = None
@@ -239,9 +242,15 @@ def _record(book: Any, id: str, new: NewMessage) -> Message:
     return added
 
 
+def _told(talk: Talk, new: NewMessage) -> AsyncIterator[Any]:
+    if new.instead_of is not None and not new.text:
+        return talk.again(instead_of=new.instead_of)
+    return talk.say(new.text, hidden=new.hidden, instead_of=new.instead_of)
+
+
 async def _streamed(talk: Talk, new: NewMessage) -> AsyncIterator[bytes]:
     try:
-        async for told in talk.say(new.text, hidden=new.hidden):
+        async for told in _told(talk, new):
             match told:
                 case TextDelta(text):
                     yield event("text", {"text": text})
@@ -257,7 +266,7 @@ async def _streamed(talk: Talk, new: NewMessage) -> AsyncIterator[bytes]:
 
 async def _whole(talk: Talk, new: NewMessage) -> Reply:
     events, notices = [], []
-    async for told in talk.say(new.text, hidden=new.hidden):
+    async for told in _told(talk, new):
         match told:
             case Called(used) if used.memory_event:
                 events.append(used.memory_event)

@@ -6,9 +6,11 @@ nothing is read back out of the prompt.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from keepbook.models.lines.wording import joined, tongue
 from keepbook.models.model import Conversation, Said, Toolbox
+from keepbook.models.noted import unpasted
 from keepbook.models.offline.notebook.abilities import Abilities
 from keepbook.models.offline.notebook.phrases import TONGUES, say
 from keepbook.tools.definition import Answer
@@ -21,7 +23,9 @@ class Talk:
     """The person's last message, and everything a reply to it is made from."""
 
     def __init__(self, conversation: Conversation, tools: Toolbox | None) -> None:
-        said = conversation.said
+        said = tuple(
+            replace(one, text=unpasted(one.text).strip()) if one.role == "user" else one for one in conversation.said
+        )
         people = [number for number, one in enumerate(said) if one.role == "user"]
         now = people[-1] if people else len(said)
         self.conversation = conversation

@@ -499,6 +499,10 @@ CREATE TABLE messages (
 	parts TEXT COLLATE "C",
 	at TEXT COLLATE "C" NOT NULL,
 	tokens INTEGER NOT NULL,
+	model TEXT COLLATE "C",
+	tokens_in INTEGER,
+	tokens_out INTEGER,
+	instead_of INTEGER CHECK (instead_of BETWEEN 1 AND turn - 1),
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 );
@@ -903,7 +907,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens"
+CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of"
   ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_note_messages();
 CREATE FUNCTION keepbook_note_notes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -255,7 +255,7 @@ def test_copy_puts_the_reply_on_the_clipboard(opens: Any, talk: Any) -> None:
     assert person.evaluate("navigator.clipboard.readText()") == chat.messages()[1].text
 
 
-def test_what_it_saw_is_the_block_the_chat_was_given_and_stays_so(opens: Any, talk: Any, alice: Any) -> None:
+def test_what_the_chat_was_given_stays_so_and_is_reached_from_its_head(opens: Any, talk: Any, alice: Any) -> None:
     alice.remember("Lives in Vienna", category="profile")
     chat = talk("Hello")
     alice.remember("Works as an engineer", category="profile")
@@ -263,7 +263,7 @@ def test_what_it_saw_is_the_block_the_chat_was_given_and_stays_so(opens: Any, ta
     person.goto(f"/chat/{chat.id}")
     panel = person.locator("#given")
     expect(panel).to_be_hidden()
-    person.get_by_role("link", name="What it saw").click()
+    person.locator("#chat-head").get_by_role("link", name="1 line").click()
     expect(panel).to_be_visible()
     expect(panel.locator("li")).to_have_text(["Lives in Vienna"])
     panel.get_by_text("as sent").click()

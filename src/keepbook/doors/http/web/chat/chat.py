@@ -4,12 +4,13 @@ A reply streams from the API where script runs; without it the same form is post
 the answer. Both render a turn from the same piece, so what was streamed looks as it will after a reload.
 """
 
+import re
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -17,18 +18,21 @@ from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
-from keepbook.book.chats.threads import MOST_FAILURES, TITLE_LIMIT, Message, Thread
+from keepbook.book.chats.threads import MESSAGE_LIMIT, MOST_FAILURES, TITLE_LIMIT, Message, Thread, standing
 from keepbook.book.chats.view import Given, given, tried_again_at
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.doors.http.web.chat import saved
+from keepbook.doors.http.web.chat import saved, saw
+from keepbook.doors.http.web.chat.prose import plain, prose
 from keepbook.doors.http.web.chat.saved import Slip
-from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
-from keepbook.errors import Conflict, ModelFailed
+from keepbook.errors import Conflict, Invalid, ModelFailed
 from keepbook.models.agents.talk import agent_of
 from keepbook.presets import Preset
 
 router = APIRouter(include_in_schema=False)
+
+templates.filters.update(prose=prose, plain=plain)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"
@@ -49,6 +53,9 @@ class Turn:
     note: Note | None
     pencil: list[Pencil] = field(default_factory=list)
     """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
+    former: list["Turn"] = field(default_factory=list)
+    """What stood here before it was said, or answered, anew."""
+    versions: int = 1
 
     @property
     def number(self) -> int:
@@ -73,10 +80,29 @@ class Talked:
     """Whose one chat it is, where it is an agent's."""
     pencil: Sequence[Pencil] = ()
     """What closing would keep of the whole chat: the panel shows it, with any preset."""
+    ahead: bool = True
+    """Nothing was answered yet: what it says of the block is what the first answer will be given."""
 
     @property
     def unanswered(self) -> bool:
         return bool(self.turns) and self.turns[-1].message.role == "user"
+
+    @property
+    def _open(self) -> bool:
+        return self.thread is not None and self.thread.deleted_at is None and self.with_agent is None
+
+    @property
+    def editable(self) -> int | None:
+        """The person's last turn: the one that can be said anew."""
+        people = [turn.number for turn in self.turns if turn.message.role == "user"]
+        return people[-1] if people and self._open else None
+
+    @property
+    def repeatable(self) -> int | None:
+        """The last reply, if it is one: it can be written anew."""
+        last = self.turns[-2:]
+        asked = [turn.message.role for turn in last] == ["user", "assistant"]
+        return last[-1].number if asked and self._open else None
 
     @property
     def unread(self) -> bool:
@@ -107,6 +133,7 @@ def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str
         incognito=incognito,
         gone=gone,
         events=events,
+        seen=None,
         refused=0,
         view="",
         closed=(),
@@ -120,11 +147,13 @@ def listed(visit: Visiting, current: str = "") -> Response:
 
 
 @router.get("/chat/{id}")
-def show(visit: Visiting, id: str, refused: int = 0, closed: str = "") -> Response:
-    """The chat. Each showing has a name, so that a reload is not taken for leaving (see `leave`)."""
+def show(visit: Visiting, id: str, refused: int = 0, closed: str = "", saw: int = 0) -> Response:
+    """The chat, with what the reply `saw` was given beside it. Each showing has a name, so that a reload is not taken
+    for leaving (see `leave`)."""
     view = secrets.token_hex(4)
     page = visit.page(
-        "chat.html", talked=_talked(visit, id), incognito=False, gone=None, events="", current_chat=id, refused=refused,
+        "chat.html", talked=_talked(visit, id), incognito=False, gone=None, events="",
+        seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused,
         view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
     )  # fmt: skip
     secure = visit.request.url.scheme == "https"
@@ -138,7 +167,20 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
     """The newest turns as they stand in the page."""
     talked = _talked(visit, id)
     shown = [turn for turn in talked.turns if turn.number > after]
-    return visit.page("chat_turns.html", talked=talked, shown=shown, refused=0)
+    return visit.page(
+        "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id
+    )
+
+
+@router.get("/chat/{id}/turns/{turn}/saw")
+def what_it_saw(visit: Visiting, id: str, turn: int) -> Response:
+    """The panel of one reply, for a page that puts it in place."""
+    return visit.page("parts/saw.html", seen=_seen(visit, id, turn), thread=visit.book.threads.get(id).thread)
+
+
+def _seen(visit: Visit, id: str, turn: int) -> saw.Saw:
+    chat = visit.book.threads.get(id)
+    return saw.saw(visit, chat.thread, saw.reply_of(chat.messages(), turn))
 
 
 @router.get("/chat/{id}/manage")
@@ -174,13 +216,19 @@ def _talked(visit: Visit, id: str) -> Talked:
     entries = [entry for entry in book.ledger(thread=id, limit=None) if entry.memory_id and entry.action in saved.KINDS]
     told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
     block = given(book, thread)
+    ahead = block is None and not any(one.role == "user" for one in messages)
+    if ahead and not thread.incognito:
+        block = _beginning(visit).given
     pencil = book.threads.get(id).pencil()
     beside = [] if preset.consent == "silent" else pencil
+    turns = [
+        Turn(one, [told[event] for event in shown.get(one.turn, ()) if event in told], notes.get(one.turn),
+             [line for line in beside if line.turn_id == one.turn])
+        for one in messages
+    ]  # fmt: skip
     return Talked(
         thread,
-        [Turn(one, [told[event] for event in shown.get(one.turn, ()) if event in told], notes.get(one.turn),
-              [line for line in beside if line.turn_id == one.turn])
-         for one in messages],
+        folded(turns),
         [told[entry.event] for entry in reversed(entries) if entry.event in told and entry.event not in inside],
         block,
         lines_of(block.text) if block else None,
@@ -189,7 +237,26 @@ def _talked(visit: Visit, id: str) -> Talked:
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
         with_agent=agent,
         pencil=pencil,
+        ahead=ahead,
     )  # fmt: skip
+
+
+def folded(turns: Sequence[Turn]) -> list[Turn]:
+    """What holds of a chat, each turn with what it took the place of."""
+    stands = {one.turn for one in standing([turn.message for turn in turns])}
+    by_number = {turn.number: turn for turn in turns}
+    shown = []
+    for turn in turns:
+        if turn.number not in stands:
+            continue
+        former = [
+            one for one in turns if turn.message.instead_of and turn.message.instead_of <= one.number < turn.number
+        ]
+        versions, at = 1, turn.message.instead_of
+        while at is not None:
+            versions, at = versions + 1, by_number[at].message.instead_of
+        shown.append(replace(turn, former=former, versions=versions))
+    return shown
 
 
 def _budget(preset: Preset) -> int | None:
@@ -200,31 +267,58 @@ def _budget(preset: Preset) -> int | None:
 
 
 @router.post("/chat")
-async def begin(visit: Changing, text: Annotated[str, Form()], incognito: Annotated[bool, Form()] = False) -> Response:
+async def begin(
+    visit: Changing,
+    text: Annotated[str, Form()] = "",
+    incognito: Annotated[bool, Form()] = False,
+    file: Annotated[UploadFile | None, File()] = None,
+) -> Response:
     book = visit.writing()
+    text = await _with_file(text, file)
     if not text.strip():
         return visit.back("/chat")
     chat = await run_in_threadpool(lambda: book.threads.start(incognito=incognito))
-    return await _said(visit, chat, text)
+    return await _answered(visit, chat, visit.kb.talk(chat).say(text))
 
 
 @router.post("/chat/{id}")
-async def say(visit: Changing, id: str, text: Annotated[str, Form()] = "") -> Response:
+async def say(
+    visit: Changing,
+    id: str,
+    text: Annotated[str, Form()] = "",
+    instead_of: Annotated[int | None, Form()] = None,
+    file: Annotated[UploadFile | None, File()] = None,
+) -> Response:
+    """Say something; `instead_of` the last turn, where that is said anew."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
-    return await _said(visit, chat, text) if text.strip() else visit.back(f"/chat/{id}")
+    text = await _with_file(text, file)
+    if not text.strip():
+        return visit.back(f"/chat/{id}")
+    return await _answered(visit, chat, visit.kb.talk(chat).say(text, instead_of=instead_of))
 
 
 @router.post("/chat/{id}/again")
-async def again(visit: Changing, id: str) -> Response:
-    """Ask once more for the answer that a failing model did not give."""
+async def again(visit: Changing, id: str, instead_of: Annotated[int | None, Form()] = None) -> Response:
+    """Ask once more for the answer that a failing model did not give, or for another one than the last."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
-    return await _answered(visit, chat, visit.kb.talk(chat).again())
+    return await _answered(visit, chat, visit.kb.talk(chat).again(instead_of=instead_of))
 
 
-async def _said(visit: Visit, chat: Chat, text: str) -> Response:
-    return await _answered(visit, chat, visit.kb.talk(chat).say(text))
+async def _with_file(text: str, file: UploadFile | None) -> str:
+    """A message with the text of a file before it, as pasted material."""
+    if file is None or not file.filename:
+        return text
+    try:
+        pasted = (await file.read(4 * MESSAGE_LIMIT)).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Invalid(f"{file.filename} was not added: it is no text file", field="file") from None
+    if "\0" in pasted or len(pasted) + len(text) > MESSAGE_LIMIT - 200:
+        raise Invalid(f"{file.filename} was not added: text up to 200 kB goes along", field="file")
+    fence = max(re.findall("`{3,}", pasted), default="``") + "`"
+    name = re.sub(r"[`\n\r]", "", file.filename)[:100]
+    return f"{fence}{name}\n{pasted.rstrip()}\n{fence}\n\n{text}".strip()
 
 
 async def _answered(visit: Visit, chat: Chat, told: Any) -> Response:

@@ -70,6 +70,7 @@ class Side:
     more: bool
     """Whether there are older chats than these."""
     archived: int
+    trashed: int
     due: int
     model: str
     places: tuple[Place, ...]
@@ -82,8 +83,10 @@ def side(visit: Visit) -> Side:
     kept = [chat for state in ("active", "idle") for chat in threads.list(state=state, limit=SHOWN + 1) if chat.turns]
     kept.sort(key=lambda chat: chat.touched_at, reverse=True)
     archived = len(threads.list(state="archived", limit=COUNTED))
+    trashed = sum(chat.turns > 0 for chat in threads.list(trash=True, limit=COUNTED))
     due = review.waiting(visit.book)
-    return Side(grouped(kept[:SHOWN], visit), len(kept) > SHOWN, archived, due, visit.kb.settings.model, shown(visit))
+    groups, model = grouped(kept[:SHOWN], visit), visit.kb.settings.model
+    return Side(groups, len(kept) > SHOWN, archived, trashed, due, model, shown(visit))
 
 
 def shown(visit: Visit) -> tuple[Place, ...]:

@@ -58,17 +58,20 @@ async function* events(answer) {
   }
 }
 
-async function converse(text) {
-  const last = Number(all("[data-turn]", talk).at(-1)?.dataset.turn ?? 0);
+// Say something. With `from`, the turns from that number on are replaced; without text the last reply is written anew.
+async function converse(text, from = 0) {
+  const shown = all("[data-turn]", talk);
+  const last = from ? from - 1 : Number(shown.at(-1)?.dataset.turn ?? 0);
   find(".hello", talk)?.remove();
   find("#saved-0", talk)?.remove();
+  shown.filter(turn => Number(turn.dataset.turn) > last).forEach(turn => turn.remove());
   const said = made("#said-template", node => { find(".bubble", node).textContent = text; });
   const reply = made("#reply-template", node => {
     find("b", node).textContent = talk.dataset.agent;
     node.setAttribute("aria-label", `${talk.dataset.agent}, writing`);
     find("p", find(".said", node)).append(Object.assign(document.createElement("span"), { className: "caret" }));
   });
-  talk.append(said, reply);
+  talk.append(...(text ? [said] : []), reply);
   toEnd();
   const words = document.createTextNode("");
   find(".caret", reply).before(words);
@@ -78,7 +81,7 @@ async function converse(text) {
   try {
     if (!talk.dataset.thread) await begin();
     talk.toggleAttribute("data-unread", true);
-    const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, { text });
+    const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, { text, ...(from && { instead_of: from }) });
     for await (const [name, data] of events(answer)) {
       const follow = atEnd();
       if (name === "text") words.data += data.text;
@@ -91,16 +94,19 @@ async function converse(text) {
     if (error.name !== "AbortError") wrong = error.message;
   }
   // The next message may be sent when this exchange is in its place: sent sooner, it would fetch this one again.
+  const stay = !atEnd();
   if (talk.dataset.thread && await settled(last)) [said, reply].forEach(node => node.remove());
+  else if (from) return location.reload();
   else { reply.remove(); field.value = text; }
   writing = null;
   busy(false);
   if (wrong) talk.append(complaint(wrong));
   if (titled) all("[data-title]").forEach(place => { place.textContent = titled; });
   if (titled) document.title = `${titled} · Keepbook`;
+  if (!stay) toEnd();
   await listChats();
-  toEnd();
-  field.focus();
+  if (!stay) toEnd();
+  field.focus({ preventScroll: true });
 }
 
 // What is stored now takes the place of what was streamed.
@@ -110,6 +116,10 @@ async function settled(last) {
     if (!answer.ok) return false;
     const fresh = pieces(await answer.text());
     const any = Boolean(find("[data-turn]", fresh));
+    for (const place of ["#chat-head", "#given"]) {
+      const now = find(place, fresh);
+      now && find(place) ? find(place).replaceWith(now) : now?.remove();
+    }
     all(".banner.bad", talk).forEach(banner => banner.remove());
     talk.append(fresh);
     return any;
@@ -126,16 +136,25 @@ async function listChats() {
 function busy(on) {
   button.innerHTML = on ? find("#icon-stop").innerHTML : sendIcon;
   button.setAttribute("aria-label", on ? "Stop writing" : "Send");
-  field.required = !on;
 }
 
 form?.addEventListener("submit", event => {
   event.preventDefault();
   if (writing) return writing.abort();
-  const text = field.value;
-  if (!text.trim()) return;
+  const text = [...files.map(pasted), field.value].filter(part => part.trim()).join("\n\n");
+  if (!text) return;
+  files.length = 0;
+  listFiles();
   field.value = "";
+  keepDraft();
   converse(text);
+});
+
+document.addEventListener("submit", event => {
+  const { from } = event.target.dataset;
+  if (!from || writing) return;
+  event.preventDefault();
+  converse(find("textarea", event.target)?.value ?? "", Number(from));
 });
 
 field?.addEventListener("keydown", event => {
@@ -143,11 +162,89 @@ field?.addEventListener("keydown", event => {
     event.preventDefault();
     if (!writing) form.requestSubmit();
   }
+  if (event.key === "ArrowUp" && !field.value && find(".edit", talk)) {
+    event.preventDefault();
+    edit(true);
+  }
+});
+
+function edit(open) {
+  const box = find(".edit", talk);
+  box.open = open;
+  open ? find("textarea", box).focus() : field.focus();
+}
+
+// ── what was typed and not sent stays through a reload; of an incognito chat nothing is kept ─────────────────
+
+const draft = () => `draft ${location.pathname}`;
+const keepDraft = () => {
+  if (talk.hasAttribute("data-private")) return;
+  field.value ? sessionStorage.setItem(draft(), field.value) : sessionStorage.removeItem(draft());
+};
+field?.addEventListener("input", keepDraft);
+if (field && !field.value && !talk.hasAttribute("data-private")) field.value = sessionStorage.getItem(draft()) ?? "";
+
+// ── a text file goes along as pasted material ─────────────────────────────────────────────────────────────────
+
+const LIMIT = 200_000;
+const files = [];
+
+function pasted({ name, text }) {
+  const fence = "`".repeat(Math.max(2, ...(text.match(/`{3,}/g) ?? []).map(ticks => ticks.length)) + 1);
+  return `${fence}${name.replace(/[`\n\r]/g, "").slice(0, 100)}\n${text.trimEnd()}\n${fence}`;
+}
+
+function listFiles() {
+  find(".files", form).replaceChildren(...files.map(file => made("#file-template", chip => {
+    const [name, size] = all("span", chip);
+    name.textContent = file.name;
+    size.textContent = `${Math.max(1, Math.round(file.text.length / 1000))} kB`;
+    find("button", chip).setAttribute("aria-label", `Take ${file.name} out`);
+    find("button", chip).addEventListener("click", () => { files.splice(files.indexOf(file), 1); listFiles(); field.focus(); });
+  })));
+}
+
+async function addFile(file) {
+  find("[data-complaint]", form)?.remove();
+  const refuse = why => form.prepend(complaint(`Not added: ${file.name} ${why}`));
+  if (file.size > 4 * LIMIT) return refuse(`is ${(file.size / 1e6).toFixed(1)} MB, the limit is 200 kB.`);
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    return refuse("is no text file.");
+  }
+  if (text.includes("\0")) return refuse("is no text file.");
+  if (files.reduce((sum, one) => sum + one.text.length, text.length + field.value.length) > LIMIT - 200) return refuse("is more than the 200 kB that fit.");
+  files.push({ name: file.name, text });
+  listFiles();
+  field.focus();
+}
+
+const dropping = form && find(".dropping", form);
+document.addEventListener("dragover", event => {
+  if (!form || ![...event.dataTransfer.types].includes("Files")) return;
+  event.preventDefault();
+  dropping.hidden = false;
+});
+document.addEventListener("dragleave", event => { if (form && !event.relatedTarget) dropping.hidden = true; });
+document.addEventListener("drop", event => {
+  if (!form || !event.dataTransfer.files.length) return;
+  event.preventDefault();
+  dropping.hidden = true;
+  for (const file of event.dataTransfer.files) addFile(file);
+});
+form && find("#file", form).addEventListener("change", ({ target }) => {
+  for (const file of target.files) addFile(file);
+  target.value = "";
+  target.closest("details").open = false;
 });
 
 document.addEventListener("keydown", event => {
   if (event.key !== "Escape") return;
-  writing ? writing.abort() : find(".given:target .shut")?.click();
+  if (writing) return writing.abort();
+  if (document.activeElement?.closest(".edit[open]")) return edit(false);
+  find("#saw") ? closeSaw() : find(".given:target .shut")?.click();
 });
 
 // The panel is closed by leading elsewhere, but the person stays where they were reading.
@@ -159,14 +256,47 @@ document.addEventListener("click", event => {
   scrollTo({ top: at });
 });
 
+// ── what one reply saw: the panel from 1240 px, a sheet from below on smaller screens ─────────────────────────
+
+function closeSaw() {
+  const turn = find(`#turn-${find("#saw")?.dataset.sawOf}`);
+  find("#saw")?.remove();
+  turn?.classList.remove("seen");
+  (turn && find("[data-saw]", turn))?.focus({ preventScroll: true });
+}
+
+async function openSaw(link) {
+  const answer = await fetch(link.dataset.saw, { headers: { "X-Partial": "1" } });
+  if (!answer.ok) return location.assign(link.href);
+  const fresh = pieces(await answer.text());
+  closeSaw();
+  find("#given").after(fresh);
+  link.closest(".turn").classList.add("seen");
+  find("#saw").focus({ preventScroll: true });
+}
+
+document.addEventListener("click", event => {
+  const link = event.target.closest?.("[data-saw], [data-saw-close]");
+  if (!link || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  link.matches("[data-saw]") ? openSaw(link) : closeSaw();
+});
+
+document.addEventListener("keydown", event => {
+  const turn = document.activeElement?.closest(".turn");
+  if (event.key !== "w" || event.metaKey || event.ctrlKey || event.altKey || !turn) return;
+  if (document.activeElement.matches("textarea, input") || document.documentElement.dataset.keys === "off") return;
+  find("[data-saw]", turn)?.click();
+});
+
 // ── copying ───────────────────────────────────────────────────────────────────────────────────────────────
 
 talk?.addEventListener("click", async event => {
-  if (!event.target.closest("[data-copy]")) return;
-  const said = find(".said", event.target.closest(".turn"));
-  const text = all("p", said).map(part => part.textContent).join("\n\n");
+  const button = event.target.closest("[data-copy], [data-copy-code]");
+  if (!button) return;
+  const said = button.matches("[data-copy]") ? find(".said", button.closest(".turn")) : find("pre", button.closest(".code"));
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(said.innerText);
     say("Copied.");
   } catch {
     getSelection().selectAllChildren(said);

@@ -1,0 +1,198 @@
+"""What was said, as it is shown: paragraphs, lists, tables, quotes, code and links, as models write them.
+
+Everything is escaped first and nothing of it is markup: tags come from here alone, and a link leads nowhere but to the
+web or to a mailbox. What is not understood stays as it was written.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from markupsafe import Markup, escape
+
+_FENCE = re.compile(r"^ {0,3}(?P<ticks>`{3,})[ \t]*(?P<name>[^`\n]*)$")
+_ITEM = re.compile(r"^(?P<indent> *)(?:[-*+•]|(?P<number>\d{1,9})[.)])[ \t]+(?P<text>.*)$")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(?P<text>.*?)[ \t#]*$")
+_RULE = re.compile(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_DASHES = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_INLINE = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|\[(?P<words>[^\[\]\n]{1,500})\]\((?P<to>[^()\s]{1,2000}(?:\([^()\s]{0,200}\))?)\)"
+    r"|(?P<bare>https?://[^\s<>\"'`|]{1,2000})"
+    r"|\*\*(?P<strong>[^\s*](?:[^*\n]{0,2000}[^\s*])?)\*\*"
+    r"|(?<![\w*])\*(?P<em>[^\s*](?:[^*\n]{0,2000}[^\s*])?)\*(?![\w*])"
+)
+_SAFE = re.compile(r"^(?:https?://|mailto:)\S+$", re.IGNORECASE)
+_TRAILING = ".,;:!?)"
+DEEPEST = 6
+"""How far lists and quotes stand in each other."""
+
+
+# Inline
+
+
+def inline(text: str) -> Markup:
+    """Code, links, strong and emphasised words of one line; the rest as it is."""
+    made, at = Markup(), 0
+    for found in _INLINE.finditer(text):
+        made += escape(text[at : found.start()]) + _piece(found)
+        at = found.end()
+    return made + escape(text[at:])
+
+
+def _piece(found: re.Match[str]) -> Markup:
+    if found["code"]:
+        return Markup("<code>{}</code>").format(found["code"][1:-1])
+    if found["strong"]:
+        return Markup("<strong>{}</strong>").format(inline(found["strong"]))
+    if found["em"]:
+        return Markup("<em>{}</em>").format(inline(found["em"]))
+    if found["bare"]:
+        link = found["bare"].rstrip(_TRAILING)
+        return _link(link, link) + escape(found["bare"][len(link) :])
+    return _link(found["to"], found["words"]) if _SAFE.match(found["to"]) else escape(found[0])
+
+
+def _link(to: str, words: str) -> Markup:
+    return Markup('<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}</a>').format(to, words)
+
+
+# Blocks
+
+
+def prose(text: str) -> Markup:
+    """A whole reply."""
+    return Markup().join(_blocks(text.strip("\n").split("\n")))
+
+
+def plain(text: str) -> Markup:
+    """What a person wrote: as it is, but for the files and the code that they put in."""
+    lines, made, held = text.strip().split("\n"), Markup(), list[str]()
+    at = 0
+    while at < len(lines):
+        if _FENCE.match(lines[at]) and (end := _closing(lines, at)) is not None:
+            made += escape("\n".join(held).strip("\n")) + _code(lines[at : end + 1])
+            held, at = [], end + 1
+        else:
+            held.append(lines[at])
+            at += 1
+    return made + escape("\n".join(held).strip("\n"))
+
+
+def _blocks(lines: Sequence[str], depth: int = 0) -> Iterator[Markup]:
+    at = 0
+    while at < len(lines):
+        if not lines[at].strip():
+            at += 1
+            continue
+        end, made = _block(lines, at, depth)
+        yield made
+        at = end
+
+
+def _block(lines: Sequence[str], at: int, depth: int) -> tuple[int, Markup]:
+    """One block, and where the next one begins. What is nested deeper than anybody means it is a paragraph."""
+    line = lines[at]
+    if _FENCE.match(line):
+        closing = _closing(lines, at)
+        end = len(lines) if closing is None else closing + 1
+        return end, _code(lines[at:end])
+    if heading := _HEADING.match(line):
+        return at + 1, Markup("<p><strong>{}</strong></p>").format(inline(heading["text"]))
+    if _RULE.match(line):
+        return at + 1, Markup("<hr>")
+    if _is_table(lines, at):
+        end = _while(lines, at + 2, lambda one: "|" in one)
+        return end, _table(lines[at:end])
+    if line.startswith(">") and depth < DEEPEST:
+        end = _while(lines, at, lambda one: one.startswith(">"))
+        inside = [one[1:].removeprefix(" ") for one in lines[at:end]]
+        return end, Markup("<blockquote>{}</blockquote>").format(Markup().join(_blocks(inside, depth + 1)))
+    if _ITEM.match(line) and depth < DEEPEST:
+        end = _while(lines, at, _of_list)
+        return end, _list(lines[at:end], depth)
+    end = at + 1
+    while end < len(lines) and lines[end].strip() and not _begins(lines, end):
+        end += 1
+    return end, Markup("<p>{}</p>").format(Markup("\n").join(inline(one) for one in lines[at:end]))
+
+
+def _of_list(line: str) -> bool:
+    return bool(_ITEM.match(line)) or (line.startswith("  ") and bool(line.strip()))
+
+
+def _begins(lines: Sequence[str], at: int) -> bool:
+    """Whether something else than a paragraph starts here."""
+    line = lines[at]
+    started = (_FENCE, _HEADING, _ITEM, _RULE)
+    return any(one.match(line) for one in started) or line.startswith(">") or _is_table(lines, at)
+
+
+def _while(lines: Sequence[str], at: int, holds: Callable[[str], bool]) -> int:
+    while at < len(lines) and holds(lines[at]):
+        at += 1
+    return at
+
+
+def _closing(lines: Sequence[str], at: int) -> int | None:
+    """Where a fence that opens here ends: at a line of as many ticks or more."""
+    ticks = _FENCE.match(lines[at])["ticks"]  # type: ignore[index]
+    return next((n for n in range(at + 1, len(lines)) if lines[n].strip().strip("`") == "" and ticks in lines[n]), None)
+
+
+def _code(lines: Sequence[str]) -> Markup:
+    opened = _FENCE.match(lines[0])
+    name = opened["name"].strip() if opened else ""
+    body = lines[1:-1] if len(lines) > 1 and lines[-1].strip().startswith("```") else lines[1:]
+    return Markup(
+        '<div class="code"><header><span>{}</span><button class="btn small quiet" type="button" data-copy-code data-js>'
+        '<svg class="ico" aria-hidden="true"><use href="#i-copy"/></svg>Copy</button></header>'
+        '<pre tabindex="0" role="region" aria-label="{}">{}</pre></div>'
+    ).format(name or "text", name or "text", "\n".join(body))
+
+
+def _is_table(lines: Sequence[str], at: int) -> bool:
+    return "|" in lines[at] and at + 1 < len(lines) and "|" in lines[at + 1] and bool(_DASHES.match(lines[at + 1]))
+
+
+def _cells(line: str) -> list[str]:
+    return [one.strip() for one in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _table(lines: Sequence[str]) -> Markup:
+    head = _cells(lines[0])
+    figures = [one.endswith(":") for one in _cells(lines[1])]
+
+    def row(cells: Sequence[str], tag: str) -> Markup:
+        made = Markup()
+        for nth in range(len(head)):
+            kind = Markup(' class="n"') if nth < len(figures) and figures[nth] else Markup()
+            made += Markup(f"<{tag}{kind}>{{}}</{tag}>").format(inline(cells[nth]) if nth < len(cells) else "")
+        return Markup("<tr>{}</tr>").format(made)
+
+    body = Markup().join(row(_cells(one), "td") for one in lines[2:])
+    return Markup(
+        '<div class="tbl-wrap" tabindex="0" role="region" aria-label="Table"><table class="tbl"><thead>{}</thead>'
+        "<tbody>{}</tbody></table></div>"
+    ).format(row(head, "th"), body)
+
+
+def _list(lines: Sequence[str], depth: int) -> Markup:
+    """Items at the first one's indent; what stands further in belongs to the item before it."""
+    first = _ITEM.match(lines[0])
+    assert first is not None
+    indent, items = len(first["indent"]), list[tuple[str, list[str]]]()
+    for line in lines:
+        item = _ITEM.match(line)
+        if (item and len(item["indent"]) <= indent + 1) or not items:
+            items.append((item["text"] if item else line, []))
+        else:
+            items[-1][1].append(line)
+    made = Markup()
+    for text, inside in items:
+        width = min((len(one) - len(one.lstrip()) for one in inside), default=0)
+        further = Markup().join(_blocks([one[width:] for one in inside], depth + 1))
+        made += Markup("<li>{}{}</li>").format(inline(text), further)
+    if first["number"] is None:
+        return Markup("<ul>{}</ul>").format(made)
+    start = Markup(' start="{}"').format(int(first["number"])) if int(first["number"]) != 1 else Markup()
+    return Markup("<ol{}>{}</ol>").format(start, made)

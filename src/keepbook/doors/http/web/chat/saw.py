@@ -1,0 +1,165 @@
+"""What one reply saw: the lines of the block, what it recalled and looked up, and what that cost.
+
+All of it is read back from what was stored with the reply and from the block the chat was given: what a model was sent,
+not what the book says by now.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.view import Given, given
+from keepbook.doors.http.web.frame.visit import Visit
+from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.errors import NotFound
+from keepbook.models.compress import ORDER
+from keepbook.models.model import ToolCall
+from keepbook.models.providers.remote import RemoteModel
+from keepbook.presets import Preset
+
+RECALLS = ("recall", "recall_chats")
+_HIT = re.compile(
+    r"^\[(?P<memory>[A-Za-z0-9]{8})\] (?P<text>.*)$"
+    r"|^- (?P<where>.*?\(chat (?P<chat>[A-Za-z0-9]{8}), turn (?P<turn>\d+)\)): (?P<said>.*)$"
+)
+HERE = ("localhost", "127.0.0.1", "::1")
+A_MILLION = 1_000_000
+LEAST = 0.0001
+"""Of what a price is told in; less than that is said in words."""
+
+
+class Hit(NamedTuple):
+    """A line that a recall answered with, and where it leads."""
+
+    text: str
+    link: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    question: str
+    hits: list[Hit]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    asked: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saw:
+    """All that a reply was made from."""
+
+    message: Message
+    block: Given | None
+    lines: Lines
+    erased: bool
+    """The block it was given was erased together with a memory in it; the chat has had another one since."""
+    recalled: list[Recalled]
+    looked_up: list[LookedUp]
+    cost: str
+
+    @property
+    def tokens(self) -> int:
+        return (self.message.tokens_in or 0) + (self.message.tokens_out or 0)
+
+
+def saw(visit: Visit, thread: Thread, message: Message) -> Saw:
+    block = given(visit.book, thread)
+    erased = block is not None and block.at > message.at
+    block = None if erased else block
+    calls = [ToolCall(**part) for part in message.parts or () if part["name"] != ORDER]
+    asked = questions(visit.book.preset(thread.preset))
+    return Saw(
+        message,
+        block,
+        lines_of(block.text if block else ""),
+        erased,
+        [_recalled(call, asked[call.name]) for call in calls if call.name in asked],
+        [LookedUp(_written(call), call.answer or "") for call in calls if call.name not in asked],
+        _cost(visit, message),
+    )
+
+
+def reply_of(messages: Sequence[Message], turn: int) -> Message:
+    found = next((one for one in messages if one.turn == turn and one.role == "assistant"), None)
+    if found is None:
+        raise NotFound(f"there is no reply at turn {turn} of this chat", field="saw")
+    return found
+
+
+# Rules
+
+
+def questions(preset: Preset) -> dict[str, str]:
+    """The tools that recall, by what the preset says they do, each with the name of the argument that asks."""
+    return {
+        tool.name: next((name for name, bound in tool.arguments.items() if bound.is_ == "query"), "query")
+        for tool in preset.tools
+        if tool.does in RECALLS
+    }
+
+
+def _recalled(call: ToolCall, asks: str) -> Recalled:
+    answer = call.answer or ""
+    return Recalled(str(call.arguments.get(asks, "")), _hits(answer), answer)
+
+
+def _hits(answer: str) -> list[Hit]:
+    hits: list[Hit] = []
+    for line in answer.splitlines():
+        found = _HIT.match(line)
+        if found and found["memory"]:
+            hits.append(Hit(found["text"], f"/memory/{found['memory']}"))
+        elif found:
+            hits.append(Hit(found["said"], f"/chat/{found['chat']}#turn-{found['turn']}", found["where"]))
+        elif line.startswith("    ") and hits:
+            hits[-1] = hits[-1]._replace(detail=line.strip())
+    return hits
+
+
+def _written(call: ToolCall) -> str:
+    """A call in words: name(argument="…")."""
+    told = ", ".join(f"{name}={_value(value)}" for name, value in _mapping(call.arguments).items())
+    return f"{call.name}({told})"
+
+
+def _mapping(arguments: Any) -> Mapping[str, Any]:
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _cost(visit: Visit, message: Message) -> str:
+    """What is known about the price, in a sentence; never a nought that nobody has counted."""
+    if message.model is None:
+        return "Recorded from elsewhere: what it cost was not told."
+    models, settings = visit.kb.models, visit.kb.settings
+    if message.model == models.offline.name:
+        return "The notebook answered. It runs on this machine and costs nothing."
+    if settings.price_in or settings.price_out:
+        spent = (message.tokens_in or 0) * settings.price_in + (message.tokens_out or 0) * settings.price_out
+        return f"It cost {amount(spent / A_MILLION)}, at the prices in the settings."
+    if models.chat.name == message.model and _runs_here(models.chat):
+        return "Runs on this machine."
+    return "The price is not known; tokens only."
+
+
+def amount(cost: float) -> str:
+    """Money in as many places as it needs; what is less is said to be less."""
+    if cost < LEAST:
+        return f"less than {LEAST:.4f}"
+    return f"{cost:.2f}" if cost >= 0.1 else f"{cost:.4f}"
+
+
+def _runs_here(model: Any) -> bool:
+    return isinstance(model, RemoteModel) and urlsplit(model.address.base_url or "").hostname in HERE

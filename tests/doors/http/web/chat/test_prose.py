@@ -1,0 +1,82 @@
+"""What was said, as it is shown: lists, tables, code and links, and nothing that anybody could make run."""
+
+import pytest
+
+from keepbook.doors.http.web.chat.prose import plain, prose
+
+LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("One\ntwo\n\nthree", "<p>One\ntwo</p><p>three</p>"),
+        ("**Much** and *more*, `a < b`", "<p><strong>Much</strong> and <em>more</em>, <code>a &lt; b</code></p>"),
+        ("2 * 3 * 4 and snake_case_name", "<p>2 * 3 * 4 and snake_case_name</p>"),
+        ("- one\n- two\n  - in\n- three", "<ul><li>one</li><li>two<ul><li>in</li></ul></li><li>three</li></ul>"),
+        ("3. c\n4. d", '<ol start="3"><li>c</li><li>d</li></ol>'),
+        ("## Costs ##\ntext", "<p><strong>Costs</strong></p><p>text</p>"),
+        ("> said\n> so", "<blockquote><p>said\nso</p></blockquote>"),
+        ("a\n\n---\n\nb", "<p>a</p><hr><p>b</p>"),
+        ("[rates](https://a.example/x_(y))", f'<p><a href="https://a.example/x_(y)" {LINK}>rates</a></p>'),
+        ("See https://a.example/x?a=1&b=2.",
+         f'<p>See <a href="https://a.example/x?a=1&amp;b=2" {LINK}>https://a.example/x?a=1&amp;b=2</a>.</p>'),
+    ],
+)  # fmt: skip
+def test_what_models_write_is_shown_as_it_is_meant(said: str, shown: str) -> None:
+    assert prose(said) == shown
+
+
+def test_a_table_has_its_figures_at_the_right() -> None:
+    shown = prose("| month | saved |\n|---|---:|\n| May | 540 |\n| June |")
+    assert "<th>month</th>" in shown
+    assert '<td>May</td><td class="n">540</td>' in shown
+    assert '<td>June</td><td class="n"></td>' in shown
+    assert prose("a | b\nno table") == "<p>a | b\nno table</p>"
+
+
+def test_code_is_kept_to_the_letter_with_a_way_to_copy_it() -> None:
+    shown = prose("So:\n```python\nif a < b:\n    **x**\n```\nDone")
+    assert '<pre tabindex="0" role="region" aria-label="python">if a &lt; b:\n    **x**</pre>' in shown
+    assert "data-copy-code" in shown
+    assert shown.endswith("<p>Done</p>")
+    assert "<pre" in prose("```\nnever closed")
+    assert prose("````\n```\n````").count("<pre") == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[x](javascript:alert(1))",
+        "[x](JavaScript:alert(1))",
+        "[x](data:text/html,hi)",
+        "<script>alert(1)</script>",
+        '<img src=x onerror="alert(1)">',
+        '[x](https://a.example/"onclick="alert(1))',
+        '```"><script>\nx\n```',
+        "| <b>a</b> |\n|---|\n| <i>b</i> |",
+        "- <script>x</script>",
+    ],
+)
+def test_nothing_that_was_said_runs(said: str) -> None:
+    for shown in (prose(said), plain(said)):
+        assert "<script" not in shown
+        assert "<img" not in shown
+        assert "<b>" not in shown
+        assert "<i>" not in shown
+        assert 'href="javascript' not in shown.lower()
+        assert 'href="data' not in shown
+        assert '"onclick' not in shown
+
+
+def test_what_a_person_wrote_stays_as_it_is_but_for_files() -> None:
+    assert plain("**not** bold\n- as written") == "**not** bold\n- as written"
+    shown = plain("```notes.txt\n- milk\n```\n\nWhat is missing?")
+    assert "<span>notes.txt</span>" in shown
+    assert shown.endswith("</div>What is missing?")
+
+
+def test_long_and_odd_texts_are_shown_without_delay() -> None:
+    """No pattern of these looks at a letter more often than a few times: each would take minutes otherwise."""
+    for odd in ("*" * 20_000, "[" * 20_000, "`" * 20_000, "|" * 20_000, "- " * 20_000, "> " * 900, "](" * 20_000):
+        assert prose(odd)
