@@ -418,6 +418,7 @@ def nobodys(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
     # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
     patch.setenv("KEEPBOOK_EMBEDDER", "none")
+    patch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # whatever model runs on this machine is not found
     patch.setenv(*BYPASS)
 
 

@@ -2,13 +2,16 @@
 
 An explicit argument wins, then `KEEPBOOK_…` in the environment, then the config file (TOML, by default
 `~/.keepbook/config.toml`), then the default. Unknown keys in the file are refused by name. What is written as text is
-read as what the setting holds, wherever it comes from.
+read as what the setting holds, wherever it comes from. `write_config` is the one way in which Keepbook itself writes
+that file: what the local person chose on the pages.
 """
 
 import getpass
 import json
 import math
 import os
+import re
+import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -193,7 +196,7 @@ def from_environment() -> dict[str, Any]:
 def load_settings(**given: Any) -> Settings:
     """The settings in force; `given` are explicit ones, None meaning not given."""
     explicit = {name: value for name, value in given.items() if value is not None}
-    path = Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
+    path = config_path()
     from_file = _read(path)
     told = from_environment() | explicit
     try:
@@ -202,6 +205,63 @@ def load_settings(**given: Any) -> Settings:
         if error.field in told:
             raise
         raise Invalid(f"{error.message} (in {path})", field=error.field) from None
+
+
+def config_path() -> Path:
+    return Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
+
+
+def in_environment(names: "frozenset[str]") -> list[str]:
+    """Which of these settings the environment names: there a config file changes nothing."""
+    return [f"KEEPBOOK_{name.upper()}" for name in sorted(names & from_environment().keys())]
+
+
+def ollama_host() -> str | None:
+    """Where Ollama's own variable says that it listens."""
+    return os.environ.get("OLLAMA_HOST") or None
+
+
+def write_config(changes: Mapping[str, str | None]) -> None:
+    """Set these in the config file, for its person's eyes alone; None takes one out. All else in it stays as it is, and
+    what cannot be changed so that it reads as meant is left alone."""
+    path = config_path().resolve()
+    before = _read(path)
+    wanted = {name: value for name, value in (before | dict(changes)).items() if value is not None}
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    head = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+    ours = re.compile(rf"\s*({'|'.join(map(re.escape, changes))})\s*=")
+    kept = [line for line in lines[:head] if not ours.match(line)]
+    # JSON writes a string as TOML does.
+    new = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in changes.items() if value is not None]
+    text = "\n".join([*kept, *new, *lines[head:]]) + "\n"
+    try:
+        same = parse(text) == wanted
+    except NotToml:
+        same = False
+    if not same:
+        raise Invalid(
+            f"{path} cannot be changed from here; write it there yourself: {', '.join(changes)}", field="config"
+        )
+    try:
+        _write_private(path, text)
+    except OSError as error:
+        raise Invalid(f"cannot write {path}: {error.strerror or error}", field="config") from None
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Whole or not at all, and readable by this user alone from its first byte on."""
+    private_folder(path.parent)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def _meant(name: str) -> str:

@@ -211,12 +211,18 @@ class Wire:
         self.answer = answer
         self.script: list[Step] = []
         self.received: list[Received] = []
+        self.models: list[str] = []
+        """What it answers to whoever asks for its models; a server without any has no such list."""
         self.over = threading.Event()
         wire = self
 
         class Handler(_Handler):
             def do_POST(self) -> None:
                 wire.serve(self)
+
+            def do_GET(self) -> None:
+                listed = [{"id": name, "object": "model"} for name in wire.models]
+                self.send({"object": "list", "data": listed}, status=200 if listed else 404)
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})

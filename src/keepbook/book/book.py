@@ -277,7 +277,7 @@ class Book(Writing):
         return self.threads.recall(query, limit)
 
     def choose(self, **chosen: Any) -> Choices:
-        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`."""
+        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             return choices.choose(tx, **chosen)

@@ -1,4 +1,4 @@
-"""What an owner has chosen for their own book: memory on or off, topics never to be remembered, tier."""
+"""What an owner has chosen for their own book: memory on or off, topics never to be remembered, tier, their name."""
 
 import json
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import choices
 
 TIERS = ("beginner", "intermediate", "advanced")
+MOST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Choices:
     memory: bool = True
     never: tuple[str, ...] = ()
     tier: str | None = None
+    name: str | None = None
+    """What they want to be called, on pages; what an agent knows of it is a memory like any other."""
 
 
 # Rules
@@ -42,7 +45,12 @@ def heed(chosen: Choices, text: str) -> None:
 
 
 def choose(
-    tx: Tx, *, memory: bool | None = None, never: Sequence[str] | None = None, tier: str | None = None
+    tx: Tx,
+    *,
+    memory: bool | None = None,
+    never: Sequence[str] | None = None,
+    tier: str | None = None,
+    name: str | None = None,
 ) -> Choices:
     """Change what is given; the rest stays."""
     if memory is not None and not isinstance(memory, bool):
@@ -52,10 +60,12 @@ def choose(
     given: dict[str, Any] = {"memory": memory, "tier": tier}
     if never is not None:
         given["never"] = [clean_line(topic, "never", 2, 80) for topic in never]
-    for name, value in given.items():
+    if name is not None:
+        given["name"] = clean_line(name, "name", 1, MOST_NAME)
+    for key, value in given.items():
         if value is not None:
-            tx.conn.execute(delete(choices).where(choices.c.owner == tx.owner, choices.c.name == name))
-            row = {"owner": tx.owner, "name": name, "value": json.dumps(value, ensure_ascii=False)}
+            tx.conn.execute(delete(choices).where(choices.c.owner == tx.owner, choices.c.name == key))
+            row = {"owner": tx.owner, "name": key, "value": json.dumps(value, ensure_ascii=False)}
             tx.conn.execute(insert(choices), row)
     return chosen(tx)
 
@@ -65,7 +75,7 @@ def choose(
 
 def chosen(tx: Tx) -> Choices:
     known = {name: stored.loads(value) for name, value in _CHOSEN.tuples(tx.conn, {"owner": tx.owner})}
-    return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"))
+    return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"), known.get("name"))
 
 
 _CHOSEN = Prepared(select(choices.c.name, choices.c.value).where(choices.c.owner == bindparam("owner")))

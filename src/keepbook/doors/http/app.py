@@ -19,6 +19,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import LOOPBACK
@@ -36,6 +37,7 @@ from keepbook.doors.http.api import (
     trading_figures,
     trading_files,
 )
+from keepbook.doors.http.beside import Beside
 from keepbook.doors.http.document import described
 from keepbook.doors.http.gate import Gate
 from keepbook.doors.http.log import Followed
@@ -96,8 +98,21 @@ def create_app(
         per_minute=settings.rate_per_minute,
     )
     app.add_middleware(Followed, owner=app)
+    if opens is None and local:
+        app.add_middleware(Beside, make=lambda: _story_beside(app, hosts))
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
+
+
+def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
+    """The demo as an application of its own; it ends with this one."""
+    from keepbook.demo.visitors import Turnstile, Visitors  # the story takes a second, and few ask for it
+
+    visitors = Visitors()
+    app.state.guests = visitors
+    made = create_app(visitors.story, hosts=hosts, opens=visitors.opens)
+    made.state.demo = True
+    return Turnstile(made, visitors)
 
 
 @asynccontextmanager
@@ -108,6 +123,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await stack.enter_async_context(serving())
         kb, runs = app.state.kb, app.state.runs
         stack.push_async_callback(runs.end)
+        stack.callback(lambda: getattr(app.state, "guests", None) and app.state.guests.close())
 
         def begin(queued: Sequence[Queued]) -> None:
             for each in queued:

@@ -8,7 +8,7 @@ also writes the security headers of every answer. Plain ASGI, so that streams pa
 import asyncio
 import ipaddress
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
-from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER, Caller, caller_for, is_local
+from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, caller_for, is_local
 from keepbook.doors.http.problems import response
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
 
@@ -155,11 +155,8 @@ class Gate:
             state["refusal"] = error
 
     def _caller(self, kb: Keepbook, scope: Scope, headers: Headers) -> Caller:
-        client = scope.get("client")
-        host = _host(headers.get("host", ""))
-        proxied = scope.get("http_version") == "1.0" or any(name in headers for name in PROXIED)
-        straight = host in self._own and not proxied
-        local = self._local and straight and (client is None or is_local(client[0]))
+        local = self._local and comes_straight(scope, headers, self._own)
+        scope["state"]["local"] = local
         secret, page = _secret(headers)
         named, acts = _named(scope), headers.get(ACTOR_HEADER)
         anyone = _of_nobody(scope["path"], scope["query_string"])
@@ -174,6 +171,13 @@ def _of_nobody(path: str, query: bytes) -> bool:
 
 
 _OF_NOBODY = frozenset(("/metrics", "/api/trading/bars", "/api/trading/symbols"))
+
+
+def comes_straight(scope: Scope, headers: Headers, own: Container[str] = LOOPBACK) -> bool:
+    """Whether a request was sent from this machine to one of its `own` names, and by nobody in between."""
+    client = scope.get("client")
+    proxied = scope.get("http_version") == "1.0" or any(name in headers for name in PROXIED)
+    return _host(headers.get("host", "")) in own and not proxied and (client is None or is_local(client[0]))
 
 
 class _Reading:

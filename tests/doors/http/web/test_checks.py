@@ -56,6 +56,8 @@ PAGES = {
     "time travel": Shown("/time"),
     "notes": Shown("/journal"),
     "settings": Shown("/settings"),
+    "bring in memories": Shown("/import"),
+    "first steps": Shown("/welcome", ("input[value=openai]",)),
     "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
     "forecasts": Shown("/results/forecasts"),
     "record a forecast": Shown("/results/forecasts?record=1"),

@@ -42,6 +42,7 @@ class Chosen(Sent):
     tier: str | None = Field(None, description="beginner, intermediate or advanced")
     memory: bool | None = Field(None, description="false: nothing is remembered or shown to models.")
     never: list[str] | None = Field(None, description="Topics never to be remembered.")
+    name: str | None = Field(None, description="What the pages call the person.")
 
 
 class WantedToken(Sent):
@@ -66,6 +67,7 @@ class Me:
     tier: str | None
     memory: bool
     never: tuple[str, ...]
+    name: str | None
     model: str
     monthly_tokens: int | None
     spent_this_month: int
@@ -127,9 +129,9 @@ def _me(call: Call) -> Me:
     told = allowed(caller.hand, "choices.read") is None  # what a person never wants kept says something about them
     return Me(
         owner=book.owner, kind=caller.kind, scopes=sorted(caller.scopes), zone=book.zone, preset=book.preset().name,
-        tier=choices.tier, memory=choices.memory, never=choices.never if told else (), model=settings.model,
-        monthly_tokens=settings.monthly_tokens, spent_this_month=book.spending.this_month(),
-        spent=list(book.spending.list()) if told else [],
+        tier=choices.tier, memory=choices.memory, never=choices.never if told else (),
+        name=choices.name if told else None, model=settings.model, monthly_tokens=settings.monthly_tokens,
+        spent_this_month=book.spending.this_month(), spent=list(book.spending.list()) if told else [],
     )  # fmt: skip
 
 

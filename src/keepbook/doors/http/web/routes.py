@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
-from keepbook.doors.http.web.account import api_docs, settings, sign_in
+from keepbook.doors.http.web.account import api_docs, settings, sign_in, welcome
 from keepbook.doors.http.web.agents import agents, forecasts, results, runs
 from keepbook.doors.http.web.agents import form as agent_form
 from keepbook.doors.http.web.chat import chat, notes, search
@@ -23,7 +23,7 @@ from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.memory import listing, one, review, time_travel
+from keepbook.doors.http.web.memory import listing, moving_in, one, review, time_travel
 from keepbook.doors.http.web.trading import bring_in
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
@@ -31,11 +31,13 @@ from keepbook.errors import KeepbookError
 
 ROUTERS = (
     api_docs.router,
+    welcome.router,
     chat.router,
     search.router,
     listing.router,
     memory_forms.router,
     review.router,
+    moving_in.router,
     one.router,
     time_travel.router,
     sign_in.router,

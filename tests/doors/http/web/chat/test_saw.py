@@ -210,9 +210,9 @@ def test_the_price_is_told_where_one_is_set_and_never_as_nought(
     wire.script += [Say("Hello.", tokens=(4000, 100)), Say("Hello")]
     chat = talk("Hello")
     assert "Runs on this machine." in panel(client, chat, 2)
-    kb.settings = kb.settings.model_copy(update={"price_in": 2.5, "price_out": 10.0})
+    kb.settings = kb.settings.but(price_in=2.5, price_out=10.0)
     assert "It cost 0.0110, at the prices in the settings." in panel(client, chat, 2)
-    kb.settings = kb.settings.model_copy(update={"price_in": 0.001, "price_out": 0.0})
+    kb.settings = kb.settings.but(price_in=0.001, price_out=0.0)
     assert "It cost less than 0.0001" in panel(client, chat, 2)
     recorded = chat.add("assistant", "Said elsewhere.")
     assert "Recorded from elsewhere" in panel(client, chat, recorded.turn)

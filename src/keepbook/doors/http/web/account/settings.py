@@ -18,6 +18,7 @@ from keepbook.book.owners.authority import EVERYTHING, ask_token
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.owners.tokens import NewToken
 from keepbook.book.text.topics import covers
+from keepbook.doors.http.web.account.naming import call_me
 from keepbook.doors.http.web.account.sign_in import keep_session
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, KeepbookError
@@ -110,7 +111,7 @@ def _done(visit: Visit, asked: Mapping[str, str]) -> Done | None:
     """What the form before a redirect did: it stands in the address."""
     match asked.get("done"):
         case "you":
-            was = {name: asked[name] for name in ("zone", "tier", "preset") if name in asked}
+            was = {name: asked[name] for name in ("zone", "tier", "preset", "name") if name in asked}
             return Done("Saved.", f"{HOME}/you", was)
         case "memory":
             words = (
@@ -155,15 +156,18 @@ def you(
     zone: Annotated[str, Form()] = "",
     tier: Annotated[str, Form()] = "",
     preset: Annotated[str, Form()] = "",
+    name: Annotated[str, Form()] = "",
 ) -> Response:
     book = visit.writing("choices.change")
-    before = {"zone": book.zone, "tier": book.choices.tier, "preset": book.preset().name}
+    before = {"zone": book.zone, "tier": book.choices.tier, "preset": book.preset().name, "name": book.choices.name}
     wanted = {"zone": zone.strip() or None, "tier": tier or None, "preset": preset or None}
+    wanted["name"] = " ".join(name.split()) or None
     changed = {name: value for name, value in wanted.items() if value is not None and value != before[name]}
     try:
         with book.transaction():
             book.configure(zone=changed.get("zone"), preset=changed.get("preset"))
             book.choose(tier=changed.get("tier"))
+            call_me(book, changed.get("name"))
     except Invalid as error:
         return page(visit, part="you", wrong=error, typed=zone, status=422)
     return _answer(visit, "you", "you", {name: before[name] for name in changed})

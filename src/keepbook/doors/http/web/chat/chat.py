@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, UploadFile
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.agents.agents import Agent
@@ -116,11 +116,6 @@ def has_news(thread: Thread) -> bool:
 
 
 # Reading
-
-
-@router.get("/")
-def home() -> Response:
-    return RedirectResponse("/chat", 303)
 
 
 @router.get("/chat")

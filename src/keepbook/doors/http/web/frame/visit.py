@@ -19,11 +19,13 @@ from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.owners.authority import may as why_not
 from keepbook.doors.auth import VISITOR, Caller
+from keepbook.doors.http.beside import COOKIE as BESIDE
 from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.assets import asset
 from keepbook.doors.http.web.frame.diff import word_diff
 from keepbook.doors.http.web.frame.times import time, time_text
 from keepbook.errors import KeepbookError, NotAllowed
+from keepbook.settings import default_of
 
 templates = Environment(
     loader=PackageLoader("keepbook.doors.http.web"),
@@ -79,6 +81,26 @@ class Visit:
     def demo(self) -> bool:
         """Whether this is the demo: a made-up life, in a book that vanishes with the visit."""
         return bool(getattr(self.request.app.state, "demo", False))
+
+    @property
+    def beside(self) -> bool:
+        """Whether this demo stands beside the visitor's own book, to which there is a way back."""
+        return self.demo and BESIDE in self.request.cookies
+
+    @cached_property
+    def called(self) -> str:
+        """What the pages call the person: as they said, else by the owner's name, unless it is only this machine's
+        login, which tells nobody anything."""
+        known = self.kb.settings
+        login = self.caller.owner == known.owner == default_of("owner")
+        return self.book.choices.name or ("You" if login else self.caller.owner)
+
+    @cached_property
+    def keeps_house(self) -> bool:
+        """Whether model and keys are this person's to choose: the local owner on this machine, alone in this house."""
+        local = bool(getattr(self.request.state, "local", False)) and self.caller.hand.kind == "person"
+        mine = local and not self.kb.demo and self.caller.owner == self.kb.settings.owner
+        return mine and self.may("book.import") and set(self.kb.owners()) <= {self.caller.owner}
 
     @property
     def signed_in(self) -> bool:

@@ -1,0 +1,46 @@
+"""The demo beside one's own book: whoever is at this machine looks at it in the same window and comes back.
+
+A cookie that the first page sets leads this browser's requests to a second application, over the story, which is told
+when somebody first asks for it. It is for who comes straight from this machine alone: to others a demo is opened on
+purpose, by `keepbook demo --public`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from keepbook.doors.http.gate import comes_straight
+
+COOKIE = "keepbook_demo"
+
+
+class Beside:
+    """Plain ASGI around the application; `make` tells the story and answers the other one."""
+
+    def __init__(self, app: ASGIApp, make: Callable[[], ASGIApp]) -> None:
+        self._app = app
+        self._make = make
+        self._demo: ASGIApp | None = None
+        self._making = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _asked_for(scope):
+            await self._app(scope, receive, send)
+            return
+        async with self._making:
+            if self._demo is None:
+                self._demo = await asyncio.to_thread(self._make)
+        await self._demo(scope, receive, send)
+
+
+def _asked_for(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    if "authorization" in headers or not comes_straight(scope, headers):
+        return False
+    try:
+        return COOKIE in SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return False

@@ -1,0 +1,167 @@
+"""Which model answers: what is offered, what a form asked for, trying it, and taking it on.
+
+Keys and addresses are taken only from the person whose machine this is (`Visit.keeps_house`) and go into the config
+file, which nobody else may read. No page ever shows a key again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, SecretStr
+
+from keepbook.app import adopt, models_under
+from keepbook.book.chats.threads import estimate
+from keepbook.doors.auth import is_local
+from keepbook.doors.http.web.frame.visit import Visit
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.models.choose import OFFLINE
+from keepbook.models.prompt import compose
+from keepbook.models.providers.address import parse
+from keepbook.models.providers.nearby import Server, look_around
+from keepbook.models.providers.remote import RemoteModel
+from keepbook.models.providers.trial import Trial, price_of, try_out
+from keepbook.settings import Settings, in_environment, ollama_host, write_config
+
+OURS = frozenset({"model", "openai_base_url", "openai_key", "anthropic_base_url", "anthropic_key"})
+"""The settings that this page writes."""
+KEEP = "keep"
+TRIAL_SECONDS = 60.0
+"""A server on this machine may first have to load its model."""
+
+
+class Wishes(BaseModel):
+    """What the form says. Of several servers found each has its own list of models, all under one name."""
+
+    name: str = ""
+    zone: str = ""
+    model: str = KEEP
+    found: list[str] = []
+    openai_address: str = ""
+    openai_key: SecretStr = SecretStr("")
+    openai_model: str = ""
+    anthropic_key: SecretStr = SecretStr("")
+    anthropic_model: str = ""
+    do: str = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What can be chosen here."""
+
+    servers: Sequence[Server]
+    by_environment: Sequence[str]
+    """What of it the environment decides: then nothing can be chosen here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    trial: Trial
+    here: bool
+    """Whether it runs on this machine, and so costs nothing."""
+    price: Decimal | None
+    own_price: bool = False
+    """Whether the price is the one in the settings, in whatever money that is."""
+
+
+def offer() -> Offer:
+    return Offer(look_around(ollama_host()), in_environment(OURS))
+
+
+def changes(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
+    """What the config file is to say, by what was wished for; nothing where all stays as it is."""
+    match wishes.model:
+        case "" | "keep":
+            return {}
+        case "none":
+            return {"model": OFFLINE}
+        case "openai":
+            address = wishes.openai_address.strip().rstrip("/")
+            _check_address(address)
+            key = wishes.openai_key.get_secret_value().strip() or _kept(known, address)
+            name = _named(wishes.openai_model, "openai_model")
+            return {"model": f"openai:{name}", "openai_base_url": address or None, "openai_key": key}
+        case "anthropic":
+            key = wishes.anthropic_key.get_secret_value().strip()
+            if not key and known.anthropic_key is None:
+                raise Invalid("Anthropic wants a key; paste yours", field="anthropic_key")
+            name = _named(wishes.anthropic_model, "anthropic_model")
+            return {"model": f"anthropic:{name}"} | ({"anthropic_key": key} if key else {})
+    return _found(wishes)
+
+
+def _found(wishes: Wishes) -> Mapping[str, str | None]:
+    """A server on this machine, which is looked for again: only one that is there can be chosen."""
+    for server in offer().servers:
+        if server.name == wishes.model:
+            asked = (one.partition("|")[2] for one in wishes.found if one.startswith(f"{server.name}|"))
+            name = next((one for one in asked if one in server.models), server.models[0])
+            return {"model": f"openai:{name}", "openai_base_url": server.base_url, "openai_key": None}
+    raise Invalid(f"{wishes.model[:40]} does not answer on this machine; start it and look again", field="model")
+
+
+def _kept(known: Settings, address: str) -> str | None:
+    """The key there is, as long as it goes to the same address."""
+    same = (known.openai_base_url or "").rstrip("/") == address
+    return known.openai_key.reveal() if same and known.openai_key else None
+
+
+def _named(name: str, field: str) -> str:
+    if not (name := name.strip()) or not name.isprintable() or len(name) > 200:
+        raise Invalid("write the model's name, as its server calls it", field=field)
+    return name
+
+
+def _check_address(address: str) -> None:
+    parts = urlsplit(address) if address.isprintable() else None
+    if address and (parts is None or parts.scheme not in ("http", "https") or not parts.hostname):
+        raise Invalid(
+            "an address begins with http:// or https://, as in http://127.0.0.1:1234/v1", field="openai_address"
+        )
+
+
+def _allow(visit: Visit) -> None:
+    if not visit.keeps_house:
+        raise NotAllowed("the model is chosen by whoever runs this server, on its own machine", code="local_only")
+    if named := in_environment(OURS):
+        raise Invalid(f"{', '.join(named)} decides this where Keepbook runs; change it there", field="model")
+
+
+def take_on(visit: Visit, wishes: Wishes) -> None:
+    """The model that was wished for, from now on."""
+    changed = changes(wishes, visit.kb.settings)
+    if changed:
+        _allow(visit)
+        write_config(changed)
+        adopt(visit.kb, visit.kb.settings.but(**changed))
+
+
+async def test(visit: Visit, wishes: Wishes) -> Tested | None:
+    """What works with the model that was wished for; None for the notebook, of which there is nothing to try."""
+    _allow(visit)
+    settings = visit.kb.settings.but(**changes(wishes, visit.kb.settings))
+    limited = settings.but(model_timeout=min(TRIAL_SECONDS, settings.model_timeout))
+    model = models_under(limited).chat
+    if not isinstance(model, RemoteModel):
+        return None
+    trial = await try_out(model, _prompt_tokens(visit), visit.now)
+    place = urlsplit(model.address.base_url or "").hostname or ""
+    if settings.price_in or settings.price_out:
+        month = trial.month
+        own = Decimal(str(settings.price_in)) * month.tokens_in + Decimal(str(settings.price_out)) * month.tokens_out
+        return Tested(trial, False, own / 1_000_000, own_price=True)
+    return Tested(trial, is_local(place), price_of(model.address, trial.month))
+
+
+def _prompt_tokens(visit: Visit) -> int:
+    """What each reply is sent before a word is said: the prompt with the block, and the tools."""
+    book = visit.book
+    tools = visit.kb.tools(owner=book.owner).schemas("openai")
+    return estimate(compose(book.preset(), block=book.rendered().text)) + estimate(json.dumps(tools))
+
+
+def short(name: str) -> str:
+    """A model's name without its kind, for a person."""
+    return name if name == OFFLINE else parse(name)[1]

@@ -1,0 +1,26 @@
+"""What the person is called: a choice that the pages go by, and a memory for whoever answers them."""
+
+from keepbook.book.book import Book
+from keepbook.errors import Ambiguous, Conflict, NotAllowed, NotFound
+
+NAMED = "Is called {name}"
+
+
+def call_me(book: Book, name: str | None) -> None:
+    """Take on a name, here and in what agents are told; nothing changes that."""
+    name, before = " ".join((name or "").split()), book.choices.name
+    if not name or name == before:
+        return
+    book.choose(name=name)
+    words, preset = NAMED.format(name=name), book.preset()
+    try:
+        known = book.find(NAMED.format(name=before)) if before else None
+    except (NotFound, Ambiguous):
+        known = None
+    try:
+        if known is None:
+            book.remember(words, category="profile" if "profile" in preset.categories else preset.default_category)
+        else:
+            book.update(known, words)
+    except (Conflict, NotAllowed):  # it stands in the book already, or memory is off: the pages know it all the same
+        return

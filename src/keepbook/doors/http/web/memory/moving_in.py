@@ -1,0 +1,317 @@
+"""`/import`: what another program kept, looked at before it comes in.
+
+Nothing is written by choosing a file. The page shows whose lines it holds, what would come in and what stays out; each
+person in it is me, somebody I know, whose lines come in with their name as subject, or left out. What was chosen
+travels with the form, so that no script and no store is needed. While it loads the page is sent piece by piece, so
+that the count moves without script too; afterwards one button takes the whole load back.
+"""
+
+import base64
+import binascii
+import queue
+import threading
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi.responses import Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.upkeep.elsewhere.found import Found
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked
+from keepbook.book.upkeep.elsewhere.sources import look
+from keepbook.book.upkeep.imported import Imported
+from keepbook.book.upkeep.lines import is_ours
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
+from keepbook.errors import Conflict, Invalid, KeepbookError
+
+router = APIRouter(include_in_schema=False)
+
+PATH = "/import"
+ROWS = 200
+"""So many lines are shown, each to be taken or left; further ones come in as they are."""
+MOST_BYTES = 50_000_000
+"""What a file may unfold to that travels with the page."""
+MOST_CHATS = 100_000
+STEPS = 25
+"""How often the count moves while it loads."""
+ME, KNOWN, OUT = "me", "known", "out"
+Short = Annotated[str, Form(max_length=400)]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody in the file, and who that is here."""
+
+    at: int
+    who: str | None
+    lines: int
+    example: str
+    role: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line or chat of the file and what would become of it: new, changed, there or refused."""
+
+    at: int
+    what: str
+    text: str
+    since: str | None
+    category: str | None
+    outcome: str
+    why: str = ""
+    about: str | None = None
+    taken: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What stands in the form: the file, and by number who is who, what is taken and as what."""
+
+    name: str = ""
+    sent: bytes = b""
+    told: Mapping[str, str] = field(default_factory=dict)
+    taken: frozenset[int] = frozenset()
+    shown: frozenset[int] = frozenset()
+
+    @property
+    def packed(self) -> str:
+        return base64.b64encode(zlib.compress(self.sent)).decode()
+
+    def takes(self, at: int) -> bool:
+        """What was not shown cannot have been left out."""
+        return at not in self.shown or at in self.taken
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file that was looked at."""
+
+    source: str
+    people: list[Person]
+    rows: list[Row]
+    refused: Sequence[LeftOut]
+    undecided: int
+
+    def count(self, *outcomes: str) -> int:
+        return sum(row.outcome in outcomes for row in self.rows)
+
+    @property
+    def loads(self) -> int:
+        return sum(row.taken and row.outcome in ("new", "changed") for row in self.rows)
+
+
+@router.get(PATH)
+def choose(visit: Visiting) -> Response:
+    return _page(visit, Chosen())
+
+
+@router.post(PATH)
+async def look_or_load(
+    visit: Visiting,
+    request: Request,
+    file: Annotated[UploadFile | None, File()] = None,
+    packed: Annotated[str, Form()] = "",
+    name: Short = "",
+    shown: Annotated[str, Form(max_length=4000)] = "",
+    take: Annotated[list[int] | None, Form()] = None,
+    act: Short = "look",
+) -> Response:
+    visit.caller.ask("book.import")
+    fresh = file is not None and bool(file.filename)
+    sent = await file.read() if file is not None and fresh else _unpacked(packed)
+    name = (file.filename or "" if file is not None and fresh else name)[:200]
+    form = {key: str(value)[:200] for key, value in (await request.form()).items() if "-" in key}
+    chosen = Chosen(name, sent) if fresh else Chosen(name, sent, form, frozenset(take or ()), _numbers(shown))
+    return await run_in_threadpool(_looked, visit, chosen, act)
+
+
+def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
+    try:
+        incoming = _read(chosen)
+        seen = _seen(visit, chosen, incoming)
+        if act != "load" or not seen.loads:
+            return _page(visit, chosen, seen)
+        if seen.undecided:
+            raise Invalid("say of each person who they are, or leave them out", field="people")
+    except KeepbookError as error:
+        return _page(visit, chosen, wrong=error)
+    return StreamingResponse(_loading(visit, chosen, seen, _wanted(chosen, incoming)), media_type="text/html")
+
+
+def _page(visit: Visit, chosen: Chosen, seen: Seen | None = None, wrong: KeepbookError | None = None) -> Response:
+    return visit.page("import.html", 422 if wrong else 200, **_told(visit, chosen, seen, wrong))
+
+
+def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError | None = None) -> dict[str, Any]:
+    preset = visit.book.preset()
+    return {
+        "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories, "titles": preset.titles,
+        "default": preset.default_category, "steps": None, "undone": None, "most": ROWS,
+    }  # fmt: skip
+
+
+# Reading
+
+
+def _numbers(text: str) -> frozenset[int]:
+    return frozenset(int(one) for one in text.split(",") if one.isascii() and one.isdecimal())
+
+
+def _unpacked(packed: str) -> bytes:
+    try:
+        opened = zlib.decompressobj()
+        return opened.decompress(base64.b64decode(packed, validate=True), MOST_BYTES)
+    except (binascii.Error, ValueError, zlib.error):
+        return b""
+
+
+def _read(chosen: Chosen) -> Incoming:
+    if not (chosen.sent or chosen.name):
+        raise Invalid("choose a file first", field="file")
+    if is_ours(chosen.sent[:2000].decode("utf-8", "replace").splitlines()):
+        raise Invalid("this is an export of Keepbook itself; bring it in under Settings", field="file")
+    return look(Found(chosen.name or "file", raw=chosen.sent))
+
+
+def _people(chosen: Chosen, incoming: Incoming) -> list[Person]:
+    """Whose things they are. One person alone is taken for me, which the page says; of several none is guessed."""
+    alone, found = len(incoming.people) <= 1, []
+    for at, who in enumerate(incoming.people):
+        of_them = incoming.of([who])
+        example = next((one.text for one in of_them.memories), next((one.title or "" for one in of_them.chats), ""))
+        role = chosen.told.get(f"whose-{at}", ME if alone else "")
+        name = " ".join(chosen.told.get(f"called-{at}", "").split()) or (who or "")
+        lines = len(of_them.memories) + len(of_them.chats)
+        found.append(Person(at, who, lines, example, role if role in (ME, KNOWN, OUT) else "", name))
+    return found
+
+
+def _of(one: Noted | Talked, people: Sequence[Person]) -> Person | None:
+    if len(people) == 1:  # where one person is named, what names nobody is theirs too
+        return people[0]
+    return next((person for person in people if person.who == one.who), None)
+
+
+def _steps(chosen: Chosen, incoming: Incoming) -> Iterator[tuple[int, Noted | Talked, Person | None]]:
+    """What is mine or about somebody I know, by its number in the file; a chat is only ever my own."""
+    people = _people(chosen, incoming)
+    for at, one in enumerate([*incoming.memories, *incoming.chats]):
+        person = _of(one, people)
+        role = person.role if person is not None else ME
+        if role == ME or (role == KNOWN and isinstance(one, Noted)):
+            yield at, one, person
+
+
+def _as_chosen(chosen: Chosen, at: int, one: Noted | Talked, person: Person | None) -> Noted | Talked:
+    """As it would come in, under its number, so that the answer can be told apart."""
+    if isinstance(one, Talked):
+        return replace(one, who=None, where=str(at))
+    about = person.name if person is not None and person.role == KNOWN and person.name else one.subject
+    category = chosen.told.get(f"category-{at}") or one.category
+    return replace(one, who=None, where=str(at), subject=about, category=category)
+
+
+def _wanted(chosen: Chosen, incoming: Incoming) -> Incoming:
+    taken = [_as_chosen(chosen, at, one, person) for at, one, person in _steps(chosen, incoming) if chosen.takes(at)]
+    return _only(incoming.source, taken)
+
+
+def _only(source: str, things: Sequence[Noted | Talked]) -> Incoming:
+    notes = tuple(one for one in things if isinstance(one, Noted))
+    return Incoming(source, notes, tuple(one for one in things if isinstance(one, Talked)))
+
+
+def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
+    steps = list(_steps(chosen, incoming))
+    tried = visit.book.bring_in(_only(incoming.source, [_as_chosen(chosen, *step) for step in steps]), dry_run=True)
+    out = {one.where: one.why for one in tried.refused}
+    came = iter(tried.came)
+    rows = []
+    for at, one, person in steps:
+        what = "memory" if isinstance(one, Noted) else "chat"
+        about = person.name if person is not None and person.role == KNOWN else None
+        if (why := out.get(str(at))) is not None:
+            told = next(one.text for one in tried.refused if one.where == str(at))  # a secret is not told again
+            rows.append(Row(at, what, told or one.where or "not shown", None, None, "refused", why, about, False))
+            continue
+        got = next(came)
+        rows.append(Row(at, what, got.text, got.since, got.category, got.outcome, "", about, chosen.takes(at)))
+    people = _people(chosen, incoming)
+    return Seen(incoming.source, people, rows, incoming.refused, sum(not one.role for one in people))
+
+
+# Loading
+
+
+def _loading(visit: Visit, chosen: Chosen, seen: Seen, wanted: Incoming) -> Iterator[str]:
+    """The page, as far as it has come: the count moves while a thread of its own writes."""
+    told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    total = len(wanted.memories) + len(wanted.chats)
+    every = max(1, total // STEPS)
+
+    def load() -> None:
+        try:
+            told.put(_loaded(visit, wanted, lambda done: told.put(done) if done % every == 0 else None))
+        except KeepbookError as error:
+            told.put(error)
+
+    threading.Thread(target=load, name="import").start()
+
+    def steps() -> Iterator[Any]:
+        while isinstance(step := told.get(), int):
+            yield step
+        yield step
+
+    page = templates.get_template("import.html")
+    known = _told(visit, chosen, seen) | {"steps": steps(), "total": total}
+    yield from page.generate(visit=visit, zone=visit.zone, now=visit.now, **known)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A load that is done, and what takes it back."""
+
+    taken: Imported
+    first: int
+    last: int
+    chats: str
+
+
+def _loaded(visit: Visit, wanted: Incoming, progress: Any) -> Loaded:
+    """In one transaction with the looking before and after it, so that its entries are those between."""
+    book = visit.book
+    with book.transaction():
+        before = {thread.id for thread in book.threads.list(limit=MOST_CHATS)} if wanted.chats else set()
+        last = max((entry.event for entry in book.ledger(limit=1)), default=0)
+        taken = book.bring_in(wanted, progress=progress)
+        newest = max((entry.event for entry in book.ledger(limit=1)), default=0)
+        chats = [thread.id for thread in book.threads.list(limit=MOST_CHATS)] if wanted.chats else []
+    return Loaded(taken, last + 1, newest, ",".join(id for id in chats if id not in before))
+
+
+@router.post(f"{PATH}/undo")
+def undo(
+    visit: Changing,
+    first: Annotated[int, Form(ge=1)],
+    last: Annotated[int, Form(ge=0)],
+    chats: Annotated[str, Form()] = "",
+) -> Response:
+    """Take a load back: what came in with it and nobody has touched since."""
+    book, gone, stayed = visit.writing(), 0, 0
+    with book.transaction():
+        entries = book.ledger(after=first - 1, before=last + 1, limit=None)
+        for event in sorted((entry.event for entry in entries), reverse=True):
+            try:
+                book.undo(event)
+                gone += 1
+            except Conflict:  # something newer stands on it: that is the person's
+                stayed += 1
+        for id in filter(None, chats.split(",")):
+            book.threads.delete(id)
+            gone += 1
+    return visit.page("import.html", **(_told(visit, Chosen(), None) | {"undone": (gone, stayed)}))

@@ -1,0 +1,27 @@
+// Bringing in: a file may be dropped, choosing one looks at it at once, and the button counts what is taken.
+import { all, find } from "./shell.js";
+
+const file = find("#file");
+const form = file?.form;
+const look = () => form.requestSubmit(find("[value=look]", form));
+
+file?.addEventListener("change", () => file.files.length && look());
+for (const whose of all(".whose select")) whose.addEventListener("change", () => { if (whose.value) look(); });
+
+const drop = find("[data-drop]");
+drop?.addEventListener("dragover", event => event.preventDefault());
+drop?.addEventListener("drop", event => {
+  event.preventDefault();
+  if (!event.dataTransfer.files.length) return;
+  file.files = event.dataTransfer.files;
+  look();
+});
+
+const load = find("[data-load]");
+const beyond = load ? Number(load.textContent.replace(/\D/g, "")) - all("[name=take]:checked").length : 0;
+form?.addEventListener("change", ({ target }) => {
+  if (!load || target.name !== "take") return;
+  const count = all("[name=take]:checked").length + beyond;
+  load.textContent = `Load ${count.toLocaleString("en")}`;
+  load.disabled = !count;
+});

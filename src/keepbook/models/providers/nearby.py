@@ -1,0 +1,74 @@
+"""Model servers on this machine: Ollama, LM Studio and llama.cpp, each known by where it listens.
+
+All three list their models at the address that OpenAI's clients ask, so one question finds any of them. Nothing but
+that list is asked for, no redirect is followed, and what is no such list is nobody.
+"""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
+
+PORTS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
+OLLAMA, OLLAMA_PORT = PORTS[0]
+WAIT_SECONDS = 1.0
+MOST_BYTES = 1_000_000
+EVERYWHERE = ("0.0.0.0", "::", "")  # where a server listens, said as where to reach it  # nosec B104
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One that answered, the models it has, and the address for a model's settings."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+def look_around(ollama_host: str | None) -> list[Server]:
+    """Those that answer: at Ollama's own variable where it is set, else at the usual ports of this machine."""
+    if ollama_host:
+        places = [(OLLAMA, _place(ollama_host))]
+    else:
+        places = [(name, f"http://127.0.0.1:{port}") for name, port in PORTS]
+    with ThreadPoolExecutor(len(places)) as apart:
+        answers = apart.map(_models, [place for _, place in places])
+        return [
+            Server(name, f"{place}/v1", tuple(models))
+            for (name, place), models in zip(places, answers, strict=True)
+            if models
+        ]
+
+
+def _place(host: str) -> str:
+    """`127.0.0.1`, `:11434`, `box:1234` and whole addresses, as Ollama reads its variable."""
+    scheme, _, rest = host.rpartition("://")
+    try:
+        parts = urlsplit(f"//{rest}")
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    name = "127.0.0.1" if name in EVERYWHERE else f"[{name}]" if ":" in name else name
+    usual = {"http": 80, "https": 443}.get(scheme, OLLAMA_PORT)
+    return f"{scheme or 'http'}://{name}:{port or usual}"
+
+
+def _models(place: str) -> Sequence[str]:
+    """The names of the models there, those that only make vectors last; nothing where nobody answers so."""
+    parts = urlsplit(place)
+    if not parts.hostname or parts.scheme not in ("http", "https"):
+        return ()
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    try:
+        with closing(kind(parts.hostname, parts.port, timeout=WAIT_SECONDS)) as line:
+            line.request("GET", "/v1/models", headers={"Accept": "application/json"})
+            answer = line.getresponse()
+            told = json.loads(answer.read(MOST_BYTES)) if answer.status == 200 else None
+    except (OSError, HTTPException, ValueError):
+        return ()
+    listed = told.get("data") if isinstance(told, dict) else None
+    names = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return sorted((name for name in names if isinstance(name, str) and name), key=lambda name: "embed" in name)

@@ -1,0 +1,123 @@
+"""Trying a model before it is chosen: whether it answers, calls tools, and reads a chat for what is worth keeping.
+
+Two small pieces of work with a made-up person, through the same code that a chat and its closing use; nothing of
+anybody's book is sent. What a month would take is reckoned from the size of the real prompt, and priced only where the
+price is known.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from keepbook.errors import ModelFailed
+from keepbook.models.model import Conversation, Model, Reading, Said, Turn, Usage
+from keepbook.models.providers.address import Address
+
+CHATS_A_DAY = 20
+DAYS = 30
+REPLIES = 6
+"""How many replies a usual chat has, and how many tokens a message."""
+MESSAGE = 150
+
+TOOL = "look_up_colour"
+COLOUR = "teal"
+ASKS = (
+    Turn(1, "user", "I moved to Bremen in March and I am allergic to peanuts."),
+    Turn(2, "assistant", "Noted."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was tried, and how it went, in a sentence."""
+
+    good: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    checks: tuple[Check, ...]
+    month: Usage
+    """About so much for `CHATS_A_DAY` chats a day; nothing where it did not answer."""
+
+    @property
+    def answers(self) -> bool:
+        return self.checks[0].good
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    text: str
+    memory_event: None = None
+
+
+class _OneTool:
+    """A toolbox with one tool, that says whether it was used."""
+
+    used = False
+
+    def schemas(self, format: str) -> list[dict[str, Any]]:
+        nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+        words = "Tells the colour of the door. There is no other way to know it."
+        return [{"type": "function", "function": {"name": TOOL, "description": words, "parameters": nothing}}]
+
+    def call(self, name: str, arguments: Any) -> _Answer:
+        self.used = self.used or name == TOOL
+        return _Answer(f"The door is {COLOUR}.")
+
+
+async def try_out(model: Model, prompt_tokens: int, now: datetime) -> Trial:
+    """The trial. `prompt_tokens` is the size of the prompt and tools that each reply is sent."""
+    tool = _OneTool()
+    system = "You are being tried out. Use the tool to answer, and answer in one short sentence."
+    asked = Conversation(system, (Said("user", "Which colour is the door?"),))
+    try:
+        async for _ in model.reply(asked, tool):
+            pass
+    except ModelFailed as error:
+        return Trial((Check(False, f"No answer: {error.message}"),), Usage())
+    checks = [Check(True, "It answers in chats.")]
+    if tool.used:
+        checks.append(Check(True, "It calls tools, so it can remember and recall while you talk."))
+    else:
+        checks.append(Check(False, "It did not use its tool: it may forget to look things up while you talk."))
+    reading = Reading(ASKS, (), ("profile", "fact"), "UTC", now)
+    spent = Usage(0, 0)
+    try:
+        found = await model.extract(reading)
+    except ModelFailed as error:
+        checks.append(Check(False, f"It cannot read chats for memories: {error.message}"))
+    else:
+        spent = found.usage
+        some = len(found.candidates)
+        words = f"It reads closed chats: of a short one it kept {some} {'line' if some == 1 else 'lines'}."
+        checks.append(Check(some > 0, words if some else "It read a short chat and found nothing to keep in it."))
+    return Trial(tuple(checks), _month(prompt_tokens, spent))
+
+
+def _month(prompt: int, closing: Usage) -> Usage:
+    """Each reply is sent the prompt and the chat so far; closing reads it once."""
+    history = sum(MESSAGE * (2 * nth + 1) for nth in range(REPLIES))
+    into = REPLIES * prompt + history + closing.tokens_in + 2 * REPLIES * MESSAGE
+    out = REPLIES * MESSAGE + closing.tokens_out
+    return Usage(into * CHATS_A_DAY * DAYS, out * CHATS_A_DAY * DAYS)
+
+
+def price_of(address: Address, month: Usage) -> Decimal | None:
+    """What that many tokens cost in dollars at their provider, where the price is known; nothing is asked for it."""
+    try:
+        # Comes with the models' extra, and holds every price there is.
+        from genai_prices import Usage as Priced
+        from genai_prices import calc_price
+    except ImportError:
+        return None
+    where: dict[str, str] = (
+        {"provider_id": address.kind} if address.base_url is None else {"provider_api_url": address.base_url}
+    )
+    used = Priced(input_tokens=month.tokens_in, output_tokens=month.tokens_out)
+    try:
+        return calc_price(used, address.model, **where).total_price  # type: ignore[call-overload,no-any-return]
+    except LookupError:
+        return None

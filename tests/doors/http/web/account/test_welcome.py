@@ -1,0 +1,246 @@
+"""The first minute: an empty book, a name and a zone, a model that is found and tried, three ways to begin."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+from starlette.testclient import TestClient
+from tests.models.providers.test_nearby import capable
+from tests.models.wire import Wire
+
+Opens = Callable[..., BrowserContext]
+KEY = "sk-a-key-of-nobody"
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    """A stand-in: two models, which answer, call tools and read chats."""
+    with Wire("openai", capable) as wire:
+        wire.models = ["llama3.1:8b", "qwen2.5:14b"]
+        monkeypatch.setenv("OLLAMA_HOST", wire.url.removesuffix("/v1"))
+        yield wire
+
+
+@pytest.fixture
+def config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    path = tmp_path / "house" / "config.toml"
+    monkeypatch.setenv("KEEPBOOK_CONFIG", str(path))
+    return path
+
+
+@pytest.fixture
+def alice(kb: Any) -> Any:
+    return kb.book("alice")
+
+
+# Without script
+
+
+def test_an_empty_book_begins_with_the_first_steps_until_they_are_taken_or_skipped(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.url.path == "/welcome"
+    assert "The book is empty." in page.text
+    client.post("/welcome", data={"do": "skip", "zone": "Europe/Vienna", "name": "Ines"})
+    assert client.get("/").url.path == "/chat"
+
+
+def test_a_book_with_something_in_it_begins_with_a_chat(client: TestClient, alice: Any) -> None:
+    alice.remember("Drinks tea", category="fact")
+    assert client.get("/").url.path == "/chat"
+    assert "First steps" in client.get("/welcome").text
+
+
+def test_skipping_keeps_the_zone_that_the_browser_knows_and_nothing_else(client: TestClient, alice: Any) -> None:
+    client.post("/welcome", data={"do": "skip", "zone": "Europe/Vienna", "name": "Ines", "model": "none"})
+    assert (alice.zone, alice.choices.name, alice.list().total) == ("Europe/Vienna", None, 0)
+
+
+def test_a_name_is_what_the_pages_say_and_what_an_agent_is_told(client: TestClient, alice: Any) -> None:
+    page = client.post("/welcome", data={"name": " Ines  Varga ", "zone": "Europe/Vienna", "do": "open"})
+    assert "<p>Ines Varga<br>" in page.text
+    assert "Vienna" in page.text
+    assert [one.content for one in alice.list()] == ["Is called Ines Varga"]
+    client.post("/settings/you", data={"name": "Ines", "zone": "Europe/Vienna"})
+    assert alice.choices.name == "Ines"
+    assert [one.content for one in alice.list()] == ["Is called Ines"]
+    assert 'value="Ines"' in client.get("/settings").text
+
+
+def test_the_login_of_a_machine_is_no_name(kb: Any, app: Any, client: TestClient) -> None:
+    known = kb.settings
+    kb.settings = known.model_construct(**{**known.__dict__, "owner": "alice"}, _fields_set=set())
+    assert "<p>You<br>" in client.get("/chat").text
+
+
+def test_a_zone_that_is_none_is_refused_and_nothing_is_lost(client: TestClient, alice: Any) -> None:
+    page = client.post("/welcome", data={"name": "Ines", "zone": "Middle/Earth", "do": "open"})
+    assert page.status_code == 422
+    assert "is no time zone" in page.text
+    assert 'value="Ines"' in page.text
+    assert alice.choices.name is None
+
+
+def test_a_model_on_this_machine_is_offered_tried_and_taken_on(
+    client: TestClient, kb: Any, ollama: Wire, config: Path
+) -> None:
+    page = client.get("/welcome").text
+    assert "Ollama, on this machine" in page
+    assert "2 models are ready." in page
+    wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b"}
+    tested = client.post("/welcome", data={**wish, "do": "test"}).text
+    for words in ("It answers in chats.", "It calls tools", "It reads closed chats", "runs on this machine and costs"):
+        assert words in tested
+    assert not config.exists()
+    client.post("/welcome", data={**wish, "do": "open"})
+    assert kb.settings.model == "openai:qwen2.5:14b"
+    assert kb.models.chat.name == "openai:qwen2.5:14b"
+    assert config.read_text() == f'model = "openai:qwen2.5:14b"\nopenai_base_url = "{ollama.url}"\n'
+    assert "qwen2.5:14b, as it is now" in client.get("/welcome").text
+
+
+def test_a_key_goes_into_a_file_for_one_person_and_is_never_shown(client: TestClient, kb: Any, config: Path) -> None:
+    config.parent.mkdir()
+    config.write_text('# mine\nport = 9000\nmodel = "offline"\n\n[telegram_chats]\n12 = "alice"\n')
+    wish = {"model": "openai", "openai_address": "https://models.example/v1/", "openai_key": KEY}
+    page = client.post("/welcome", data={**wish, "openai_model": "big", "do": "open"})
+    assert page.status_code == 200
+    text = config.read_text()
+    assert text.startswith("# mine\nport = 9000\n")
+    assert text.endswith('[telegram_chats]\n12 = "alice"\n')
+    assert f'openai_key = "{KEY}"' in text
+    assert 'openai_base_url = "https://models.example/v1"' in text
+    assert stat.S_IMODE(os.stat(config).st_mode) == 0o600
+    assert kb.settings.openai_key.reveal() == KEY
+    for path in ("/welcome", "/settings", "/api/me", "/settings/export"):
+        assert KEY not in client.get(path).text
+    # An empty field goes on with the key, but never to another address.
+    client.post("/welcome", data={**wish, "openai_key": "", "openai_model": "small", "do": "open"})
+    assert f'openai_key = "{KEY}"' in config.read_text()
+    client.post("/welcome", data={"model": "openai", "openai_address": "https://other.example/v1", "openai_model": "x"})
+    assert KEY not in config.read_text()
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({"model": "openai", "openai_address": "ftp://x", "openai_model": "m"}, "An address begins with http://"),
+        ({"model": "openai", "openai_address": "http://x/v1"}, "Write the model&#39;s name"),
+        ({"model": "anthropic", "anthropic_model": "m"}, "Anthropic wants a key"),
+        ({"model": "Ollama"}, "does not answer on this machine"),
+    ],
+)
+def test_what_cannot_be_a_model_is_said_and_changes_nothing(
+    client: TestClient, kb: Any, config: Path, wish: dict[str, str], words: str
+) -> None:
+    page = client.post("/welcome", data={**wish, "do": "open"})
+    assert page.status_code == 422
+    assert words in page.text
+    assert kb.settings.model == "offline"
+    assert not config.exists()
+
+
+def test_a_config_file_that_cannot_be_changed_safely_is_left_alone(
+    client: TestClient, config: Path, ollama: Wire
+) -> None:
+    config.parent.mkdir()
+    config.write_text('model = """\noffline"""\n')
+    page = client.post("/welcome", data={"model": "Ollama", "do": "open"})
+    assert page.status_code == 422
+    assert "cannot be changed from here" in page.text
+    assert config.read_text() == 'model = """\noffline"""\n'
+
+
+def test_with_many_owners_the_model_is_the_operators(client: TestClient, kb: Any, ollama: Wire, config: Path) -> None:
+    kb.book("bob").remember("Drinks tea")
+    page = client.get("/welcome").text
+    assert "chosen by whoever runs this server" in page
+    assert "Found" not in page
+    refusal = client.post("/welcome", data={"model": "Ollama", "do": "open"})
+    assert refusal.status_code == 422
+    assert not config.exists()
+    assert "Choose a model" not in client.get("/settings").text
+
+
+def test_a_request_that_came_through_a_proxy_sets_no_model(app: Any, kb: Any, ollama: Wire, config: Path) -> None:
+    token = kb.tokens.create("alice", scopes=("read", "write", "admin")).token
+    headers = {"Accept": "text/html", "Authorization": f"Bearer {token}"}
+    away = TestClient(app, base_url="http://127.0.0.1", headers=headers, client=("127.0.0.1", 50000))
+    assert "Ollama, on this machine" in away.get("/welcome").text
+    away.headers["X-Forwarded-For"] = "203.0.113.9"
+    assert "chosen by whoever runs this server" in away.get("/welcome").text
+    away.post("/welcome", data={"model": "Ollama", "do": "open"})
+    assert not config.exists()
+
+
+def test_what_the_environment_decides_is_not_offered(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, ollama: Wire
+) -> None:
+    monkeypatch.setenv("KEEPBOOK_MODEL", "offline")
+    assert "KEEPBOOK_MODEL decides it where Keepbook runs" in client.get("/welcome").text
+
+
+def test_the_starters_lead_on(client: TestClient, alice: Any) -> None:
+    page = client.post("/welcome", data={"do": "tell"})
+    assert "Tell me three things that I should remember" in page.text
+    assert page.url.path.startswith("/chat/")
+    client.cookies.clear()
+    page = client.post("/welcome", data={"do": "demo"}, follow_redirects=False)
+    assert "keepbook_demo=1" in page.headers["set-cookie"]
+
+
+def test_the_demo_stands_beside_the_own_book_and_there_is_a_way_back(app: Any, alice: Any) -> None:
+    headers = {"Accept": "text/html", "Origin": "http://127.0.0.1", "Sec-Fetch-Site": "same-origin"}
+    with TestClient(app, base_url="http://127.0.0.1", headers=headers, client=("127.0.0.1", 50000)) as client:
+        page = client.post("/welcome", data={"do": "demo"}).text
+        assert "Ines is made up" in page
+        assert "Back to my own book" in page
+        client.post("/api/memory/", json={"content": "Only in the demo", "category": "fact"})
+        assert alice.list(state="all").total == 0
+        page = client.post("/demo/leave")
+        assert "Ines is made up" not in page.text
+        assert page.url.path == "/chat"
+
+
+# In a browser
+
+
+def test_the_first_minute(opens: Opens, kb: Any, ollama: Wire, config: Path, until: Any) -> None:
+    """A name, the zone of the browser, a model that is tried, and a first line; by keyboard where it matters."""
+    person = opens(timezone_id="Europe/Vienna").new_page()
+    person.goto("/")
+    expect(person.get_by_role("heading", name="The book is empty.")).to_be_visible()
+    expect(person.get_by_label("Your time zone")).to_have_value("Europe/Vienna")
+    expect(person.get_by_text("Taken from this browser.")).to_be_visible()
+    person.get_by_label("What should it call you").fill("Ines")
+    person.get_by_label("Ollama, on this machine").check()
+    person.locator("#found-1").select_option("Ollama|qwen2.5:14b")
+    person.get_by_role("button", name="Test").click()
+    expect(person.locator("#tested")).to_contain_text("It calls tools")
+    expect(person.locator("#tested")).to_contain_text("costs nothing")
+    assert person.url.endswith("/welcome")
+    person.get_by_label("What should it call you").press("Enter")
+    expect(person.locator(".owner")).to_contain_text("Ines")
+    expect(person.locator(".owner")).to_contain_text("Vienna")
+    assert kb.settings.model == "openai:qwen2.5:14b"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_an_allergy_is_told_with_the_starter_and_proved_in_a_new_chat(
+    width: int, opens: Opens, kb: Any, until: Any
+) -> None:
+    person: Page = opens(width=width).new_page()
+    person.goto("/")
+    person.get_by_role("button", name="Tell me three things to remember").click()
+    expect(person.locator("#talk")).to_contain_text("Tell me three things that I should remember")
+    person.get_by_label("Message").fill("Remember that I am allergic to peanuts.")
+    person.get_by_label("Message").press("Enter")
+    until(lambda: kb.book("alice").list().total)
+    expect(person.locator("[data-turn]")).to_have_count(3)
+    person.goto("/chat")
+    person.get_by_label("Message").fill("What am I allergic to?")
+    person.get_by_label("Message").press("Enter")
+    expect(person.locator("[data-turn]").last).to_contain_text("peanuts")

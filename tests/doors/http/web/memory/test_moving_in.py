@@ -1,0 +1,188 @@
+"""Bringing in what another program kept: looked at first, each person placed, loaded with a count, and taken back."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from starlette.testclient import TestClient
+
+LINES = b"Is allergic to peanuts\nCycles to work unless it rains\nMy card is 4111 1111 1111 1111\n"
+TWO = json.dumps(
+    {
+        "results": [
+            {"id": "a", "memory": "Prefers the number first", "user_id": "ines", "created_at": "2026-03-01T08:00:00Z"},
+            {
+                "id": "b",
+                "memory": "Is looking for work in Vienna",
+                "user_id": "jv",
+                "created_at": "2026-04-01T08:00:00Z",
+            },
+            {"id": "c", "memory": "Plays chess", "user_id": "stranger", "created_at": "2026-05-01T08:00:00Z"},
+        ]
+    }
+).encode()
+
+
+@pytest.fixture
+def alice(kb: Any) -> Any:
+    return kb.book("alice")
+
+
+def contents(book: Any) -> set[str]:
+    return {one.content for one in book.list()}
+
+
+def sent_again(page: str) -> dict[str, Any]:
+    """What the form on a page would send: every field as it stands."""
+    form = page[page.index('action="/import"') : page.rindex("</form>")]
+    known: dict[str, Any] = dict(re.findall(r'type="hidden" name="([\w-]+)" value="([^"]*)"', form))
+    known["take"] = re.findall(r'name="take" value="(\d+)" checked', form)
+    for name, inside in re.findall(r'<select id="\w+" name="([\w-]+)">(.*?)</select>', form):
+        chosen = re.search(r'value="([^"]*)" selected', inside)
+        known[name] = chosen[1] if chosen else ""
+    return known
+
+
+def looked(client: TestClient, content: bytes, name: str = "notes.txt") -> str:
+    page = client.post("/import", files={"file": (name, content)})
+    assert page.status_code == 200, page.text
+    return page.text
+
+
+def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
+    page = looked(client, LINES)
+    assert "Recognised: A plain list" in page
+    assert "2 new, 0 you already have, 1 refused" in page
+    assert "It holds a secret" in page
+    assert "4111" not in page
+    assert "Load 2" in page
+    assert alice.list(state="all").total == 0
+
+
+def test_what_is_taken_comes_in_with_its_category_and_goes_again_in_one_step(client: TestClient, alice: Any) -> None:
+    form = sent_again(looked(client, LINES))
+    form["take"] = ["0"]
+    form["category-0"] = "profile"
+    page = client.post("/import", data={**form, "act": "load"}).text
+    assert "1 memory came in" in page
+    assert "Undo all 1" in page
+    (kept,) = alice.list()
+    assert (kept.content, kept.category, kept.source) == ("Is allergic to peanuts", "profile", "imported")
+    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
+    assert "1 taken out again" in client.post("/import/undo", data=undo).text
+    assert contents(alice) == set()
+
+
+def test_a_second_load_changes_nothing(client: TestClient, alice: Any) -> None:
+    client.post("/import", data={**sent_again(looked(client, LINES)), "act": "load"})
+    page = looked(client, LINES)
+    assert "0 new, 2 you already have, 1 refused" in page
+    assert "Load" not in re.findall(r"<button[^>]*>([^<]*)</button>", page)
+
+
+def test_each_person_is_me_somebody_i_know_or_left_out(client: TestClient, alice: Any) -> None:
+    page = looked(client, TWO, "mem0.json")
+    assert "Recognised: mem0" in page
+    assert "Say above who is who" in page
+    assert "data-load" not in page
+    page = client.post("/import", data=sent_again(page) | {"whose-2": "me"}).text
+    assert sent_again(page)["take"] == ["2"]
+    form = sent_again(page) | {"whose-0": "me", "whose-1": "known", "called-1": "Jonas", "whose-2": "out"}
+    page = client.post("/import", data=form).text
+    assert sent_again(page)["take"] == ["0", "1"]
+    assert "New, about Jonas" in page
+    assert "2 new, 0 you already have, 0 refused" in page
+    client.post("/import", data={**sent_again(page), "called-1": "Jonas", "act": "load"})
+    assert contents(alice) == {"Prefers the number first", "Is looking for work in Vienna"}
+    assert {one.content: one.subject for one in alice.list()}["Is looking for work in Vienna"] == "Jonas"
+
+
+def test_what_was_changed_since_stays_when_the_load_is_undone(client: TestClient, alice: Any) -> None:
+    page = client.post("/import", data={**sent_again(looked(client, LINES)), "act": "load"}).text
+    changed = next(one for one in alice.list() if "peanuts" in one.content)
+    alice.update(changed.id, "Is allergic to peanuts and cashews")
+    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
+    page = client.post("/import/undo", data=undo).text
+    assert "1 taken out again" in page
+    assert "1 stayed" in page
+    assert contents(alice) == {"Is allergic to peanuts and cashews"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "The file is empty"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "not text in UTF-8"),
+        (b'{"kind": "keepbook", "version": 1}\n', "an export of Keepbook itself"),
+    ],
+)
+def test_what_cannot_be_read_is_said(client: TestClient, content: bytes, words: str) -> None:
+    page = client.post("/import", files={"file": ("odd", content)})
+    assert page.status_code == 422
+    assert words in page.text
+    assert client.post("/import", data={"packed": "no base64!"}).status_code == 422
+
+
+def chatgpt(*titles: str) -> bytes:
+    def chat(title: str, nth: int) -> dict[str, Any]:
+        def node(name: str, parent: str | None, children: list[str], role: str, text: str) -> dict[str, Any]:
+            message = {
+                "id": name, "author": {"role": role}, "create_time": 1700000000 + nth,
+                "content": {"content_type": "text", "parts": [text]},
+            }  # fmt: skip
+            return {"id": name, "message": message, "parent": parent, "children": children}
+
+        nodes = [node("q", None, ["r"], "user", f"About {title}"), node("r", "q", [], "assistant", "Here you are.")]
+        mapping = {one["id"]: one for one in nodes}
+        return {"id": f"c{nth}", "title": title, "create_time": 1700000000, "mapping": mapping, "current_node": "r"}
+
+    return json.dumps([chat(title, nth) for nth, title in enumerate(titles)]).encode()
+
+
+def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, alice: Any) -> None:
+    page = looked(client, chatgpt("Packing for Oslo", "A present"), "conversations.json")
+    assert "Recognised: ChatGPT" in page
+    form = sent_again(page)
+    assert form["take"] == ["0", "1"]
+    page = client.post("/import", data={**form, "take": ["1"], "act": "load"}).text
+    assert "0 memories and 1 chat came in" in page
+    assert [chat.title for chat in alice.threads.list()] == ["A present"]
+    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
+    client.post("/import/undo", data=undo)
+    assert not alice.threads.list()
+    assert [chat.title for chat in alice.threads.list(trash=True)] == ["A present"]
+
+
+def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(person: Page, alice: Any, tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_bytes(chatgpt("Packing for Oslo", "A present"))
+    person.goto("/import")
+    person.get_by_label("A file to bring in").set_input_files(file)
+    expect(person.get_by_text("Recognised: ChatGPT")).to_be_visible()
+    person.get_by_label("Take: A present").uncheck()
+    person.get_by_role("button", name="Load 1").click()
+    expect(person.get_by_text("1 chat came in")).to_be_visible()
+    assert [chat.title for chat in alice.threads.list()] == ["Packing for Oslo"]
+    person.get_by_role("button", name="Undo all 1").click()
+    expect(person.get_by_text("1 taken out again")).to_be_visible()
+    assert not alice.threads.list()
+
+
+def test_somebody_i_know_is_named_in_the_browser(person: Page, alice: Any, tmp_path: Path) -> None:
+    file = tmp_path / "mem0.json"
+    file.write_bytes(TWO)
+    person.goto("/import")
+    person.get_by_label("A file to bring in").set_input_files(file)
+    person.get_by_label("Who is ines").select_option("me")
+    expect(person.get_by_text("1 new")).to_be_visible()
+    person.get_by_label("Who is jv").select_option("known")
+    expect(person.get_by_text("2 new")).to_be_visible()
+    person.get_by_label("Name of jv").fill("Jonas")
+    person.get_by_label("Who is stranger").select_option("out")
+    expect(person.get_by_text("New, about Jonas")).to_be_visible()
+    person.get_by_role("button", name="Load 2").click()
+    expect(person.get_by_text("2 memories came in")).to_be_visible()
+    assert {one.subject for one in alice.list()} == {None, "Jonas"}
