@@ -95,31 +95,28 @@ def _batches(given: list[Any], lengths: list[int], size: int, chance: random.Ran
 
 
 def _piece_loss(net: Net, batch: list[Example], plan: Plan) -> Tensor:
+    """With `twice`, every window stands in the batch twice, so that one pass gives both readings."""
+    batch = [*batch, *batch] if plan.twice else batch
     ids, types = [one.window.ids for one in batch], [one.window.types for one in batch]
     spans = [(row, *span) for row, one in enumerate(batch) for span in one.spans]
     given = [one for item in batch for one in item.right]
     right = torch.tensor(given, device=net.types.device)
     begins = torch.tensor([(row, *one) for row, item in enumerate(batch) for one in item.begins], device=right.device)
-
-    def reading() -> tuple[Tensor, Tensor]:
-        hidden = net.encode(ids, types)
-        labels, *rest = net.pieces(hidden, spans)
-        loss = f.cross_entropy(labels, right[:, 0], label_smoothing=plan.smooth)
-        for at, logits in enumerate(rest, 1):
-            if any(one[at] != SKIP for one in given):
-                loss = loss + CATEGORY_WEIGHT * f.cross_entropy(logits, right[:, at], ignore_index=SKIP)
-        cuts = net.cut(hidden[begins[:, 0], begins[:, 1]])[:, 0]
-        weight = torch.tensor(2.0, device=right.device)
-        cut = f.binary_cross_entropy_with_logits(cuts, begins[:, 2].float(), pos_weight=weight)
-        return loss + CUT_WEIGHT * cut, f.log_softmax(labels, dim=1)
-
-    loss, first = reading()
+    hidden = net.encode(ids, types)
+    labels, *rest = net.pieces(hidden, spans)
+    loss = f.cross_entropy(labels, right[:, 0], label_smoothing=plan.smooth)
+    for at, logits in enumerate(rest, 1):
+        if any(one[at] != SKIP for one in given):
+            loss = loss + CATEGORY_WEIGHT * f.cross_entropy(logits, right[:, at], ignore_index=SKIP)
+    cuts = net.cut(hidden[begins[:, 0], begins[:, 1]])[:, 0]
+    weight = torch.tensor(2.0, device=right.device)
+    loss = loss + CUT_WEIGHT * f.binary_cross_entropy_with_logits(cuts, begins[:, 2].float(), pos_weight=weight)
     if not plan.twice:
         return loss
-    again, second = reading()
+    first, second = f.log_softmax(labels, dim=1).chunk(2)
     apart = f.kl_div(first, second, log_target=True, reduction="batchmean")
     apart = apart + f.kl_div(second, first, log_target=True, reduction="batchmean")
-    return (loss + again) / 2 + plan.twice * apart / 2
+    return loss + plan.twice * apart / 2
 
 
 def _pair_loss(net: Net, batch: list[Tied]) -> Tensor:

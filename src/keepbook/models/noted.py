@@ -13,9 +13,11 @@ from typing import Any
 
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topics import Likeness, touched
+from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.lines.context import answered, named, whole
-from keepbook.models.lines.matters import fit
-from keepbook.models.lines.wording import line, only_leads
+from keepbook.models.lines.matters import content_words, fit
+from keepbook.models.lines.slots import slots
+from keepbook.models.lines.wording import line, only_leads, tongue
 from keepbook.models.orders.hear import sentences
 from keepbook.models.orders.values import Deed, Place
 from keepbook.models.reader import values as reader_values
@@ -93,13 +95,28 @@ def pieces(read: Reader, said: Sequence[Said]) -> tuple[Piece, ...]:
     """The pieces of a chat's turns; `piece.turn` counts from 0 in `said`."""
     whole: list[Piece] = []
     for piece in _pieces(_hashed(read), tuple(one.as_read() for one in said)):
-        if whole and whole[-1].turn == piece.turn and _SHORT.search(whole[-1].text):
+        if whole and whole[-1].turn == piece.turn and _goes_on(whole[-1], piece):
             whole[-1] = _joined(whole[-1], piece)
         else:
             whole.append(piece)
     return tuple(whole)
 
 
+def _goes_on(one: Piece, next_: Piece) -> bool:
+    """Whether a cut lies where nothing ends: after "Dr.", or in the midst of a clause."""
+    if _SHORT.search(one.text):
+        return True
+    inside = "keep" in (one.label, next_.label) and not _CLOSED.search(one.text)
+    return inside and not (_OPENS.match(next_.text) and whole(next_.text))
+
+
+_CLOSED = re.compile(r"[^\w\s'’]\s*$|\n\s*$|[^\x00-ɏ]\s*$")
+_OPENS = re.compile(
+    r"\W|(?:and|but|or|so|because|cause|cuz|cos|since|if|when|while|though|although|plus|also|then|unless|until|as|with|"
+    r"for|to|from|in|at|on|not|no|never|always|only|just|i|i'm|im|i've|ive|i'd|we|we're|my|our|he|she|it|its|it's|they|"
+    r"that|this|there|theres|the|a|an|btw|please|pls|can|could|would|do|dont|don't|is|are|what|how)\b",
+    re.IGNORECASE,
+)
 _SHORT = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|approx|e\.g|i\.e|a\.m|p\.m)\.\s*$")
 """Where a text only seems to end."""
 
@@ -125,17 +142,24 @@ def noted(
     found = []
     for piece in pieces(read, said):
         here = [place for place in taken if place.turn == said[piece.turn].turn]
-        start, end = _left(piece, here)
-        if end - start < SHORTEST:
-            continue
-        one = _statement(said, piece, start, end, vocabulary)
-        if (
-            one is not None
-            and (one.kept or everything)
-            and not _is_barred(one, _around(said[piece.turn].text, start, end), hushed, never, likeness)
-        ):
-            found.append(one)
+        for start, end in _told(said[piece.turn].text, piece, *_left(piece, here)):
+            one = _statement(said, piece, start, end, vocabulary)
+            if (
+                one is not None
+                and (one.kept or everything)
+                and not _is_barred(one, _around(said[piece.turn].text, start, end), hushed, never, likeness)
+            ):
+                found.append(one)
     return found
+
+
+def _told(text: str, piece: Piece, start: int, end: int) -> list[tuple[int, int]]:
+    """What of a piece is left, clause by clause where it is worth keeping: a line tells one thing."""
+    if end - start < SHORTEST:
+        return []
+    if piece.verdict == "leave":
+        return [(start, end)]
+    return [(start + first, start + last) for first, last in clauses(text[start:end])]
 
 
 def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabulary: Sequence[str]) -> Noted | None:
@@ -149,13 +173,33 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
     kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
     if (not kept and piece.label not in _TELLS) or only_leads(words) or _only_mends(said, piece.turn, words):
         return None
-    content = line(_alone(said, piece.turn, start, words))
+    alone = _alone(said, piece.turn, start, words)
+    content = line(alone)
     if len(content) < SHORTEST or (" " not in content and content.isascii()) or _POINTS.fullmatch(content):
         return None
     group = next((name for name in piece.categories.values() if name in vocabulary), None)
     place = Place(turn.turn, start, end, content)
     sure = piece.verdict == "keep" or (plain and piece.verdict == "propose" and piece.label == "keep")
+    sure = sure and not leans(alone) and (plain or _says_enough(words, content))
     return Noted(place, content, words, group, round(piece.keep, 3), sure, kept)
+
+
+def _says_enough(words: str, content: str) -> bool:
+    """Whether a line can be kept unasked: a clause with a verb, and more in it than one thing and a word for it."""
+    if _FLEETING.search(words):
+        return False
+    if tongue(words) != "en":
+        return True
+    return whole(words) and (len(content_words(content)) > 2 or bool(slots(f"= {words.strip()}")))
+
+
+_FLEETING = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|right now|at the moment|for now|just now|(?:this|just|only) (?:once|time|one)|"
+    r"this (?:morning|afternoon|evening|weekend|week|trip)|hoy|heute|oggi|hoje|aujourd'hui|i dag|idag|vandaag)\b|"
+    r"今天|明天|วันนี้|พรุ่งนี้",
+    re.IGNORECASE,
+)
+"""Said of a day: what is true of it only is not kept unasked."""
 
 
 def _only_mends(said: Sequence[Said], at: int, words: str) -> bool:

@@ -16,6 +16,9 @@ _VERB = re.compile(
     r"went|moved|sold|bought|left|lost|found|quit|grew|met|took|became|began)\b",
     re.IGNORECASE,
 )
+_SPEAKS = re.compile(
+    r"\W*(?:(?:and|but|so|yes|yeah|no|well|also|oh|then|plus)\b\W*)*(?:i|we|he|she|they)\b(?:'\w+)? \w+", re.IGNORECASE
+)
 _QUESTION = re.compile(r"[^.!?\n]*\?")
 _ASKED = re.compile(
     r"^\W*(?:(?:and|so|ok(?:ay)?|got it|great|sure|thanks|just|also|then|right|noted|understood|helpful)\b[\s,:–—-]*)*"
@@ -25,10 +28,13 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _NO_MATTER = re.compile(
-    r"^\W*(?:shall i|should i|want me to|anything else|does that|is that (?:right|ok|correct)|sound good|ready|"
-    r"ok(?:ay)?\?|may i)\b",
-    re.IGNORECASE,
+    r"^\W*(?:(?:and|so|ok(?:ay)?|but|then)\b\W*)*(?:shall (?:i|we)|should i|want me to|anything else|does that|"
+    r"is (?:that|this|it) \w+\?|sound good|ready|correct|right|really|either|thank|ok(?:ay)?\?|may i|can i|could i|"
+    r"would you like me|do you want me|skal jeg|soll ich|dois-je|quieres que|zal ik|devo)\b|"
+    r"^(?!.*\b(?:what|which|how|when|where|who|whose|why)\b).*\bor\b",
+    re.IGNORECASE | re.DOTALL,
 )
+""" Questions that ask for a yes, or to choose: they name no matter of the person."""
 _YES = re.compile(
     r"^\W*(?:yes|yeah|yep|yea|sure|ok(?:ay)?|correct|exactly|right|no|nope|nah)\b[\s,.!:–—-]*", re.IGNORECASE
 )
@@ -43,7 +49,7 @@ _PERSON = re.compile(
 
 def whole(words: str) -> bool:
     """Whether a clause has a verb, so that it may stand alone."""
-    return bool(_VERB.search(words)) or len(words.split()) > 9
+    return bool(_VERB.search(words) or _SPEAKS.match(words)) or len(words.split()) > 9
 
 
 def asked_matter(reply: str) -> str | None:
@@ -52,7 +58,7 @@ def asked_matter(reply: str) -> str | None:
     if not questions or _NO_MATTER.match(questions[-1]):
         return None
     matter = _ASKED.sub("", questions[-1]).strip(" ?.,:;–—-")
-    matter = re.sub(r"\byour\b", "their", re.sub(r"\byou\b", "they", matter))
+    matter = re.sub(r"\byou\b", "them", re.sub(r"^you\b", "they", re.sub(r"\byour\b", "their", matter)))
     return matter if 0 < len(matter.split()) <= LONGEST_QUESTION and re.search(r"\w{3}", matter) else None
 
 

@@ -234,11 +234,17 @@ def value(text: str) -> Slot | None:
         rest = plain[found[0].end - 2 :].strip()
         if not rest or (found[0].unit and len(rest.split()) <= 3):
             return found[0]._replace(start=0, end=len(plain), text=plain)
+    if _POINTS.search(plain):
+        return None
     if 0 < len(plain.split()) <= 3 and re.fullmatch(r"[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)*", plain) and not found:
         return Slot("word", 0, len(plain), plain)
     if len(found) == 1 and found[0].kind == "name" and found[0].text == plain:
         return found[0]._replace(start=0, end=len(plain))
     return None
+
+
+_POINTS = re.compile(r"\b(?:i|you|he|she|it|its|it's|that|this|they|we|me|them|too|also|is|are|was|were)\b|n't\b", re.I)
+"""Words of a clause: what has them is more than a value."""
 
 
 def _same_unit(one: str, other: str) -> bool:

@@ -24,6 +24,8 @@ FLOOR = 0.75
 """What is kept scores at least this: it is in every block until it fades."""
 TIED, SURE, REPEATS = 0.48, 0.65, 0.4
 """From which likelihood on the reader's word ties two lines, and from which on a change of the book is sure."""
+CHANGED, DOUBTED = 0.3, 0.75
+"""The same where the words say that something changed; and what is left of a likelihood where the words part two."""
 SHARED, FEW = 4, 6
 """How many known lines the reader is asked about: those that share most words; in a small book also the others."""
 SHORT_ANSWER = 6
@@ -209,6 +211,8 @@ def tied(
     """The line of the book that a statement repeats or corrects, and how likely: by its words, else by the reader's
     word."""
     again = next((memory for memory in reversed(known) if says_again(one.content, memory.content)), None)
+    if again is None and _STILL.search(one.words):
+        again = _affirmed(known, one)
     if again is not None:
         return "repeats", again, 1.0
     best: tuple[float, str, Known | None] = (0.0, "", None)
@@ -219,13 +223,36 @@ def tied(
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
             if name == "repeats" and len(set(content_words(one.content)) - set(content_words(memory.content))) > 1:
                 continue  # it says something more: "works as a nurse in Oslo" beside "lives in Oslo"
+            likely = found["repeats"] + found["corrects"]
             if name == "corrects" and found["corrects"] < CERTAIN and apart(one.content, memory.content):
-                continue
-            best = max(best, (found["repeats"] + found["corrects"], name, memory), key=lambda each: each[0])
-    if best[0] >= TIED:
+                likely *= DOUBTED
+            best = max(best, (likely, name, memory), key=lambda each: each[0])
+    if best[0] >= (CHANGED if _CHANGES.search(one.words) else TIED):
         return best[1], best[2], best[0]
     same = next((memory for memory in reversed(known) if same_matter(one.content, memory.content)), None)
     return "corrects", same, SURE
+
+
+_CHANGES = re.compile(
+    r"\b(?:now|no longer|no more|any ?more|instead|moved?|changed?|switched|went (?:up|down|back|across)|up to|down to|"
+    r"come down|lift(?:ed|ing)?|lower(?:ed|ing)?|raised?|raising|dropped|grown|since|these days|gave up|got|gone|"
+    r"from now on|going forward|from here on)\b",
+    re.IGNORECASE,
+)
+_STILL = re.compile(
+    r"\b(?:as (?:you|u) know|(?:you|u) know|still|as (?:always|ever|before|usual)|like (?:always|before)|same as|"
+    r"(?:all|still) (?:correct|true|right)|unchanged|before (?:you|u) ask|as i (?:said|told you))\b",
+    re.IGNORECASE,
+)
+
+
+def _affirmed(known: Sequence[Known], one: Noted) -> Known | None:
+    """ "Still at the bakery, as you know": the line that it says is still so, if its words are the book's words."""
+    words = set(content_words(_STILL.sub(" ", one.content)))
+    shared = {memory.id: len(words & set(content_words(memory.content))) for memory in known}
+    best = max(known, key=lambda memory: shared[memory.id], default=None)
+    said = words & {word for memory in known for word in content_words(memory.content)}
+    return best if best is not None and shared[best.id] and 2 * len(said) >= len(words) else None
 
 
 def differs(new: str, old: str) -> bool:

@@ -30,6 +30,8 @@ LATELY, FEW = 60, 4
 """How many statements back a correction reaches unsaid, and how many of them the reader is asked about."""
 CORRECTS, CERTAIN = 0.5, 0.85
 """From which likelihood on a statement corrects another of the same matter, and one that only seems related."""
+HINT = 0.1
+"""How likely a statement is worth keeping, at least, for a value to be meant for it: else it belongs to a task."""
 _NOW = re.compile(
     r"\b(?:now|no longer|not any ?more|any ?more|moved|changed|switched|actually|sorry|instead|since|these days|"
     r"meanwhile|not a|just one|turned|left|quit)\b",
@@ -51,7 +53,7 @@ def corrected(scene: Scene) -> Deed | None:
 def _self_corrected(scene: Scene) -> Deed | None:
     """ "on the third floor no wait the fourth floor" """
     found = corrections.inside(scene.text)
-    if found is None:
+    if found is None or not any(one.score >= HINT for one in scene.here):
         return None
     made = filled(line(found[0]), found[1])
     whole = Place(scene.turn, 0, len(scene.text))
@@ -160,7 +162,7 @@ def _focus(scene: Scene) -> list[Held]:
         if found:
             return found[-1:]
     told = [one for one in scene.held() if any(one.content.rstrip(".") in text for text in scene.told)]
-    before = [one for one in scene.noted if _of_last_turn(scene, one)]
+    before = [one for one in scene.noted if _of_last_turn(scene, one) and (one.kept or one.score >= HINT)]
     said = [scene.of(one) for one in before]
     return [*reversed(said)] or (told if len(told) == 1 else [])
 

@@ -1,0 +1,101 @@
+"""A sentence that tells several things, as the clauses that tell one each; and whether a clause leans on another.
+
+Cut is only where what follows has a subject and a verb of its own and what stands before has them too, so that both
+stand alone. A condition and what hangs on it stay together, as do a statement and its reason.
+"""
+
+import re
+from collections.abc import Iterator
+
+from keepbook.models.lines.context import whole
+from keepbook.models.lines.matters import KIN, content_words
+from keepbook.models.lines.slots import slots
+from keepbook.models.lines.wording import bare
+
+LEAST = 2
+"""Words that say something, which a clause needs at least."""
+_VERB = (
+    r"(?:am|is|are|was|were|have|has|had|do|does|don'?t|doesn'?t|can|can'?t|cannot|will|won'?t|must|use|take|"
+    r"go|goes|eat|drink|earn|pay|save|own|trade|hold|keep|risk|speak|teach|study|drive|rent|live|work|like|love|hate|"
+    r"prefer|want|need|run|lead|play|read|write|sleep|get|got|moved|sold|bought|left|met|took|started|stopped|switched|"
+    r"lives|works|likes|loves|hates|wants|needs|plays|speaks|teaches|studies|owns|runs|earns|pays|gets|takes|signs|"
+    r"manages|leads|doubles|matches|starts|ends|goes|turns|prefers|eats|does)"
+)
+_SUBJECT = (
+    rf"(?:i'?m|i'?ve|i'?d|we'?re|we'?ve|we'd|(?:he|she)'?s|(?:i|we|he|she) (?:(?:only|always|never|usually|still|now|also) )?{_VERB}|"
+    rf"(?:my|our) (?:{KIN}|[\w'-]+(?: [\w'-]+)?)(?:,? (?-i:[A-ZÀ-Þ])\w+)?(?:'s| {_VERB})|"
+    rf"(?-i:[A-ZÀ-Þ])[\w-]+ (?-i:{_VERB}))\b"
+)
+_BOUNDARY = re.compile(
+    rf"(?:\s*(?:[,;–—]|\s-\s|\.\.+|…)\s*(?:(?:and|but|so|plus|also|while|btw|by the way)\s+)*|"
+    rf"\s+(?:and|but|plus)\s+(?:(?:also|so)\s+)?)(?={_SUBJECT})",
+    re.IGNORECASE,
+)
+_HANGS = re.compile(
+    r"\W*(?:(?:and|but|so|oh|also|plus)\s+)*(?:if|when|whenever|unless|because|since|as|although|though|while|once|"
+    r"until|after|before|in case|even|whether|not only|both|either|neither)\b",
+    re.IGNORECASE,
+)
+_TOLD_ON = re.compile(
+    r"\b(?:that|which|who|if|when|because|since|unless|until|whether|says?|said|means?|so long as|told|think|thinks|"
+    r"know|hope|where|what|how)\W*$",
+    re.IGNORECASE,
+)
+_HAN_COMMA = re.compile(r"[，；]\s*")
+_HAN = re.compile(r"[一-鿿]")
+LEAST_HAN = 4
+
+
+def clauses(text: str) -> list[tuple[int, int]]:
+    """Where the clauses of a text lie that stand alone; side by side they are the text."""
+    edges = [0, *_cuts(text), len(text)]
+    return list(zip(edges, edges[1:], strict=False))
+
+
+def _cuts(text: str) -> Iterator[int]:
+    begin = 0
+    for found in _BOUNDARY.finditer(text):
+        left = text[begin : found.start()]
+        if _HANGS.match(left) or _TOLD_ON.search(left) or not (_stands(left) and _says(text[found.end() :])):
+            continue
+        begin = found.end()
+        yield begin
+    for found in _HAN_COMMA.finditer(text):
+        if min(len(_HAN.findall(side)) for side in (text[begin : found.start()], text[found.end() :])) >= LEAST_HAN:
+            begin = found.end()
+            yield begin
+
+
+def _stands(clause: str) -> bool:
+    return _says(clause) and (whole(clause) or bool(_SPEAKS.match(bare(clause))))
+
+
+_SPEAKS = re.compile(rf"(?:i|we|he|she) \w+|{_SUBJECT}", re.IGNORECASE)
+_NAMED = re.compile(r"\W*(?:i'?m|i am) (?:(?-i:[A-ZÀ-Þ])\w+|\d\d)\b", re.IGNORECASE)
+
+
+def _says(clause: str) -> bool:
+    """Whether there is something in it to go by: a name, a figure, a day, a relation."""
+    if _NAMED.match(clause):
+        return True
+    anchored = any(one.text.lower() not in ("i", "i'm") for one in slots(f"= {clause.strip()}")) or _ABOUT.search(clause)
+    return len(content_words(clause)) >= LEAST and bool(anchored)
+
+
+_ABOUT = re.compile(rf"\b(?:{KIN})\b", re.IGNORECASE)
+
+
+_POINTS = re.compile(
+    r"(?:she|he|it|that|this|they|those|these|there|the (?:third|second|first|other|same|latter|former))\b", re.IGNORECASE
+)
+_ENDS_POINTING = re.compile(r".*\b(?:it|that|this|those|there|em)(?: (?:up|down|out|off|too|again))?\W*", re.IGNORECASE)
+SHORT = 6
+"""Words that a clause has at most for the "it" at its end to mean something outside it."""
+
+
+def leans(clause: str) -> bool:
+    """Whether a clause only points: what it says is in what stood before it."""
+    plain = bare(clause)
+    if _POINTS.match(plain) or not content_words(plain):
+        return True
+    return len(plain.split()) <= SHORT and bool(_ENDS_POINTING.fullmatch(plain))
