@@ -250,14 +250,10 @@ class Keepbook:
     @cached_property
     def models(self) -> "Models":
         """The models that the settings name; the offline one without any."""
-        if self.demo:
-            # See tools().
-            from keepbook.models.choose import Models
-            from keepbook.models.offline.model import OfflineModel
+        # See tools().
+        from keepbook.models.settled import models_under, notebook_alone
 
-            only = OfflineModel()
-            return Models(only, only, only)
-        return models_under(self.settings)
+        return notebook_alone() if self.demo else models_under(self.settings)
 
     def _pencil(self, opened: Opened, thread_id: str) -> "Sequence[Pencil]":
         # See tools().
@@ -396,26 +392,6 @@ class Keepbook:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def models_under(known: Settings) -> "Models":
-    """The models as these settings name them."""
-    # As with `Keepbook.tools`: a book alone needs no models.
-    from keepbook.models.choose import ModelSettings, choose
-    from keepbook.models.offline.model import OfflineModel
-
-    openai, anthropic = known.openai_key, known.anthropic_key
-    chosen = ModelSettings(
-        model=known.model,
-        cheap_model=known.cheap_model,
-        openai_base_url=known.openai_base_url,
-        openai_key=openai.reveal() if openai else None,
-        anthropic_base_url=known.anthropic_base_url,
-        anthropic_key=anthropic.reveal() if anthropic else None,
-        model_timeout=known.model_timeout,
-        context_tokens=known.context_tokens,
-    )
-    return choose(chosen, OfflineModel())
 
 
 def adopt(kb: Keepbook, settings: Settings) -> None:

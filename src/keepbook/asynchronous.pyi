@@ -894,7 +894,7 @@ class AsyncBook:
     @property
     def choices(self) -> Awaitable[keepbook.book.owners.choices.Choices]: ...
     async def choose(self, **chosen: Any) -> keepbook.book.owners.choices.Choices:
-        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`.
+        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`.
 
         chosen: what changes: memory (a bool), never (topics), tier (a word)
         """

@@ -21,7 +21,7 @@ from keepbook import Keepbook
 
 pytestmark = pytest.mark.process
 
-ENDS = 60.0
+ENDS = 300.0
 WATCHED = """
 import atexit, sys, threading
 

@@ -53,9 +53,16 @@ class Read:
 
 def system(agent: Agent, *, card: CardType | None = None, block: str = "") -> str:
     """The system prompt of an agent's run, or of a chat with it where no card is wanted."""
-    parts = [f"You are {agent.name}.\n\n{agent.instructions}".strip()]
-    if agent.team:
-        roster = "\n".join(f"- {one.name}: {_first_line(one.instructions)}".rstrip(": ") for one in agent.team)
+    return system_of(agent.name, agent.instructions, agent.team, card=card, block=block)
+
+
+def system_of(
+    name: str, instructed: str, team: Sequence[Specialist] = (), *, card: CardType | None = None, block: str = ""
+) -> str:
+    """The same for an agent that is not there yet."""
+    parts = [f"You are {name}.\n\n{instructed}".strip()]
+    if team:
+        roster = "\n".join(f"- {one.name}: {_first_line(one.instructions)}".rstrip(": ") for one in team)
         parts.append(f"## Your team\n\nYou lead these specialists:\n{roster}")
     if block.strip():
         parts.append(block)

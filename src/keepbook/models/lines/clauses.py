@@ -78,7 +78,9 @@ def _says(clause: str) -> bool:
     """Whether there is something in it to go by: a name, a figure, a day, a relation."""
     if _NAMED.match(clause):
         return True
-    anchored = any(one.text.lower() not in ("i", "i'm") for one in slots(f"= {clause.strip()}")) or _ABOUT.search(clause)
+    anchored = any(one.text.lower() not in ("i", "i'm") for one in slots(f"= {clause.strip()}")) or _ABOUT.search(
+        clause
+    )
     return len(content_words(clause)) >= LEAST and bool(anchored)
 
 
@@ -86,7 +88,8 @@ _ABOUT = re.compile(rf"\b(?:{KIN})\b", re.IGNORECASE)
 
 
 _POINTS = re.compile(
-    r"(?:she|he|it|that|this|they|those|these|there|the (?:third|second|first|other|same|latter|former))\b", re.IGNORECASE
+    r"(?:she|he|it|that|this|they|those|these|there|the (?:third|second|first|other|same|latter|former))\b",
+    re.IGNORECASE,
 )
 _ENDS_POINTING = re.compile(r".*\b(?:it|that|this|those|there|em)(?: (?:up|down|out|off|too|again))?\W*", re.IGNORECASE)
 SHORT = 6

@@ -243,7 +243,9 @@ def value(text: str) -> Slot | None:
     return None
 
 
-_POINTS = re.compile(r"\b(?:i|you|he|she|it|its|it's|that|this|they|we|me|them|too|also|is|are|was|were)\b|n't\b", re.I)
+_POINTS = re.compile(
+    r"\b(?:i|you|he|she|it|its|it's|that|this|they|we|me|them|too|also|is|are|was|were)\b|n't\b", re.IGNORECASE
+)
 """Words of a clause: what has them is more than a value."""
 
 

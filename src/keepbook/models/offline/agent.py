@@ -27,6 +27,11 @@ TRIED = 4
 """How many of the symbols named it looks up."""
 RULE = f"Rule: breakout of {RANGE} bars; stop {STOP:g}, target {TARGET:g} average ranges."
 
+MOST_LINES = 12
+NOTEBOOK = "The notebook lists what is known and plans nothing; a model, chosen in Settings, would."
+OURS = ("Your team", "Your answer", "What to go by")
+"""The parts of a system prompt that say nothing of the person."""
+_ID = re.compile(r"^\[\w{8}\] ")
 _SYMBOL = re.compile(r"(?<![\w/])[A-Z][A-Z0-9]{1,11}(?:[/-][A-Z][A-Z0-9]{1,11})?(?![\w/])")
 _NO_SYMBOLS = {"LONG", "SHORT", "WAIT", "HOLD", "CLOSE", "SCALE", "JSON", "UTC", "NO", "OK", "AND", "OR", "NOT"}
 _DECISION = re.compile(r'<decision type="([^"]*)">\n(.*?)\n</decision>', re.DOTALL)
@@ -90,7 +95,8 @@ class _Play:
         self._turn = len(conversation.said)
         asked = [one for one in conversation.said if one.role == "user"]
         self._texts = [one.text for one in reversed(asked)]
-        self._about = conversation.system.partition("\n\n## ")[0]
+        self._about, *parts = conversation.system.split("\n\n## ")
+        self._known = [line for part in parts if not part.startswith(OURS) for line in _lines(part)]
         self.now = _clock([one.hidden or "" for one in reversed(asked)])
 
     def answer(self) -> str:
@@ -100,8 +106,8 @@ class _Play:
         if self.form.follow == "trade":
             return _written(trade(bars, named, self.now))
         if self.form.plain is not None:
-            return read(bars, named)
-        return _written(filled(self.form, read(bars, named), self.now))
+            return read(bars, named, self._known)
+        return _written(filled(self.form, read(bars, named, self._known), self.now))
 
     def _second_look(self) -> dict[str, Any]:
         choices = next((slot.choices for slot in self.form.slots if slot.name == "suggested_action"), ())
@@ -198,10 +204,10 @@ def advice(score: int, choices: Sequence[str]) -> str:
     return wanted if not choices or wanted in choices else choices[0]
 
 
-def read(bars: Bars | None, named: str | None) -> str:
-    """What the bars show, in words."""
+def read(bars: Bars | None, named: str | None, known: Sequence[str] = ()) -> str:
+    """What the bars show, in words; where nothing with bars is named, what the book says."""
     if bars is None:
-        return f"There are no bars for {named}, so there is no read." if named else "No symbol was named to look at."
+        return f"There are no bars for {named}, so there is no read." if named else _from_the_book(known)
     recent = bars.closes[-RANGE:]
     mean = sum(recent) / len(recent)
     change = (bars.close / recent[0] - 1) * 100 if recent[0] else 0.0
@@ -210,6 +216,17 @@ def read(bars: Bars | None, named: str | None) -> str:
         f"{bars.symbol}: the last close {bars.close:g} against a mean of {mean:.6g} over {len(recent)} bars, "
         f"{change:+.1f} % over that time; it points {points}. Made by rules, without a language model."
     )
+
+
+def _from_the_book(known: Sequence[str]) -> str:
+    if not known:
+        return f"The book has nothing for this yet. {NOTEBOOK}"
+    return "\n".join(["From your book:", *(f"- {line}" for line in known[:MOST_LINES]), "", NOTEBOOK])
+
+
+def _lines(part: str) -> list[str]:
+    """What a block says, line by line, without the ids."""
+    return [_ID.sub("", line[2:]).strip() for line in part.splitlines() if line.startswith("- ")]
 
 
 def filled(form: CardType, text: str, now: datetime) -> dict[str, Any]:

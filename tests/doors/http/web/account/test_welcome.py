@@ -195,7 +195,12 @@ def test_the_starters_lead_on(client: TestClient, alice: Any) -> None:
 def test_the_demo_stands_beside_the_own_book_and_there_is_a_way_back(app: Any, alice: Any) -> None:
     headers = {"Accept": "text/html", "Origin": "http://127.0.0.1", "Sec-Fetch-Site": "same-origin"}
     with TestClient(app, base_url="http://127.0.0.1", headers=headers, client=("127.0.0.1", 50000)) as client:
-        page = client.post("/welcome", data={"do": "demo"}).text
+        answer = client.post("/welcome", data={"do": "demo"})
+        page = answer.text
+        assert answer.url.path.startswith("/chat/")
+        for words in ("What was kept:", "What it saw:", "Undo:"):
+            assert words in page
+        assert "data-unread" not in page  # to look and leave reads nothing
         assert "Ines is made up" in page
         assert "Back to my own book" in page
         client.post("/api/memory/", json={"content": "Only in the demo", "category": "fact"})

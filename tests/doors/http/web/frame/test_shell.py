@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.diff import word_diff
+from keepbook.doors.http.web.frame.visit import sentence
 
 SESSION = "keepbook_session"
 
@@ -16,8 +17,36 @@ SESSION = "keepbook_session"
 # Navigation
 
 
-def test_the_first_address_leads_to_the_chat(client: TestClient) -> None:
+def test_the_first_address_leads_to_the_chat(client: TestClient, alice: Any) -> None:
+    alice.remember("Drinks tea", category="fact")
     assert client.get("/").url.path == "/chat"
+
+
+@pytest.mark.parametrize(
+    ("system", "key"), [("Macintosh; Intel Mac OS X 10_15_7", "⌘"), ("X11; Linux x86_64", "Ctrl"), ("", "Ctrl")]
+)
+def test_the_key_for_shortcuts_is_called_as_the_system_calls_it(client: TestClient, system: str, key: str) -> None:
+    page = client.get("/settings", headers={"User-Agent": f"Mozilla/5.0 ({system})"}).text
+    assert f"New chat ({key} K)" in page
+    assert f"<kbd>{key} Z</kbd>" in page
+
+
+def test_the_bar_of_a_phone_names_the_page(client: TestClient) -> None:
+    for path in ("/search?all=1", "/no-such-page", "/settings", "/import"):
+        page = client.get(path).text
+        bar = re.search(r'<header class="topbar">.*?<b>(.*?)</b>', page, re.DOTALL)
+        title = re.search(r"<title>(.*?) · Keepbook</title>", page)
+        assert bar is not None
+        assert title is not None
+        assert bar[1] == title[1] != "Keepbook", path
+
+
+def test_a_message_becomes_one_sentence() -> None:
+    assert [sentence(one) for one in ("choose a file", "Is that so?", "done.")] == [
+        "Choose a file.",
+        "Is that so?",
+        "Done.",
+    ]
 
 
 @pytest.mark.parametrize("place", sidebar.PLACES, ids=lambda place: place.key)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
-from keepbook.app import adopt, models_under
+from keepbook.app import adopt
 from keepbook.book.chats.threads import estimate
 from keepbook.doors.auth import is_local
 from keepbook.doors.http.web.frame.visit import Visit
@@ -23,6 +23,7 @@ from keepbook.models.providers.address import parse
 from keepbook.models.providers.nearby import Server, look_around
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import Trial, price_of, try_out
+from keepbook.models.settled import models_under
 from keepbook.settings import Settings, in_environment, ollama_host, write_config
 
 OURS = frozenset({"model", "openai_base_url", "openai_key", "anthropic_base_url", "anthropic_key"})

@@ -30,7 +30,11 @@ TITLE = "Three things to remember"
 
 @router.get("/")
 def home(visit: Visiting) -> Response:
-    """An empty book begins with the first steps, any other with a chat."""
+    """An empty book begins with the first steps, any other with a chat; the demo with one that shows what it is."""
+    if visit.demo:
+        threads = visit.book.threads
+        told = next((chat for chat in threads.list(state="idle") if threads.learned(chat.id)), None)
+        return visit.back(f"/chat/{told.id}" if told else "/chat", tour=1)
     return visit.back("/welcome" if _is_new(visit) else "/chat")
 
 

@@ -1,5 +1,12 @@
-"""`/agents/new` and `/agents/{id}/edit`: one form. What does not fit comes back with what was typed, and says why."""
+"""`/agents/new` and `/agents/{id}/edit`: one form. What does not fit comes back with what was typed, and says why.
 
+A template fills the form and saves nothing. A dry run says what a run would find: the times, what is sent, whether
+anybody can answer; it keeps nothing, writes nothing and sends nothing.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -7,10 +14,16 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from keepbook.book.agents.agents import ADAPTERS, MOST_SPECIALISTS, NAME_LIMIT, Agent
+from keepbook.book.agents.schedule import following
+from keepbook.book.chats.threads import estimate
 from keepbook.doors.http import problems
 from keepbook.doors.http.web.agents.agents import HOME
+from keepbook.doors.http.web.agents.starts import BY_KEY, TEMPLATES, WHEN, to_cron, to_words
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.models.agents.rehearsal import rehearsed
+from keepbook.models.choose import OFFLINE
+from keepbook.models.model import with_hidden
 
 router = APIRouter(include_in_schema=False)
 
@@ -26,6 +39,11 @@ class Written(BaseModel):
     default_prompt: str = ""
     card_type: str = "note"
     schedule: str = ""
+    when: str | None = None
+    """The picker; where a form has none, the schedule is as written."""
+    at: str = "07:00"
+    do: str = "save"
+    template: str = ""
     adapter: str = ADAPTERS[0]
     model: str = ""
     use_block: bool = False
@@ -44,9 +62,16 @@ class Written(BaseModel):
 
     def given(self) -> dict[str, Any]:
         """As the book takes it."""
-        plain = self.model_dump(exclude={"team_name", "team_instructions", "team_model"})
+        plain = self.model_dump(
+            exclude={"team_name", "team_instructions", "team_model", "when", "at", "do", "template"}
+        )
         team = [{**row, "model": row["model"] or None} for row in self.team]
-        return plain | {"model": self.model.strip() or None, "schedule": self.schedule.strip() or None, "team": team}
+        return plain | {"model": self.model.strip() or None, "schedule": self.cron or None, "team": team}
+
+    @property
+    def cron(self) -> str:
+        written = self.schedule.strip()
+        return written if self.when is None else to_cron(self.when, self.at, written)
 
 
 def _of(agent: Agent) -> Written:
@@ -61,7 +86,64 @@ def _of(agent: Agent) -> Written:
     )
 
 
-def _form(visit: Visit, written: Written, agent: Agent | None, wrong: KeepbookError | None = None) -> Response:
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a dry run found."""
+
+    lines: int
+    tokens: int
+    answer: str | None
+    """What the notebook would say; None where a model would be asked."""
+    sent: str
+
+
+def rehearse(visit: Visit, written: Written) -> Rehearsal:
+    """A run without its end: nothing is stored, nobody is asked but the rules on this machine."""
+    book = visit.book
+    block = book.rendered() if written.use_block and book.choices.memory else None
+    card = book.agents.cards.types.get(written.card_type)
+    model = written.model.strip() or visit.kb.settings.model
+    conversation, answer = asyncio.run(
+        rehearsed(
+            written.name.strip() or "your agent", written.instructions, written.default_prompt,
+            card=card, block=block.text if block else "", now=visit.now, zone=book.zone,
+            notebook=model == OFFLINE and written.adapter == ADAPTERS[0] and not _lacks_model(visit, written),
+        )
+    )  # fmt: skip
+    sent = f"{conversation.system}\n\n{with_hidden(conversation.said[-1])}"
+    return Rehearsal(len(block.shown) if block else 0, estimate(sent), answer, sent)
+
+
+def _begun(key: str) -> Written:
+    """The form as a template fills it."""
+    start = BY_KEY.get(key)
+    if start is None:
+        return Written(when="", use_block=True)
+    return Written(
+        name=start.name, instructions=start.instructions, default_prompt=start.prompt, card_type=start.card_type,
+        when=start.when, at=start.at, use_block=True, review_decisions=start.review, template=key,
+    )  # fmt: skip
+
+
+def _next(written: Written, visit: Visit) -> list[datetime]:
+    """The next three times; none where there is no schedule, or none that can be read."""
+    moment, found = visit.now, list[datetime]()
+    try:
+        while written.cron and len(found) < 3:
+            moment = following(written.cron, moment, visit.book.zone)
+            found.append(moment)
+    except Invalid:
+        return []
+    return found
+
+
+def _form(
+    visit: Visit,
+    written: Written,
+    agent: Agent | None,
+    wrong: KeepbookError | None = None,
+    dry: "Rehearsal | None" = None,
+) -> Response:
     known = visit.book.agents.cards
     team = written.team
     spare = min(SPARE, MOST_SPECIALISTS - len(team))
@@ -70,17 +152,28 @@ def _form(visit: Visit, written: Written, agent: Agent | None, wrong: KeepbookEr
         "agent_form.html", 200 if wrong is None else problems.status_of(wrong), form=written, agent=agent,
         team=[*team, *({"name": "", "instructions": "", "model": ""} for _ in range(spare))], wrong=wrong,
         field=field or "", types=[one for one in known.types.values() if one.name != "re-examination"],
-        adapters=ADAPTERS, name_limit=NAME_LIMIT, model=visit.kb.settings.model,
+        adapters=ADAPTERS, name_limit=NAME_LIMIT, model=visit.kb.settings.model, dry=dry, templates=TEMPLATES,
+        when=WHEN, picked=to_words(written.cron), next=_next(written, visit), start=BY_KEY.get(written.template),
+        lacks_model=_lacks_model(visit, written),
     )  # fmt: skip
 
 
+def _lacks_model(visit: Visit, written: Written) -> bool:
+    """Whether it would run without anybody who could answer: the notebook has no opinion of what will be."""
+    offline = (written.model.strip() or visit.kb.settings.model) == OFFLINE and written.adapter == ADAPTERS[0]
+    return offline and written.card_type in ("forecast", "research-thesis")
+
+
 @router.get(f"{HOME}/new")
-def new(visit: Visiting) -> Response:
-    return _form(visit, Written(), None)
+def new(visit: Visiting, template: str = "") -> Response:
+    return _form(visit, _begun(template), None)
 
 
 @router.post(f"{HOME}/new")
 def create(visit: Changing, written: Annotated[Written, Form()]) -> Response:
+    visit.caller.ask("agents.change")
+    if written.do == "try":
+        return _form(visit, written, None, dry=rehearse(visit, written))
     given = written.given()
     try:
         agent = visit.writing().agents.create(given.pop("name"), **given)
@@ -98,6 +191,8 @@ def edit(visit: Visiting, id: str) -> Response:
 @router.post(f"{HOME}/{{id}}/edit")
 def save(visit: Changing, id: str, written: Annotated[Written, Form()]) -> Response:
     agent = visit.writing().agents.get(id)
+    if written.do == "try":
+        return _form(visit, written, agent, dry=rehearse(visit, written))
     try:
         visit.book.agents.update(agent.id, **written.given())
     except (Invalid, Conflict) as error:

@@ -6,29 +6,22 @@ the answer. Both render a turn from the same piece, so what was streamed looks a
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.face import Chat
-from keepbook.book.chats.notes import Note
-from keepbook.book.chats.pencil import Pencil
-from keepbook.book.chats.threads import MESSAGE_LIMIT, MOST_FAILURES, TITLE_LIMIT, Message, Thread, standing
-from keepbook.book.chats.view import Given, given, tried_again_at
+from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.doors.http.web.chat import saved, saw
+from keepbook.doors.http.web.chat import saw
 from keepbook.doors.http.web.chat.prose import plain, prose
-from keepbook.doors.http.web.chat.saved import Slip
+from keepbook.doors.http.web.chat.talked import beginning, has_news
+from keepbook.doors.http.web.chat.talked import talked as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
-from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.errors import Conflict, Invalid, ModelFailed
-from keepbook.models.agents.talk import agent_of
-from keepbook.presets import Preset
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,77 +37,6 @@ VIEW_SECONDS = 24 * 3600
 QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A message as the page shows it: with the slip of what it kept, and its note where it was bookmarked."""
-
-    message: Message
-    slips: list[Slip]
-    note: Note | None
-    pencil: list[Pencil] = field(default_factory=list)
-    """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
-    former: list["Turn"] = field(default_factory=list)
-    """What stood here before it was said, or answered, anew."""
-    versions: int = 1
-
-    @property
-    def number(self) -> int:
-        return self.message.turn
-
-
-@dataclass(frozen=True, slots=True)
-class Talked:
-    """A whole chat as the page shows it."""
-
-    thread: Thread | None
-    turns: list[Turn]
-    kept: list[Slip]
-    """What it wrote besides its replies: read when it closed, or written by a reply that was stopped."""
-    given: Given | None
-    lines: Lines | None
-    agent: str
-    budget: int | None
-    tried_again: Any = None
-    tries: int = MOST_FAILURES
-    with_agent: Agent | None = None
-    """Whose one chat it is, where it is an agent's."""
-    pencil: Sequence[Pencil] = ()
-    """What closing would keep of the whole chat: the panel shows it, with any preset."""
-    ahead: bool = True
-    """Nothing was answered yet: what it says of the block is what the first answer will be given."""
-
-    @property
-    def unanswered(self) -> bool:
-        return bool(self.turns) and self.turns[-1].message.role == "user"
-
-    @property
-    def _open(self) -> bool:
-        return self.thread is not None and self.thread.deleted_at is None and self.with_agent is None
-
-    @property
-    def editable(self) -> int | None:
-        """The person's last turn: the one that can be said anew."""
-        people = [turn.number for turn in self.turns if turn.message.role == "user"]
-        return people[-1] if people and self._open else None
-
-    @property
-    def repeatable(self) -> int | None:
-        """The last reply, if it is one: it can be written anew."""
-        last = self.turns[-2:]
-        asked = [turn.message.role for turn in last] == ["user", "assistant"]
-        return last[-1].number if asked and self._open else None
-
-    @property
-    def unread(self) -> bool:
-        """Whether leaving this chat now gives closing something to read."""
-        return self.thread is not None and has_news(self.thread)
-
-
-def has_news(thread: Thread) -> bool:
-    waits = thread.state == "active" and thread.deleted_at is None and not thread.parked
-    return waits and thread.turns > thread.extracted_through
-
-
 # Reading
 
 
@@ -124,7 +46,7 @@ def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str
     gone = visit.book.threads.get(deleted).thread if deleted else None
     return visit.page(
         "chat.html",
-        talked=_beginning(visit),
+        talked=beginning(visit),
         incognito=incognito,
         gone=gone,
         events=events,
@@ -147,7 +69,7 @@ def show(visit: Visiting, id: str, refused: int = 0, closed: str = "", saw: int 
     for leaving (see `leave`)."""
     view = secrets.token_hex(4)
     page = visit.page(
-        "chat.html", talked=_talked(visit, id), incognito=False, gone=None, events="",
+        "chat.html", talked=whole(visit, id), incognito=False, gone=None, events="",
         seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused,
         view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
     )  # fmt: skip
@@ -160,7 +82,7 @@ def show(visit: Visiting, id: str, refused: int = 0, closed: str = "", saw: int 
 @router.get("/chat/{id}/turns")
 def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
     """The newest turns as they stand in the page."""
-    talked = _talked(visit, id)
+    talked = whole(visit, id)
     shown = [turn for turn in talked.turns if turn.number > after]
     return visit.page(
         "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id
@@ -184,78 +106,6 @@ def manage(visit: Visiting, id: str) -> Response:
     learned = 0 if thread.incognito else len(visit.book.threads.learned(id))
     template = "parts/manage.html" if visit.partial else "chat_manage.html"
     return visit.page(template, thread=thread, learned=learned, title_limit=TITLE_LIMIT, days=TRASH_DAYS)
-
-
-def _beginning(visit: Visit) -> Talked:
-    preset = visit.book.preset()
-    text = visit.book.rendered().text if visit.book.choices.memory else ""
-    block = Given(visit.now, text) if text else None
-    return Talked(None, [], [], block, lines_of(text), preset.name.capitalize(), _budget(preset))
-
-
-def _talked(visit: Visit, id: str) -> Talked:
-    book = visit.book
-    thread = book.threads.get(id).thread
-    preset = book.preset(thread.preset)
-    agent = agent_of(book.threads.get(id)) if thread.agent else None
-    if not thread.turns:
-        begun = _beginning(visit)
-        name = begun.agent if agent is None else agent.name
-        return Talked(thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent)
-    messages = [one for one in book.threads.get(id).messages() if one.role in ("user", "assistant")]
-    notes = {note.turn: note for note in book.notes.list() if note.thread_id == id}
-    shown: dict[int, list[int]] = {}
-    if preset.consent != "silent":  # there the page of memories is the review
-        shown = {message.turn: saved.events_of(message) for message in messages}
-    inside = {event for events in shown.values() for event in events}
-    entries = [entry for entry in book.ledger(thread=id, limit=None) if entry.memory_id and entry.action in saved.KINDS]
-    told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
-    block = given(book, thread)
-    ahead = block is None and not any(one.role == "user" for one in messages)
-    if ahead and not thread.incognito:
-        block = _beginning(visit).given
-    pencil = book.threads.get(id).pencil()
-    beside = [] if preset.consent == "silent" else pencil
-    turns = [
-        Turn(one, [told[event] for event in shown.get(one.turn, ()) if event in told], notes.get(one.turn),
-             [line for line in beside if line.turn_id == one.turn])
-        for one in messages
-    ]  # fmt: skip
-    return Talked(
-        thread,
-        folded(turns),
-        [told[entry.event] for entry in reversed(entries) if entry.event in told and entry.event not in inside],
-        block,
-        lines_of(block.text) if block else None,
-        agent.name if agent else (thread.agent or thread.preset).capitalize(),
-        _budget(preset),
-        tried_again_at(book, thread) if thread.failures and not thread.parked else None,
-        with_agent=agent,
-        pencil=pencil,
-        ahead=ahead,
-    )  # fmt: skip
-
-
-def folded(turns: Sequence[Turn]) -> list[Turn]:
-    """What holds of a chat, each turn with what it took the place of."""
-    stands = {one.turn for one in standing([turn.message for turn in turns])}
-    by_number = {turn.number: turn for turn in turns}
-    shown = []
-    for turn in turns:
-        if turn.number not in stands:
-            continue
-        former = [
-            one for one in turns if turn.message.instead_of and turn.message.instead_of <= one.number < turn.number
-        ]
-        versions, at = 1, turn.message.instead_of
-        while at is not None:
-            versions, at = versions + 1, by_number[at].message.instead_of
-        shown.append(replace(turn, former=former, versions=versions))
-    return shown
-
-
-def _budget(preset: Preset) -> int | None:
-    return preset.selection.total or sum(preset.selection.budgets.values()) or None
 
 
 # Talking, without script
@@ -339,7 +189,7 @@ def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> 
         refused = event
     if not visit.partial:
         return visit.back(f"/chat/{id}#saved-{turn}", refused=refused or None)
-    talked = _talked(visit, id)
+    talked = whole(visit, id)
     kept = next((one.slips for one in talked.turns if one.number == turn), talked.kept)
     return visit.page("chat_saved.html", talked=talked, number=turn, slips=kept, refused=refused, opened=True)
 
@@ -380,7 +230,7 @@ def _answered_pencil(visit: Visit, id: str, key: str, answer: Callable[[Chat], A
     answered = answer(visit.writing().threads.get(id))
     if not visit.partial:
         return visit.back(f"/chat/{id}#turn-{turn}")
-    talked = _talked(visit, id)
+    talked = whole(visit, id)
     shown = next((one for one in talked.turns if one.number == turn), None)
     return visit.page("chat_pencil.html", talked=talked, turn=shown, answered=answered)
 

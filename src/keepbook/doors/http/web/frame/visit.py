@@ -27,6 +27,13 @@ from keepbook.doors.http.web.frame.times import time, time_text
 from keepbook.errors import KeepbookError, NotAllowed
 from keepbook.settings import default_of
 
+
+def sentence(text: str) -> str:
+    """With a capital and one stop, however it came."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
 templates = Environment(
     loader=PackageLoader("keepbook.doors.http.web"),
     autoescape=True,
@@ -34,7 +41,7 @@ templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-templates.filters.update(time=time, time_text=time_text)
+templates.filters.update(time=time, time_text=time_text, sentence=sentence)
 templates.globals.update(asset=asset, word_diff=word_diff)
 
 
@@ -86,6 +93,12 @@ class Visit:
     def beside(self) -> bool:
         """Whether this demo stands beside the visitor's own book, to which there is a way back."""
         return self.demo and BESIDE in self.request.cookies
+
+    @property
+    def command_key(self) -> str:
+        """What the key for shortcuts is called where this browser runs."""
+        system = self.request.headers.get("user-agent", "")
+        return "⌘" if any(name in system for name in ("Mac OS", "iPhone", "iPad")) else "Ctrl"
 
     @cached_property
     def called(self) -> str:

@@ -200,7 +200,8 @@ def _of(one: Noted | Talked, people: Sequence[Person]) -> Person | None:
 def _steps(chosen: Chosen, incoming: Incoming) -> Iterator[tuple[int, Noted | Talked, Person | None]]:
     """What is mine or about somebody I know, by its number in the file; a chat is only ever my own."""
     people = _people(chosen, incoming)
-    for at, one in enumerate([*incoming.memories, *incoming.chats]):
+    things: list[Noted | Talked] = [*incoming.memories, *incoming.chats]
+    for at, one in enumerate(things):
         person = _of(one, people)
         role = person.role if person is not None else ME
         if role == ME or (role == KNOWN and isinstance(one, Noted)):

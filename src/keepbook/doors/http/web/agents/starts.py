@@ -1,0 +1,88 @@
+"""How a new agent may begin: templates that fill the form, and schedules in words.
+
+A template says whether the notebook can do its work or whether it needs a model; the form says so before anything is
+saved. The words cover the schedules that people mean; any other is cron, and shown as written.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What the form is filled with, and what is said about it."""
+
+    key: str
+    name: str
+    words: str
+    instructions: str
+    prompt: str
+    card_type: str
+    card: str
+    needs_model: bool = False
+    note: str = ""
+    when: str = ""
+    at: str = "07:00"
+    review: bool = False
+
+
+TEMPLATES = (
+    Template(
+        "planner", "Weekly planner", "What matters this week, from what the book knows about you.",
+        "Once a week you go through what is known about the person: dates, projects, promises. Say what this week asks "
+        "for, in ten lines at most, the nearest date first. Invent nothing.",
+        "What does this week ask for?", "note", "a note",
+        note="The notebook lists what the book knows; a model makes a plan of it.", when="1",
+    ),
+    Template(
+        "reading", "Reading list", "Keeps what you want to read and what you noted about it.",
+        "You keep the person's reading list. Name what they wanted to read and what they noted about it, newest first, "
+        "and one thing they may have forgotten. Invent no title.",
+        "What is on my reading list, and what did I note?", "note", "a note",
+        note="The notebook lists what the book knows; a model sorts it.", when="0", at="18:00",
+    ),
+    Template(
+        "research", "Research with forecasts", "One question at a time, answered with a probability.",
+        "You research one question of the person's at a time and end with a forecast: a question that time answers, "
+        "a probability, and by when. Look at your own earlier forecasts before you make a new one.",
+        "Which forecast can you make today?", "forecast", "a forecast", needs_model=True, when="weekdays", review=True,
+    ),
+    Template(
+        "desk", "Trading desk", "One idea a day, or the reason to wait. Advice only; it places no order.",
+        "You look at one market a day and answer with a trade, or with the reason to wait. Say what proves you wrong. "
+        "You watch: BTC/USDT.",
+        "Look at BTC/USDT.", "trade-decision", "a decision card",
+        note="The notebook goes by one stated rule, a breakout of 20 bars, where bars are loaded.",
+        when="weekdays", review=True,
+    ),
+)  # fmt: skip
+BY_KEY = {one.key: one for one in TEMPLATES}
+
+CRON = "cron"
+DAYS = {
+    "1": "Every Monday", "2": "Every Tuesday", "3": "Every Wednesday", "4": "Every Thursday", "5": "Every Friday",
+    "6": "Every Saturday", "0": "Every Sunday",
+}  # fmt: skip
+WHEN = {"": "Only by hand", "daily": "Every day", "weekdays": "Monday to Friday", **DAYS, CRON: "As written below"}
+"""What the picker offers."""
+_FIELDS = {"daily": "*", "weekdays": "1-5", **{day: day for day in DAYS}}
+_SIMPLE = re.compile(r"([0-5]?\d) ([01]?\d|2[0-3]) \* \* (\*|1-5|[0-6])")
+
+
+def to_cron(when: str, at: str, written: str) -> str:
+    """The schedule that the picker means; for what it does not know, what was written."""
+    if when not in _FIELDS:
+        return "" if when == "" else written
+    hour, _, minute = at.partition(":")
+    return f"{int(minute)} {int(hour)} * * {_FIELDS[when]}" if hour.isdecimal() and minute[:2].isdecimal() else written
+
+
+def to_words(schedule: str) -> tuple[str, str]:
+    """What the picker shows for a schedule, and the time."""
+    if not schedule.strip():
+        return "", "07:00"
+    found = _SIMPLE.fullmatch(" ".join(schedule.split()))
+    if found is None:
+        return CRON, "07:00"
+    days = next(when for when, field in _FIELDS.items() if field == found[3])
+    return days, f"{int(found[2]):02}:{int(found[1]):02}"

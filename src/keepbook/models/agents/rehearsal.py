@@ -1,0 +1,40 @@
+"""A run that is only rehearsed: what would be sent, and what the notebook would answer. Nothing is stored."""
+
+import json
+from datetime import datetime
+
+from keepbook.book.agents.cards import CardType
+from keepbook.models.agents.prompts import prompt, system_of
+from keepbook.models.model import Conversation, Replied
+from keepbook.models.offline import agent as by_rules
+
+
+async def rehearsed(
+    name: str,
+    instructions: str,
+    text: str,
+    *,
+    card: CardType | None,
+    block: str,
+    now: datetime,
+    zone: str,
+    notebook: bool,
+) -> tuple[Conversation, str | None]:
+    """The request of a first run, and the notebook's answer where it is the one to answer."""
+    said = prompt(text, now, zone)
+    conversation = Conversation(system_of(name, instructions, card=card, block=block), (said,), card)
+    if not notebook or card is None:
+        return conversation, None
+    async for event in by_rules.reply(conversation, None):
+        if isinstance(event, Replied):
+            return conversation, _in_words(event.text)
+    return conversation, None
+
+
+def _in_words(text: str) -> str:
+    """A card without its brackets, for a person."""
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return text
+    return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in told.items() if value) or text

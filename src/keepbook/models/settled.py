@@ -1,0 +1,26 @@
+"""The models of an installation, as its settings name them."""
+
+from keepbook.models.choose import Models, ModelSettings, choose
+from keepbook.models.offline.model import OfflineModel
+from keepbook.settings import Settings
+
+
+def notebook_alone() -> Models:
+    """For the demo: no model but the offline one, whatever is asked for."""
+    only = OfflineModel()
+    return Models(only, only, only)
+
+
+def models_under(known: Settings) -> Models:
+    openai, anthropic = known.openai_key, known.anthropic_key
+    chosen = ModelSettings(
+        model=known.model,
+        cheap_model=known.cheap_model,
+        openai_base_url=known.openai_base_url,
+        openai_key=openai.reveal() if openai else None,
+        anthropic_base_url=known.anthropic_base_url,
+        anthropic_key=anthropic.reveal() if anthropic else None,
+        model_timeout=known.model_timeout,
+        context_tokens=known.context_tokens,
+    )
+    return choose(chosen, OfflineModel())
