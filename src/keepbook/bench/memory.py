@@ -22,6 +22,7 @@ from typing import Any
 from keepbook.app import Keepbook
 from keepbook.bench.crowd import fill_postgres, fill_sqlite
 from keepbook.book.book import Book
+from keepbook.settings import Settings
 from keepbook.storage.database import upgrade
 
 CATEGORIES = ("profile", "preference", "person", "project", "context", "fact")
@@ -247,14 +248,19 @@ def growth_on_postgres(admin: str, crowd: int, rounds: int) -> Iterator[Figure]:
         try:
             for address in addresses:
                 upgrade(address)
-                with Keepbook(address, embedder="none") as kb:
+                with _as_admin(address) as kb:
                     fill(kb.book("alice"), 100, random.Random(3))
             fill_postgres(addresses[1], crowd)
-            with Keepbook(addresses[0], embedder="none") as few, Keepbook(addresses[1], embedder="none") as many:
+            with _as_admin(addresses[0]) as few, _as_admin(addresses[1]) as many:
                 yield from growth(few.book("alice"), many.book("alice"), crowd, rounds, "PostgreSQL")
         finally:
             for name in names:
                 conn.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def _as_admin(address: str) -> Keepbook:
+    """A book on a server of which nothing but its administrator is known."""
+    return Keepbook(address, settings=Settings(db=address, allow_bypass_login=True), embedder="none")
 
 
 def _named(address: str, database: str) -> str:

@@ -35,7 +35,9 @@ SHORTEST = 4
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
 """Labels of pieces that state something of the person, whether worth keeping or not."""
 _PASTED = re.compile(r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_ASKS = re.compile(r"\?\s*$")
+_ASKS = re.compile(
+    r"\?\s*$|^\W*(?:when|what|where|who|which|how|why) (?:is|are|was|were|do|does|did|can|should)\b", re.IGNORECASE
+)
 
 
 def unpasted(text: str) -> str:
@@ -194,7 +196,8 @@ def _says_enough(words: str, content: str) -> bool:
 
 
 _FLEETING = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|right now|at the moment|for now|just now|(?:this|just|only) (?:once|time|one)|"
+    r"\b(?:today|tonight|tomorrow|yesterday|right now|at the moment|for now|just now|"
+    r"(?:this|just|only) (?:once|time|one)|"
     r"this (?:morning|afternoon|evening|weekend|week|trip)|hoy|heute|oggi|hoje|aujourd'hui|i dag|idag|vandaag)\b|"
     r"今天|明天|วันนี้|พรุ่งนี้",
     re.IGNORECASE,

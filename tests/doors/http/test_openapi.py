@@ -42,7 +42,8 @@ def filled(kb: Keepbook) -> dict[str, list[Any]]:
     agent = book.agents.list()[0] if book.agents.list() else book.agents.create("Desk", card_type="trade-decision")
     run = asyncio.run(kb.runner(book).run(agent.id, "ETH/USDT?"))
     ids = [first.id, second.id, link.id, chat.id, note.id, token.known.id, agent.id, run.id, *traded(book)]
-    return {"id": ids, "event": [1, 2, 3], "name": ["recall", "remember"], "key": ["1-00000000"]}
+    known: dict[str, list[Any]] = {"id": ids, "event": [1, 2, 3], "name": ["recall", "remember"]}
+    return known | {"key": ["1-00000000"], "field": ["strategy"]}
 
 
 def pencilled(kb: Keepbook) -> dict[str, list[Any]]:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.model import Candidate, Known, Reading, Turn
 from keepbook.models.offline.extraction import extract
 from keepbook.models.reader.linear import LinearReader
@@ -343,3 +344,33 @@ def test_cost_grows_with_the_text_and_no_faster(letters_of_a_turn: int) -> None:
 
     seconds(2_000)
     assert seconds(200_000) < 3 * seconds(100_000) + 0.5
+
+
+# --- a line tells one thing, and stands alone
+
+
+def test_two_statements_in_one_sentence_are_two_lines_and_a_condition_stays_whole() -> None:
+    def parts(text: str) -> list[str]:
+        return [text[start:end] for start, end in clauses(text)]
+
+    assert parts("I'm 47 and my wife Noor works in Leiden") == ["I'm 47 and ", "my wife Noor works in Leiden"]
+    assert parts("If it rains on Sunday, I don't run with Tomas") == ["If it rains on Sunday, I don't run with Tomas"]
+    assert parts("I like hiking and I like it cold") == ["I like hiking and I like it cold"]
+
+
+@pytest.mark.parametrize("words", ["she's 41", "that one starts in May", "I always mix em up", "the other is cheaper"])
+def test_words_that_only_point_are_not_kept_unasked(words: str) -> None:
+    assert leans(words)
+
+
+@pytest.mark.parametrize("later", ["make it two lines", "no that differs too", "no ta"])
+def test_words_of_a_task_are_spliced_into_nothing(later: str) -> None:
+    pasted = 'U: Sum this up: "Mayor Ilse Brandt said her aim was to leave office at 61."'
+    assert stored(pasted, "A: She wants to leave office at 61.", f"U: {later}") == []
+
+
+def test_what_is_said_to_be_still_so_is_known_already() -> None:
+    held = (known("Works at the bakery in Ghent"), known("Prefers short answers", id="m2"))
+    lines = found("U: still at the bakery in Ghent, as you know, and what is 15% of 80?", known=held)
+    assert [one.target for one in lines if one.op == "update"] == []
+    assert [one for one in lines if one.op == "add"] == []

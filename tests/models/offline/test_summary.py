@@ -95,3 +95,10 @@ def test_any_text_can_be_summarised_and_titled(said: list[str]):
     turns = [Turn(n, "user", text) for n, text in enumerate(said)]
     assert len(summarise("Earlier words.", turns)) <= LIMIT
     assert title(turns)
+
+
+def test_a_greeting_is_no_title():
+    greeting = Turn(1, "user", "hey there!")
+    asked = Turn(3, "user", "can you compare pension providers in Denmark?")
+    assert title([greeting]) == "New chat"
+    assert title([greeting, Turn(2, "assistant", "Hello."), asked]) == "Pension providers in Denmark"

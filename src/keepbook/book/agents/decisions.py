@@ -366,7 +366,7 @@ def _of_kind(forecasts: bool | None, card_types: Sequence[str] | None) -> list[C
     if forecasts is not None:
         kinds.append(decisions.c.probability.isnot(None) if forecasts else decisions.c.probability.is_(None))
     if card_types is not None:
-        kinds.append(decisions.c.card_type.in_(list(card_types)))
+        kinds.append(decisions.c.card_type.in_([sought(name) for name in card_types]))
     return kinds
 
 

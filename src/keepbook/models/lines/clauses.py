@@ -6,6 +6,7 @@ stand alone. A condition and what hangs on it stay together, as do a statement a
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import KIN, content_words
@@ -22,12 +23,13 @@ _VERB = (
     r"manages|leads|doubles|matches|starts|ends|goes|turns|prefers|eats|does)"
 )
 _SUBJECT = (
-    rf"(?:i'?m|i'?ve|i'?d|we'?re|we'?ve|we'd|(?:he|she)'?s|(?:i|we|he|she) (?:(?:only|always|never|usually|still|now|also) )?{_VERB}|"
+    rf"(?:i'?m|i'?ve|i'?d|we'?re|we'?ve|we'd|(?:he|she)'?s|"
+    rf"(?:i|we|he|she) (?:(?:only|always|never|usually|still|now|also) )?{_VERB}|"
     rf"(?:my|our) (?:{KIN}|[\w'-]+(?: [\w'-]+)?)(?:,? (?-i:[A-ZÀ-Þ])\w+)?(?:'s| {_VERB})|"
     rf"(?-i:[A-ZÀ-Þ])[\w-]+ (?-i:{_VERB}))\b"
 )
 _BOUNDARY = re.compile(
-    rf"(?:\s*(?:[,;–—]|\s-\s|\.\.+|…)\s*(?:(?:and|but|so|plus|also|while|btw|by the way)\s+)*|"
+    rf"(?:(?:[,;–—…]|\s-\s|\.\.)\s*(?:(?:and|but|so|plus|also|while|btw|by the way)\s+)*|"
     rf"\s+(?:and|but|plus)\s+(?:(?:also|so)\s+)?)(?={_SUBJECT})",
     re.IGNORECASE,
 )
@@ -49,7 +51,7 @@ LEAST_HAN = 4
 def clauses(text: str) -> list[tuple[int, int]]:
     """Where the clauses of a text lie that stand alone; side by side they are the text."""
     edges = [0, *_cuts(text), len(text)]
-    return list(zip(edges, edges[1:], strict=False))
+    return list(pairwise(edges))
 
 
 def _cuts(text: str) -> Iterator[int]:
@@ -78,10 +80,8 @@ def _says(clause: str) -> bool:
     """Whether there is something in it to go by: a name, a figure, a day, a relation."""
     if _NAMED.match(clause):
         return True
-    anchored = any(one.text.lower() not in ("i", "i'm") for one in slots(f"= {clause.strip()}")) or _ABOUT.search(
-        clause
-    )
-    return len(content_words(clause)) >= LEAST and bool(anchored)
+    valued = any(one.text.lower() not in ("i", "i'm") for one in slots(f"= {clause.strip()}"))
+    return len(content_words(clause)) >= LEAST and (valued or bool(_ABOUT.search(clause)))
 
 
 _ABOUT = re.compile(rf"\b(?:{KIN})\b", re.IGNORECASE)

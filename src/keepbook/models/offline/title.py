@@ -82,18 +82,28 @@ _LINKS = frozenset(
 
 def title(turns: Sequence[Turn]) -> str:
     """The matter of the first exchange, in sentence case."""
-    person = next((t for t in turns[:_TURNS] if t.role == "user" and re.search(r"\w", t.text)), None)
-    if person is None:
-        return UNTITLED
-    own = own_words(person.text).strip() or person.text.split("\n", 1)[0]
+    said = (turn.text for turn in turns[:_TURNS] if turn.role == "user" and not _GREETS.fullmatch(turn.text))
+    return _titled(next((text for text in said if re.search(r"\w", text)), ""))
+
+
+_GREETS = re.compile(
+    r"\W*(?:(?:hey+|hi+|hiya|hello|yo|good|morning|evening|afternoon|day|there|you|again|all|everyone|hola|hallo|hei|"
+    r"how are|how's it going|what's up|sup)\b\W*)+",
+    re.IGNORECASE,
+)
+"""A greeting and nothing else: what it is about comes after it."""
+
+
+def _titled(text: str) -> str:
+    own = own_words(text).strip() or text.split("\n", 1)[0]
     if _UNSPACED.search(own):
         return _unspaced(own)
     said = [redact(own[start:end].strip()) for start, end in sentences(own)[:_SENTENCES]]
     phrases = [phrase for sentence in said for clause in _CLAUSE.split(sentence) if (phrase := _phrase(clause))]
     whole = next((phrase for phrase in phrases if len(phrase) >= _LEAST), None)
     words = whole or max(phrases, key=len, default=_WORD.findall(own) if len(own.split()) <= _MOST else [])
-    text = " ".join(map(_no_longer, words)).strip(" '’-:/.")
-    return text[:1].upper() + text[1:] or UNTITLED
+    title = " ".join(map(_no_longer, words)).strip(" '’-:/.")
+    return title[:1].upper() + title[1:] or UNTITLED
 
 
 def _phrase(clause: str) -> list[str]:

@@ -76,7 +76,8 @@ _HEAD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NO_VALUE = re.compile(
-    r"^(?:thanks?|thank you.*|ta|cheers|thx|ty|nvm|mate|dude|bro|man|problem|worries|idea|way|need|rush|please|that'?s.*|it'?s (?:ok|fine|good|not).*|"
+    r"^(?:thanks?|thank you.*|ta|cheers|thx|ty|nvm|mate|dude|bro|man|"
+    r"problem|worries|idea|way|need|rush|please|that'?s.*|it'?s (?:ok|fine|good|not).*|"
     r"i'?m .*|more|nothing|not really|yes|no|ok(?:ay)?|"
     r"don'?t.*|do not.*|never ?mind|of course|sure|the same|same|fine|good|great|cool|right|correct|true|wrong|"
     r"later|now|maybe|both|all|none|you|me|"

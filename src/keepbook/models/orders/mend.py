@@ -217,7 +217,7 @@ def _part_anew(new: str, old: str) -> str | None:
     return f"{old[: after[0].start]}{values[0].text}{old[after[0].end :]}"
 
 
-_DENIED = re.compile(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?$")
+_DENIED = re.compile(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?\W*$")
 """The value that was wrong, behind the one that is right."""
 _FIRST = re.compile(r",\s+(?=\w+ (?:is|are|was|has)\b)")
 """The first of two statements in one sentence: "my manager is Pooja, Priya is the one from HR"."""

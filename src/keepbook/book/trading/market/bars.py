@@ -211,7 +211,9 @@ def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = N
     timeframe = timeframe or next(iter(timeframes(conn, symbol)), None)
     if timeframe is None:
         return []
-    query = select(*_FIGURES).where(bars.c.symbol == sought(symbol), bars.c.timeframe == timeframe, bars.c.time < now)
+    query = select(*_FIGURES).where(
+        bars.c.symbol == sought(symbol), bars.c.timeframe == sought(timeframe), bars.c.time < now
+    )
     rows = conn.execute(query.order_by(bars.c.time.desc()).limit(limit + 1))
     complete = [bar for row in rows if ends(bar := Bar(*row)) <= now]
     return complete[:limit][::-1]

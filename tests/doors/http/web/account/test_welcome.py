@@ -70,9 +70,9 @@ def test_a_name_is_what_the_pages_say_and_what_an_agent_is_told(client: TestClie
     assert 'value="Ines"' in client.get("/settings").text
 
 
-def test_the_login_of_a_machine_is_no_name(kb: Any, app: Any, client: TestClient) -> None:
-    known = kb.settings
-    kb.settings = known.model_construct(**{**known.__dict__, "owner": "alice"}, _fields_set=set())
+def test_the_login_of_a_machine_is_no_name(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "<p>alice<br>" in client.get("/chat").text
+    monkeypatch.setattr("getpass.getuser", lambda: "alice")
     assert "<p>You<br>" in client.get("/chat").text
 
 

@@ -42,7 +42,7 @@ def test_my_last_message_is_edited_and_sent_again_and_the_old_one_stays_readable
     say(person, DOG)
     expect(person.locator(".saved")).to_be_visible()
     person.get_by_label("Message", exact=True).press("ArrowUp")
-    again = person.get_by_label("Your message, to be sent again")
+    again = person.get_by_label("What you said, to be sent again")
     expect(again).to_be_focused()
     again.fill(OTHER_DOG)
     person.get_by_role("button", name="Send again").click()
@@ -102,7 +102,7 @@ def test_without_script_both_are_forms(opens: Any, talk: Any) -> None:
     person.get_by_role("button", name="Again", exact=True).click()
     expect(person.locator(".former")).to_have_count(1)
     person.locator(".edit > summary").click()
-    person.get_by_label("Your message, to be sent again").fill("Hello again")
+    person.get_by_label("What you said, to be sent again").fill("Hello again")
     person.get_by_role("button", name="Send again").click()
     expect(person.locator(".talk > .turn.me > .bubble")).to_have_text(["Hello again"])
     assert [one.turn for one in standing(chat.messages())] == [4, 5]

@@ -23,6 +23,12 @@ _INLINE = re.compile(
 )
 _SAFE = re.compile(r"^(?:https?://|mailto:)\S+$", re.IGNORECASE)
 _TRAILING = ".,;:!?)"
+_CELLS = {
+    ("th", False): Markup("<th>{}</th>"),
+    ("th", True): Markup('<th class="n">{}</th>'),
+    ("td", False): Markup("<td>{}</td>"),
+    ("td", True): Markup('<td class="n">{}</td>'),
+}
 DEEPEST = 6
 """How far lists and quotes stand in each other."""
 
@@ -165,8 +171,8 @@ def _table(lines: Sequence[str]) -> Markup:
     def row(cells: Sequence[str], tag: str) -> Markup:
         made = Markup()
         for nth in range(len(head)):
-            kind = Markup(' class="n"') if nth < len(figures) and figures[nth] else Markup()
-            made += Markup(f"<{tag}{kind}>{{}}</{tag}>").format(inline(cells[nth]) if nth < len(cells) else "")
+            cell = _CELLS[tag, nth < len(figures) and figures[nth]]
+            made += cell.format(inline(cells[nth]) if nth < len(cells) else "")
         return Markup("<tr>{}</tr>").format(made)
 
     body = Markup().join(row(_cells(one), "td") for one in lines[2:])
