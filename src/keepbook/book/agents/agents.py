@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, or_, select
+from sqlalchemy import bindparam, func, insert, select
 
 from keepbook.book.agents import arming, schedule
 from keepbook.book.ground import due, stored
@@ -357,16 +357,12 @@ def get(tx: Tx, id: str) -> Agent:
 def find(tx: Tx, ref: str) -> Agent:
     """By id, else by name or a piece of it."""
     there = _there(tx)
-    for fits in (
-        lambda row: row.id == ref,
-        lambda row: fold(row.name) == fold(ref),
-        lambda row: fold(ref) in fold(row.name),
-    ):
-        found = [row for row in there if fits(row)]
-        if len(found) == 1:
-            return _to_agent(tx, found[0])
-        if found:
-            raise Ambiguous(f"{ref!r} fits several agents; name one by its id", [(row.id, row.name) for row in found])
+    exact = [row for row in there if row.id == ref] or [row for row in there if fold(row.name) == fold(ref)]
+    found = exact or [row for row in there if fold(ref) in fold(row.name)]
+    if len(found) > 1:
+        raise Ambiguous(f"{ref!r} fits several agents; name one by its id", [(row.id, row.name) for row in found])
+    if found:
+        return _to_agent(tx, found[0])
     raise NotFound(f"there is no agent {ref!r} in this book", field="agent")
 
 
@@ -424,14 +420,13 @@ def _carried(tx: Tx, row: Any) -> Carried:
     )
 
 
-_MINE = agents.c.owner == bindparam("owner")
-_ONE = Prepared(select(agents).where(_MINE, agents.c.id == bindparam("id")))
-_THERE = Prepared(select(agents).where(_MINE, agents.c.deleted_at.is_(None)).order_by(agents.c.created_at, agents.c.id))
+_MINE = select(agents).where(agents.c.owner == bindparam("owner"))
+_ONE = Prepared(_MINE.where(agents.c.id == bindparam("id")))
+_THERE = Prepared(_MINE.where(agents.c.deleted_at.is_(None)).order_by(agents.c.created_at, agents.c.id))
 _CARRIED = Prepared(
     select(runs.c.nature, func.count())
     .where(runs.c.owner == bindparam("owner"), runs.c.agent_id == bindparam("id"), runs.c.step.isnot(None))
     .where(runs.c.epoch == bindparam("epoch"))
-    .where(or_(runs.c.nature == "scheduled", runs.c.nature == "manual", runs.c.nature == "chat"))
     .group_by(runs.c.nature)
 )
 
