@@ -6,7 +6,10 @@ const form = file?.form;
 const look = () => form.requestSubmit(find("[value=look]", form));
 
 file?.addEventListener("change", () => file.files.length && look());
-for (const whose of all(".whose select")) whose.addEventListener("change", () => { if (whose.value) look(); });
+for (const whose of all(".whose select")) {
+  whose.addEventListener("change", () => { if (whose.value) look(); });
+  if (whose.value && !whose.selectedOptions[0].defaultSelected) look(); // chosen before this script was there
+}
 
 const drop = find("[data-drop]");
 drop?.addEventListener("dragover", event => event.preventDefault());
