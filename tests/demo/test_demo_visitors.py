@@ -177,6 +177,12 @@ def test_an_old_story_is_told_anew(visitors: Visitors, seconds: Seconds) -> None
     assert book.list()[0].created_at > visitors.story.book(demo_settings().owner).list()[0].created_at
 
 
+def test_the_first_address_opens_with_a_tour_and_no_other_does(app: Any) -> None:
+    client = browser(app, Accept="text/html")
+    assert "Three things to look at" in client.get("/").text
+    assert "Three things to look at" not in client.get("/chat").text
+
+
 def test_every_page_says_that_it_is_a_demo(app: Any) -> None:
     client = browser(app, Accept="text/html")
     for path in ("/chat", "/profile/facts", "/journal", "/time", "/settings"):

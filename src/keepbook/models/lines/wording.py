@@ -21,7 +21,8 @@ _OPENERS = re.compile(
     r"(?:please |pls |can you |could you )*(?:remember|note|keep in mind|bear in mind|write down|jot down|save|"
     r"make a note)"
     r"(?: (?:that|this|down))*(?=\s*[:,]|\s+(?:i|i'm|im|my|we|our|that|the)\b)|"
-    r"looked it up|to be clear|(?:as|like) i (?:said|told you)(?: before)?|as (?:you|u) know|(?:i )?(?:must|should) (?:say|mention)(?: that)?)\b[\s,.;:!–—-]*)+",
+    r"looked it up|to be clear|(?:as|like) i (?:said|told you)(?: before)?|as (?:you|u) know|"
+    r"(?:i )?(?:must|should) (?:say|mention)(?: that)?)\b[\s,.;:!–—-]*)+",
     re.IGNORECASE,
 )
 _ENDINGS = re.compile(

@@ -314,4 +314,4 @@ addEventListener("pagehide", () => {
   if (navigator.sendBeacon(address)) talk.removeAttribute("data-unread");
 });
 
-if (!location.hash && find("[data-turn]", talk ?? document)) toEnd();
+if (!location.hash && !find(".tour") && find("[data-turn]", talk ?? document)) toEnd(); // a tour begins at the top
