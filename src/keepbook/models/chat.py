@@ -15,7 +15,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Made, Message, Thread
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.topics import touched
-from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed
+from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
 from keepbook.models.model import Called, Conversation, Event, Replied, Toolbox, ToolCall, Turn, Usage
@@ -102,8 +102,10 @@ class Talk:
         for event in sorted({event for one in replaced for event in _wrote(one)}, reverse=True):
             try:
                 self.book.undo(event)
-            except KeepbookError:
-                continue  # undone already, touched since, or not this caller's to undo: it stays as it is
+            except (Conflict, NotAllowed, NotFound) as error:
+                if error.code == "busy":
+                    raise
+                # Undone already, touched since, or not this caller's to undo: it stays as it is.
 
     async def _answer(self, spoken: Message, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
         thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)

@@ -345,7 +345,7 @@ messages = _table(
     Column("model", Word),
     Column("tokens_in", Integer),
     Column("tokens_out", Integer),
-    Column("instead_of", Integer, CheckConstraint("instead_of >= 1")),
+    Column("instead_of", Integer, CheckConstraint("instead_of >= 1 AND instead_of < turn")),
     PrimaryKeyConstraint("owner", "thread_id", "turn"),
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
 )

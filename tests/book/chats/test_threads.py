@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground import due
@@ -19,7 +20,7 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spent
 from keepbook.book.text.topics import touched
-from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.storage.tables import OWNED
 
 CHATS = ("threads", "messages", "turn_terms")
@@ -742,3 +743,13 @@ def test_both_engines_find_the_same(both_kbs: Any) -> None:
 
     assert found(both_kbs.sqlite) == found(both_kbs.postgresql)
     assert found(both_kbs.sqlite)[0]
+
+
+@pytest.mark.parametrize("place", [0, 2, 3])
+def test_a_turn_takes_the_place_of_an_earlier_one_only(alice: Any, place: int) -> None:
+    """Whoever brings in a file of their own making cannot make a turn its own predecessor."""
+    chat = alice.threads.start()
+    chat.add("user", "Hello")
+    with pytest.raises(KeepbookError), alice.writing() as (tx, _):
+        threads.add(tx, chat.id, "user", "Hello again", stamp(tx.clock()), instead_of=place)
+    assert [one.text for one in chat.messages()] == ["Hello"]

@@ -574,7 +574,7 @@ CREATE TABLE messages (
 	model TEXT,
 	tokens_in INTEGER,
 	tokens_out INTEGER,
-	instead_of INTEGER CHECK (instead_of >= 1),
+	instead_of INTEGER CHECK (instead_of >= 1 AND instead_of < turn),
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 )

@@ -6,13 +6,14 @@ not what the book says by now.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import Given, given
+from keepbook.doors.auth import is_local
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.errors import NotFound
@@ -26,7 +27,6 @@ _HIT = re.compile(
     r"^\[(?P<memory>[A-Za-z0-9]{8})\] (?P<text>.*)$"
     r"|^- (?P<where>.*?\(chat (?P<chat>[A-Za-z0-9]{8}), turn (?P<turn>\d+)\)): (?P<said>.*)$"
 )
-HERE = ("localhost", "127.0.0.1", "::1")
 A_MILLION = 1_000_000
 LEAST = 0.0001
 """Of what a price is told in; less than that is said in words."""
@@ -127,16 +127,8 @@ def _hits(answer: str) -> list[Hit]:
 
 def _written(call: ToolCall) -> str:
     """A call in words: name(argument="…")."""
-    told = ", ".join(f"{name}={_value(value)}" for name, value in _mapping(call.arguments).items())
-    return f"{call.name}({told})"
-
-
-def _mapping(arguments: Any) -> Mapping[str, Any]:
-    return arguments if isinstance(arguments, Mapping) else {}
-
-
-def _value(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    told = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
+    return f"{call.name}({', '.join(told)})"
 
 
 def _cost(visit: Visit, message: Message) -> str:
@@ -162,4 +154,4 @@ def amount(cost: float) -> str:
 
 
 def _runs_here(model: Any) -> bool:
-    return isinstance(model, RemoteModel) and urlsplit(model.address.base_url or "").hostname in HERE
+    return isinstance(model, RemoteModel) and is_local(urlsplit(model.address.base_url or "").hostname or "")

@@ -146,12 +146,11 @@ def folded(turns: Sequence[Turn]) -> list[Turn]:
     for turn in turns:
         if turn.number not in stands:
             continue
-        former = [
-            one for one in turns if turn.message.instead_of and turn.message.instead_of <= one.number < turn.number
-        ]
-        versions, at = 1, turn.message.instead_of
-        while at is not None:
-            versions, at = versions + 1, by_number[at].message.instead_of
+        first = turn.message.instead_of
+        former = [] if first is None else [one for one in turns if first <= one.number < turn.number]
+        versions, before = 1, by_number.get(first or 0)
+        while before is not None:
+            versions, before = versions + 1, by_number.get(before.message.instead_of or 0)
         shown.append(replace(turn, former=former, versions=versions))
     return shown
 
