@@ -32,43 +32,6 @@ def say(person: Page, text: str) -> None:
     person.get_by_label("Message").press("Enter")
 
 
-# Pencil
-
-GIG = "I have a wedding gig in Porto on the 14th of September."
-GIG_LINE = "Has a wedding gig in Porto on the 14th of September"
-
-
-def test_pencil_stands_beside_its_turn_and_is_kept_now_or_left_out(client: TestClient, alice: Any, talk: Any) -> None:
-    chat = talk(GIG, "I have a dog called Bo.")
-    page = client.get(f"/chat/{chat.id}")
-    assert page.text.count('class="pencils"') == 2
-    assert "What closing would keep" in text_of(page)
-    gig, dog = chat.pencil()
-    shown = client.post(f"/chat/{chat.id}/pencil/{gig.key}/keep", follow_redirects=False)
-    assert shown.headers["location"] == f"/chat/{chat.id}#turn-{gig.turn_id}"
-    client.post(f"/chat/{chat.id}/pencil/{dog.key}/no")
-    assert 'class="pencils"' not in client.get(f"/chat/{chat.id}").text
-    closed = client.post(f"/chat/{chat.id}/close")
-    assert re.search(r"\d kept · 0 proposed · \d left out", text_of(closed))
-    assert [(memory.content, memory.source) for memory in alice.list()] == [(GIG_LINE, "chat")]
-
-
-def test_a_preset_that_saves_silently_shows_pencil_in_the_panel_only(client: TestClient, talk: Any) -> None:
-    chat = talk(GIG, preset="coach")
-    page = client.get(f"/chat/{chat.id}")
-    assert 'class="pencils"' not in page.text
-    assert "What closing would keep" in text_of(page)
-
-
-def test_a_pencil_line_is_answered_in_place(person: Page, alice: Any) -> None:
-    person.goto("/chat")
-    say(person, GIG)
-    expect(person.locator(".pencils")).to_contain_text(GIG_LINE)
-    person.get_by_role("button", name="Keep now").click()
-    expect(person.locator(".turn.me [role=status]")).to_contain_text("Memory saved")
-    assert [memory.content for memory in alice.list()] == [GIG_LINE]
-
-
 # Talking
 
 

@@ -6,7 +6,6 @@ the answer. Both render a turn from the same piece, so what was streamed looks a
 
 import re
 import secrets
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, UploadFile
@@ -15,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
+from keepbook.book.chats.view import take_back_no
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.doors.http.web.chat import saw
 from keepbook.doors.http.web.chat.prose import plain, prose
@@ -34,6 +34,8 @@ EDITING = (
 """Rides along, hidden, with the person's answer to `QUESTION`."""
 VIEW = "keepbook_view"
 VIEW_SECONDS = 24 * 3600
+TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
+"""Why closing skips what is not left out: it stands in the book, or is counted as proposed."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
@@ -64,12 +66,12 @@ def listed(visit: Visiting, current: str = "") -> Response:
 
 
 @router.get("/chat/{id}")
-def show(visit: Visiting, id: str, refused: int = 0, closed: str = "", saw: int = 0) -> Response:
+def show(visit: Visiting, id: str, refused: int = 0, closed: str = "", saw: int = 0, pencil: bool = False) -> Response:
     """The chat, with what the reply `saw` was given beside it. Each showing has a name, so that a reload is not taken
     for leaving (see `leave`)."""
     view = secrets.token_hex(4)
     page = visit.page(
-        "chat.html", talked=whole(visit, id), incognito=False, gone=None, events="",
+        "chat.html", talked=whole(visit, id, pencil=pencil), incognito=False, gone=None, events="",
         seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused,
         view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
     )  # fmt: skip
@@ -87,6 +89,12 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
     return visit.page(
         "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id
     )
+
+
+@router.get("/chat/{id}/pencil")
+def in_pencil(visit: Visiting, id: str) -> Response:
+    """What closing would keep, for a page that puts it under its turns."""
+    return visit.page("chat_pencil.html", talked=whole(visit, id, pencil=True), turn=None, said="", at=None)
 
 
 @router.get("/chat/{id}/turns/{turn}/saw")
@@ -173,7 +181,7 @@ async def _answered(visit: Visit, chat: Chat, told: Any) -> Response:
     except ModelFailed:
         pass  # the page shows the message without its answer, and a way to ask again
     turns = await run_in_threadpool(lambda: chat.thread.turns)
-    return visit.back(f"/chat/{chat.id}#turn-{turns}")
+    return visit.back(f"/chat/{chat.id}#turn-{turns}", pencil=1)
 
 
 # Under a reply
@@ -190,8 +198,11 @@ def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> 
     if not visit.partial:
         return visit.back(f"/chat/{id}#saved-{turn}", refused=refused or None)
     talked = whole(visit, id)
-    kept = next((one.slips for one in talked.turns if one.number == turn), talked.kept)
-    return visit.page("chat_saved.html", talked=talked, number=turn, slips=kept, refused=refused, opened=True)
+    shown = next((one for one in talked.turns if one.number == turn), None)
+    slips = shown.slips if shown else talked.kept
+    return visit.page(
+        "chat_saved.html", talked=talked, turn=shown, number=turn, slips=slips, refused=refused, opened=True
+    )
 
 
 @router.post("/chat/{id}/turns/{turn}/bookmark")
@@ -216,23 +227,32 @@ def bookmark(visit: Changing, id: str, turn: int) -> Response:
 @router.post("/chat/{id}/pencil/{key}/keep")
 def keep(visit: Changing, id: str, key: str) -> Response:
     """In ink now, as the person; the line under the turn says so, with its way back."""
-    return _answered_pencil(visit, id, key, lambda chat: chat.keep(key))
+    kept = visit.writing().threads.get(id).keep(key)
+    return _answered_pencil(visit, id, key, f"Memory saved, number {kept.event}.")
 
 
 @router.post("/chat/{id}/pencil/{key}/no")
 def decline(visit: Changing, id: str, key: str) -> Response:
-    """Left out, whatever model closes the chat."""
-    return _answered_pencil(visit, id, key, lambda chat: chat.decline(key))
+    """Left out, whatever model closes the chat; the line stays, struck, with its way back."""
+    visit.writing().threads.get(id).decline(key)
+    return _answered_pencil(visit, id, key, "Left out.")
 
 
-def _answered_pencil(visit: Visit, id: str, key: str, answer: Callable[[Chat], Any]) -> Response:
-    turn = int(key.partition("-")[0]) if key.partition("-")[0].isdecimal() else 0
-    answered = answer(visit.writing().threads.get(id))
+@router.post("/chat/{id}/pencil/{key}/undo")
+def take_back(visit: Changing, id: str, key: str) -> Response:
+    """In pencil again."""
+    take_back_no(visit.writing(), visit.book.threads.get(id).id, key)
+    return _answered_pencil(visit, id, key, "In pencil again.")
+
+
+def _answered_pencil(visit: Visit, id: str, key: str, said: str) -> Response:
+    turn = int(key.partition("-")[0])
     if not visit.partial:
-        return visit.back(f"/chat/{id}#turn-{turn}")
-    talked = whole(visit, id)
+        return visit.back(f"/chat/{id}#turn-{turn}", pencil=1)
+    talked = whole(visit, id, pencil=True)
     shown = next((one for one in talked.turns if one.number == turn), None)
-    return visit.page("chat_pencil.html", talked=talked, turn=shown, answered=answered)
+    waiting = [line.key for line in shown.lines if line.out is None] if shown else []
+    return visit.page("chat_pencil.html", talked=talked, turn=shown, said=said, at=(waiting or [key])[0])
 
 
 # Around a chat
@@ -278,7 +298,8 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 def close(visit: Changing, id: str) -> Response:
     """Read it for memories now: where closing has failed, or by wish. What it did is said on the page."""
     closed = visit.writing().threads.get(id).close()
-    told = f"{len(closed.written)},{len(closed.proposed)},{len(closed.skipped)}" if closed.made_by else None
+    out = [one for one in closed.skipped if one.reason not in TOLD_ELSEWHERE]
+    told = f"{len(closed.written)},{len(closed.proposed)},{len(out)}" if closed.made_by else None
     return visit.back(f"/chat/{id}", closed=told)
 
 

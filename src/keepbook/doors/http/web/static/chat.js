@@ -2,7 +2,7 @@
 //
 // A streamed turn is drawn with textContent only; once it is stored, the server's own piece takes its place.
 
-import { all, complaint, find, pieces, problem, say } from "./shell.js";
+import { all, complaint, find, inPlace, pieces, problem, say } from "./shell.js";
 
 const talk = find("#talk");
 const form = find("#compose");
@@ -107,6 +107,7 @@ async function converse(text, from = 0) {
   await listChats();
   if (!stay) toEnd();
   field.focus({ preventScroll: true });
+  if (!talk.hasAttribute("data-private")) await pencil();
 }
 
 // What is stored now takes the place of what was streamed.
@@ -116,16 +117,29 @@ async function settled(last) {
     if (!answer.ok) return false;
     const fresh = pieces(await answer.text());
     const any = Boolean(find("[data-turn]", fresh));
-    for (const place of ["#chat-head", "#given"]) {
-      const now = find(place, fresh);
-      now && find(place) ? find(place).replaceWith(now) : now?.remove();
-    }
+    inPlace(all("#chat-head, #given", fresh)).forEach(piece => piece.remove());
     all(".banner.bad", talk).forEach(banner => banner.remove());
     talk.append(fresh);
     return any;
   } catch {
     return false;
   }
+}
+
+// What closing would keep is read once the page stands: of a long chat that takes its time.
+async function pencil() {
+  const answer = await fetch(`/chat/${talk.dataset.thread}/pencil`, { headers: { "X-Partial": "1" } });
+  if (!answer.ok || writing) return;
+  const fresh = pieces(await answer.text());
+  const stay = !atEnd();
+  const lines = Boolean(find(".line", fresh));
+  all(".learned .pencils", talk).forEach(old => old.remove());
+  const parts = inPlace(all(".learned, #chat-head, #given", fresh));
+  for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
+  const keys = find("[data-pencil-keys]");
+  if (keys) keys.hidden = !lines;
+  talk.removeAttribute("data-unpencilled");
+  if (!stay) toEnd();
 }
 
 async function listChats() {
@@ -314,4 +328,10 @@ addEventListener("pagehide", () => {
   if (navigator.sendBeacon(address)) talk.removeAttribute("data-unread");
 });
 
+// What a form left in the address is told once.
+const told = new URL(location);
+for (const name of ["closed", "pencil", "refused"]) told.searchParams.delete(name);
+if (talk?.dataset.thread && told.search !== location.search) history.replaceState(null, "", told);
+
+if (talk?.hasAttribute("data-unpencilled")) pencil();
 if (!location.hash && !find(".tour") && find("[data-turn]", talk ?? document)) toEnd(); // a tour begins at the top
