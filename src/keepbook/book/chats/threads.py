@@ -36,7 +36,8 @@ TITLE_LIMIT = 120
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers. `model`
-    made it, for `tokens_in` and `tokens_out`. It stands in place of the turns from `instead_of` up to itself."""
+    made it, for `tokens_in` and `tokens_out`. It stands in place of the turns from `instead_of` up to itself. Where a
+    reply `broke_off`, that says why: stopped by the person, left by who was listening, failed by its model."""
 
     turn: int
     role: str
@@ -50,14 +51,15 @@ class Message:
     tokens_in: int | None = None
     tokens_out: int | None = None
     instead_of: int | None = None
+    broke_off: str | None = None
 
 
 class Made(NamedTuple):
-    """Which model made a reply, and what that cost in tokens, as the model counted them."""
+    """Which model made a reply, and what that cost in tokens, as the model counted them, if it came to that."""
 
     model: str
-    tokens_in: int
-    tokens_out: int
+    tokens_in: int | None
+    tokens_out: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +182,7 @@ def add(
     parts: Any = None,
     made: Made | None = None,
     instead_of: int | None = None,
+    broke_off: str | None = None,
     close_after_hours: float = 6.0,
 ) -> Message:
     """Say something in a chat. A closed one is open again."""
@@ -195,6 +198,7 @@ def add(
         "speaker": clean_optional(speaker, "speaker", 200), "text": text, "at": at, "tokens": estimate(text),
         "hidden": clean_text(hidden, "hidden", MESSAGE_LIMIT) if hidden else None,
         "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "instead_of": instead_of,
+        "broke_off": broke_off,
         **dict(zip(Made._fields, made or (None, None, None), strict=True)),
     }  # fmt: skip
     tx.conn.execute(insert(messages), row)
@@ -233,7 +237,11 @@ def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread
 
 
 def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
+    """Back from the trash; from the archive, where it lies there only."""
     thread = get(tx, thread_id)
+    if thread.deleted_at is None and thread.state == "archived":
+        due.remind(tx, due.ARCHIVE, thread_id, later(stamp(tx.clock()), days=ARCHIVE_DAYS))
+        return _set(tx, thread_id, state="idle")
     if not by_person and due.reminded_at(tx, due.PURGE_CHAT, thread_id) is not None:
         raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
     due.cancel(tx, due.PURGE_CHAT, thread_id)
@@ -422,6 +430,7 @@ def to_message(row: Any) -> Message:
         turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
         tokens=row["tokens"], hidden=row["hidden"], parts=stored.loads(row["parts"]) if row["parts"] else None,
         model=row["model"], tokens_in=row["tokens_in"], tokens_out=row["tokens_out"], instead_of=row["instead_of"],
+        broke_off=row["broke_off"],
     )  # fmt: skip
 
 

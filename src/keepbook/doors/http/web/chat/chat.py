@@ -22,6 +22,7 @@ from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.errors import Conflict, Invalid, ModelFailed
+from keepbook.models.unfinished import stop as stop_writing
 
 router = APIRouter(include_in_schema=False)
 
@@ -54,6 +55,7 @@ def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str
         events=events,
         seen=None,
         refused=0,
+        archived=False,
         view="",
         closed=(),
     )
@@ -66,13 +68,22 @@ def listed(visit: Visiting, current: str = "") -> Response:
 
 
 @router.get("/chat/{id}")
-def show(visit: Visiting, id: str, refused: int = 0, closed: str = "", saw: int = 0, pencil: bool = False) -> Response:
-    """The chat, with what the reply `saw` was given beside it. Each showing has a name, so that a reload is not taken
-    for leaving (see `leave`)."""
+def show(
+    visit: Visiting,
+    id: str,
+    refused: int = 0,
+    closed: str = "",
+    archived: bool = False,
+    saw: int = 0,
+    pencil: bool = False,
+    at: int = 0,
+) -> Response:
+    """The chat, with the version that turn `at` belongs to, and what the reply `saw` was given beside it. Each showing
+    has a name, so that a reload is not taken for leaving (see `leave`)."""
     view = secrets.token_hex(4)
     page = visit.page(
-        "chat.html", talked=whole(visit, id, pencil=pencil), incognito=False, gone=None, events="",
-        seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused,
+        "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
+        seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
         view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
     )  # fmt: skip
     secure = visit.request.url.scheme == "https"
@@ -159,6 +170,20 @@ async def again(visit: Changing, id: str, instead_of: Annotated[int | None, Form
     return await _answered(visit, chat, visit.kb.talk(chat).again(instead_of=instead_of))
 
 
+@router.post("/chat/{id}/go-on")
+async def go_on(visit: Changing, id: str) -> Response:
+    """Go on with a reply that broke off."""
+    book = visit.writing()
+    chat = await run_in_threadpool(lambda: book.threads.get(id))
+    return await _answered(visit, chat, visit.kb.talk(chat).go_on())
+
+
+@router.post("/chat/{id}/stop")
+async def stop(visit: Changing, id: str) -> Response:
+    """Stop the reply that is being written here: 204 once what there is of it is stored, 404 where none is written."""
+    return Response(status_code=204 if await stop_writing(visit.writing().owner, id) else 404)
+
+
 async def _with_file(text: str, file: UploadFile | None) -> str:
     """A message with the text of a file before it, as pasted material."""
     if file is None or not file.filename:
@@ -205,9 +230,9 @@ def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> 
     )
 
 
-@router.post("/chat/{id}/turns/{turn}/bookmark")
-def bookmark(visit: Changing, id: str, turn: int) -> Response:
-    """Into the journal, or out of it again as long as nobody has written in the note."""
+@router.post("/chat/{id}/turns/{turn}/pin")
+def pin(visit: Changing, id: str, turn: int) -> Response:
+    """Named in the head and kept in the journal; or neither any more, as long as nobody has written in the note."""
     book = visit.writing()
     there = next((note for note in book.notes.list() if (note.thread_id, note.turn) == (id, turn)), None)
     if there is None:
@@ -218,7 +243,7 @@ def bookmark(visit: Changing, id: str, turn: int) -> Response:
         raise Conflict("you have edited this note; delete it in the journal if you want it gone")
     if not visit.partial:
         return visit.back(f"/chat/{id}#turn-{turn}")
-    return visit.page("chat_bookmark.html", thread_id=id, number=turn, note=there is None)
+    return visit.page("chat_pinned.html", talked=whole(visit, id), number=turn, note=there is None)
 
 
 # Pencil
@@ -270,7 +295,7 @@ def archive(visit: Changing, id: str) -> Response:
     if has_news(book.threads.get(id).thread):
         book.threads.get(id).close()
     book.threads.archive(id)
-    return visit.back(f"/chat/{id}")
+    return visit.back(f"/chat/{id}", archived=1)
 
 
 @router.post("/chat/{id}/delete")

@@ -1,16 +1,17 @@
 """A whole chat as its page shows it: the turns that hold, each with what it kept and what it took the place of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.notes import Note
-from keepbook.book.chats.threads import MOST_FAILURES, Message, Thread, standing
+from keepbook.book.chats.threads import MOST_FAILURES, Message, Thread
 from keepbook.book.chats.view import Given, given, tried_again_at
 from keepbook.doors.http.web.chat import learned, saved
 from keepbook.doors.http.web.chat.learned import Learned, Line
 from keepbook.doors.http.web.chat.saved import Slip
+from keepbook.doors.http.web.chat.versions import Of, of_each, shown_with
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.models.agents.talk import agent_of
@@ -29,9 +30,8 @@ class Turn:
     """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
     skipped: list[Place] = field(default_factory=list)
     """Of a reply: what the person took back with the turn it answers."""
-    former: list["Turn"] = field(default_factory=list)
-    """What stood here before it was said, or answered, anew."""
-    versions: int = 1
+    of: Of | None = None
+    """Which version it is, where it was said or answered anew."""
 
     @property
     def number(self) -> int:
@@ -59,16 +59,22 @@ class Talked:
     closes: bool = False
     """Whether closing would read anything here."""
     preset: Preset | None = None
+    newest: bool = True
+    """Whether it is shown as it stands, not with an earlier version at its end."""
     ahead: bool = True
     """Nothing was answered yet: what it says of the block is what the first answer will be given."""
 
     @property
     def unanswered(self) -> bool:
-        return bool(self.turns) and self.turns[-1].message.role == "user"
+        return bool(self.turns) and self.turns[-1].message.role == "user" and self.newest
 
     @property
     def _open(self) -> bool:
-        return self.thread is not None and self.thread.deleted_at is None and self.with_agent is None
+        return self.thread is not None and self.thread.deleted_at is None and self.with_agent is None and self.newest
+
+    @property
+    def pinned(self) -> list[int]:
+        return [turn.number for turn in self.turns if turn.note]
 
     @property
     def editable(self) -> int | None:
@@ -106,8 +112,9 @@ def beginning(visit: Visit) -> Talked:
     return Talked(None, [], [], block, lines_of(text), preset.name.capitalize(), _budget(preset))
 
 
-def talked(visit: Visit, id: str, *, pencil: bool = False) -> Talked:
-    """The chat as its page shows it; with `pencil` it is read for what closing would keep, which may take its time."""
+def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talked:
+    """The chat as its page shows it, with the version of a turn that `at` belongs to; with `pencil` it is read for what
+    closing would keep, which may take its time."""
     book = visit.book
     thread = book.threads.get(id).thread
     preset = book.preset(thread.preset)
@@ -123,10 +130,11 @@ def talked(visit: Visit, id: str, *, pencil: bool = False) -> Talked:
         block = beginning(visit).given
     closes = learned.is_open(visit, thread)
     read = learned.learned(visit, thread, preset) if pencil else Learned(read=not closes)
-    turns, kept = _told(visit, thread, preset, messages, read)
+    shown = shown_with(messages, at)
+    turns, kept = _told(visit, thread, preset, messages, shown, read)
     return Talked(
         thread,
-        folded(turns),
+        turns,
         kept,
         block,
         lines_of(block.text) if block else None,
@@ -137,14 +145,20 @@ def talked(visit: Visit, id: str, *, pencil: bool = False) -> Talked:
         learned=read,
         closes=closes,
         preset=preset,
+        newest=shown[-1].turn == max(one.turn for one in messages) if shown else True,
         ahead=ahead,
     )
 
 
 def _told(
-    visit: Visit, thread: Thread, preset: Preset, messages: Sequence[Message], read: Learned
+    visit: Visit,
+    thread: Thread,
+    preset: Preset,
+    messages: Sequence[Message],
+    shown: Sequence[Message],
+    read: Learned,
 ) -> tuple[list[Turn], list[Slip]]:
-    """The turns, each with what it wrote; and what the chat wrote besides."""
+    """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
     book, silent = visit.book, preset.consent == "silent"  # there the page of memories is the review
     notes = {note.turn: note for note in book.notes.list() if note.thread_id == thread.id}
     entries = [one for one in book.ledger(thread=thread.id, limit=None) if one.memory_id and one.action in saved.KINDS]
@@ -161,31 +175,14 @@ def _told(
             under.setdefault(slip.turn or 0, []).append(slip.event)
         else:
             kept.append(slip)
-    turns, taken = [], list[Place]()
-    for one in messages:
+    turns, taken, of = [], list[Place](), of_each(messages, shown)
+    for one in shown:
         slips = [told[event] for event in under.get(one.turn, ()) if event in told]
         mine = one.role == "user"
         lines, out = (read.of(one.turn), []) if mine else ([], [] if silent else taken)
-        turns.append(Turn(one, slips, notes.get(one.turn), lines, out))
+        turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn)))
         taken = learned.skipped(one)
     return turns, kept
-
-
-def folded(turns: Sequence[Turn]) -> list[Turn]:
-    """What holds of a chat, each turn with what it took the place of."""
-    stands = {one.turn for one in standing([turn.message for turn in turns])}
-    by_number = {turn.number: turn for turn in turns}
-    shown = []
-    for turn in turns:
-        if turn.number not in stands:
-            continue
-        first = turn.message.instead_of
-        former = [] if first is None else [one for one in turns if first <= one.number < turn.number]
-        versions, before = 1, by_number.get(first or 0)
-        while before is not None:
-            versions, before = versions + 1, by_number.get(before.message.instead_of or 0)
-        shown.append(replace(turn, former=former, versions=versions))
-    return shown
 
 
 def _budget(preset: Preset) -> int | None:
