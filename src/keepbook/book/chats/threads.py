@@ -10,9 +10,10 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Integer, and_, bindparam, delete, exists, func, insert, or_, select, update
 
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
@@ -359,12 +360,18 @@ def is_incognito(tx: Tx, session: str) -> bool:
 
 def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
     """Chats, the last touched first."""
-    query = select(threads).where(threads.c.owner == tx.owner)
+    told = {"owner": tx.owner, "limit": limit} | ({} if state is None else {"state": state})
+    return [to_thread(row) for row in _listing(state is not None, trash).rows(tx.conn, told)]
+
+
+@cache
+def _listing(by_state: bool, trash: bool) -> Prepared:
+    query = select(threads).where(threads.c.owner == bindparam("owner"))
     query = query.where(threads.c.deleted_at.isnot(None) if trash else threads.c.deleted_at.is_(None))
-    if state is not None:
-        query = query.where(threads.c.state == state)
-    rows = tx.conn.execute(query.order_by(threads.c.touched_at.desc(), threads.c.id).limit(limit))
-    return [to_thread(row) for row in rows]
+    if by_state:
+        query = query.where(threads.c.state == bindparam("state"))
+    newest = query.order_by(threads.c.touched_at.desc(), threads.c.id)
+    return Prepared(newest.limit(bindparam("limit", type_=Integer)))
 
 
 def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:

@@ -40,7 +40,7 @@ def test_a_message_is_answered_in_place_and_the_chat_gets_an_address_and_a_title
     say(person, "I live in Graz and work as a structural engineer.")
     expect(person.locator(".turn.me .bubble")).to_have_text("I live in Graz and work as a structural engineer.")
     expect(person.locator(".turn .said")).to_contain_text("Noted")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     (chat,) = alice.threads.list()
     expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
     expect(person.locator("main h1")).to_have_text(chat.title)
@@ -66,7 +66,7 @@ def test_enter_sends_and_shift_enter_begins_a_new_line(person: Page, alice: Any)
     field.type("two")
     field.press("Enter")
     expect(person.locator(".bubble")).to_have_text("one\ntwo")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     (chat,) = alice.threads.list()
     assert alice.threads.get(chat.id).messages()[0].text == "one\ntwo"
 
@@ -302,7 +302,7 @@ def test_closing_the_tab_extracts_what_was_said(opens: Any, alice: Any, until: A
     person = context.new_page()
     person.goto("/chat")
     say(person, "I work as a structural engineer.")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     assert alice.list().total == 0
     person.close(run_before_unload=True)
     until(lambda: alice.list().total)
@@ -314,7 +314,7 @@ def test_moving_on_closes_the_chat(person: Page, alice: Any, talk: Any, until: A
     talk("Hello", close=True)
     person.goto("/chat")
     say(person, "I work as a structural engineer.")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     leaving = {
         "new": person.get_by_role("complementary").get_by_role("link", name="New chat", exact=True),
         "switch": person.locator("#chats a:not([aria-current], .dots)"),
@@ -335,9 +335,9 @@ def test_a_reload_asks_no_model(person: Page, alice: Any, kb: Any, until: Any, m
     monkeypatch.setattr(type(kb.models.chat), "extract", lambda _, reading: counted(reading))
     person.goto("/chat")
     say(person, "I work as a structural engineer.")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     person.reload()
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     (chat,) = alice.threads.list()
     assert (chat.state, read) == ("active", [])
     person.goto("/search")

@@ -17,6 +17,7 @@ from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.chats.view import take_back_no
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.doors.http.web.chat import saw
+from keepbook.doors.http.web.chat.articles import articles, days
 from keepbook.doors.http.web.chat.prose import plain, prose
 from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
@@ -27,6 +28,7 @@ from keepbook.models.unfinished import stop as stop_writing
 router = APIRouter(include_in_schema=False)
 
 templates.filters.update(prose=prose, plain=plain)
+templates.globals.update(articles=articles, days=days)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"

@@ -79,8 +79,8 @@ class Talked:
     @property
     def editable(self) -> int | None:
         """The person's last turn: the one that can be said anew."""
-        people = [turn.number for turn in self.turns if turn.message.role == "user"]
-        return people[-1] if people and self._open else None
+        mine = next((turn.number for turn in reversed(self.turns) if turn.message.role == "user"), None)
+        return mine if self._open else None
 
     @property
     def repeatable(self) -> int | None:
