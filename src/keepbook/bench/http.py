@@ -24,7 +24,8 @@ from keepbook.errors import NotAllowed
 
 MEMORIES = 200
 ROUNDS = 200
-PAGES = ("/chat", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
+TURNS = 200
+PAGES = ("/chat", "/chat/{chat}", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,8 @@ def main(as_json: bool = False, rounds: int = ROUNDS) -> bool:
         figures.append(found)
         if not as_json:
             rate = f"{found.per_second:7.0f} /s"
-            print(
-                f"{rate}  {found.ratio:5.2f} of the empty route's {found.empty_per_second:.0f}  {found.name}",
-                flush=True,
-            )
+            beside = f"{found.ratio:5.2f} of the empty route's {found.empty_per_second:.0f}"
+            print(f"{rate}  {beside} ({1 / found.ratio:4.1f} of it)  {found.name}", flush=True)
     if as_json:
         print(json.dumps([asdict(found) | {"ratio": round(found.ratio, 4)} for found in figures], indent=2))
     return True
@@ -62,7 +61,7 @@ def measure(rounds: int) -> Iterator[Figure]:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         db = str(Path(folder) / "bench.db")
         with Keepbook(db, embedder="none") as kb:
-            id = _fill(kb.book(kb.settings.owner))
+            known = _fill(kb.book(kb.settings.owner))
         serve = ["-m", "keepbook", "--db", db, "--json", "serve", "--port", "0", "--no-open"]
         ours = stack.enter_context(_server(serve))
         bare = stack.enter_context(_server(["-m", "keepbook.bench.empty"]))
@@ -74,19 +73,24 @@ def measure(rounds: int) -> Iterator[Figure]:
             "recall": lambda: ("GET", "/api/memory/recall?q=what+does+she+like+in+Oslo", None),
         }
         for page in PAGES:
-            requests[f"page {page}"] = lambda page=page: ("GET", page.format(id=id), None)
+            requests[f"page {page}"] = lambda page=page: ("GET", page.format(**known), None)
         for name, make in requests.items():
             yield _beside(name, ours, bare, make, rounds if not name.startswith("page") else max(10, rounds // 5))
 
 
-def _fill(book: Book) -> str:
+def _fill(book: Book) -> dict[str, str]:
+    """Memories, and a chat of `TURNS` turns that is open, so that closing would read all of it."""
     places = ("Oslo", "Bergen", "Lisbon", "Porto", "Turin")
     with book.transaction():
         made = [
             book.remember(f"Likes thing number {number} of {places[number % 5]}", force=True).id
             for number in range(MEMORIES)
         ]
-    return made[0]
+        chat = book.threads.start()
+        for number in range(TURNS // 2):
+            chat.add("user", f"What about number {number}? I would like to hear more before I decide anything.")
+            chat.add("assistant", f"**Number {number}** fits.\n\n- it is cheap\n- it is near\n\nSay if you want more.")
+    return {"id": made[0], "chat": chat.id}
 
 
 @contextmanager

@@ -1,8 +1,12 @@
-"""What a page shows of a chat beside its messages: the block it was given, and when its closing is tried again."""
+"""What a page shows of a chat beside its messages: the block it was given, what was left out of it by the person, and
+when its closing is tried again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from keepbook.book.chats import pencil
+from keepbook.book.chats.pencil import Declined
 from keepbook.book.chats.threads import Thread, estimate
 from keepbook.book.ground import due
 from keepbook.book.ground.opened import Opened
@@ -22,7 +26,23 @@ class Given:
         return estimate(self.text)
 
 
+# Operations
+
+
+def take_back_no(book: Opened, thread_id: str, key: str) -> Declined:
+    """A pencil line that was left out stands in pencil again."""
+    book.ask("proposals.answer")
+    with book.writing() as (tx, _):
+        return pencil.take_back(tx, thread_id, key)
+
+
 # Queries
+
+
+def left_out(book: Opened, thread: Thread) -> Sequence[Declined]:
+    """The pencil lines of a chat that the person said No to."""
+    with book.reading() as (tx, _, _):
+        return pencil.declined(tx, thread.id)
 
 
 def given(book: Opened, thread: Thread) -> Given | None:

@@ -94,13 +94,22 @@ def decline(tx: Tx, id: str, now: str) -> Proposal:
     return _decide(tx, id, "declined", now)
 
 
-def note_declined(tx: Tx, now: str, content: str, *, thread_id: str | None = None) -> None:
+def note_declined(
+    tx: Tx, now: str, content: str, *, thread_id: str | None = None, turn_ids: Sequence[str] = ()
+) -> None:
     """A "no" in the conversation: nothing is stored but that it was declined."""
     row = {
         "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "add", "content": content, "status": "declined",
-        "thread_id": thread_id, "created_at": now, "decided_at": now,
+        "thread_id": thread_id, "turn_ids": json.dumps(list(turn_ids)), "created_at": now, "decided_at": now,
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)
+
+
+def take_back_no(tx: Tx, id: str, now: str) -> Proposal:
+    """The person takes their no back: it is as if nothing had been asked."""
+    if get(tx, id).status != "declined":
+        raise Conflict(f"proposal {id} was not declined", code="decided")
+    return _decide(tx, id, "expired", now)
 
 
 def expire(tx: Tx, id: str, now: str) -> bool:
@@ -137,8 +146,10 @@ def get(tx: Tx, id: str) -> Proposal:
     return _to_proposal(row)
 
 
-def listed(tx: Tx, *, status: str = "waiting") -> Sequence[Proposal]:
+def listed(tx: Tx, *, status: str = "waiting", thread_id: str | None = None) -> Sequence[Proposal]:
     query = select(proposals).where(proposals.c.owner == tx.owner, proposals.c.status == status)
+    if thread_id is not None:
+        query = query.where(proposals.c.thread_id == thread_id)
     return [_to_proposal(row) for row in tx.conn.execute(query.order_by(proposals.c.created_at, proposals.c.id))]
 
 
