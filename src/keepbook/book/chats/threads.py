@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, delete, exists, func, insert, or_, select, update
@@ -351,12 +352,8 @@ def is_incognito(tx: Tx, session: str) -> bool:
 
 def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
     """Chats, the last touched first."""
-    query = select(threads).where(threads.c.owner == tx.owner)
-    query = query.where(threads.c.deleted_at.isnot(None) if trash else threads.c.deleted_at.is_(None))
-    if state is not None:
-        query = query.where(threads.c.state == state)
-    rows = tx.conn.execute(query.order_by(threads.c.touched_at.desc(), threads.c.id).limit(limit))
-    return [to_thread(row) for row in rows]
+    asked = {"owner": tx.owner, "state": state, "most": limit}
+    return [to_thread(row) for row in _listed(state is not None, trash).rows(tx.conn, asked)]
 
 
 def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
@@ -428,6 +425,15 @@ def to_message(row: Any) -> Message:
 def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
     set_columns(tx.conn, threads, {"owner": tx.owner, "id": thread_id}, values)
     return get(tx, thread_id)
+
+
+@lru_cache(maxsize=4)
+def _listed(of_state: bool, trash: bool) -> Prepared:
+    query = select(threads).where(threads.c.owner == bindparam("owner"))
+    query = query.where(threads.c.deleted_at.isnot(None) if trash else threads.c.deleted_at.is_(None))
+    if of_state:
+        query = query.where(threads.c.state == bindparam("state"))
+    return Prepared(query.order_by(threads.c.touched_at.desc(), threads.c.id).limit(bindparam("most")))
 
 
 _ONE = Prepared(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
@@ -24,6 +24,7 @@ from keepbook.book.text.words import fold, near_duplicate
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import proposals
 
 WAITING_DAYS = 30
@@ -138,8 +139,14 @@ def get(tx: Tx, id: str) -> Proposal:
 
 
 def listed(tx: Tx, *, status: str = "waiting") -> Sequence[Proposal]:
-    query = select(proposals).where(proposals.c.owner == tx.owner, proposals.c.status == status)
-    return [_to_proposal(row) for row in tx.conn.execute(query.order_by(proposals.c.created_at, proposals.c.id))]
+    return [_to_proposal(row) for row in _LISTED.rows(tx.conn, {"owner": tx.owner, "status": status})]
+
+
+_LISTED = Prepared(
+    select(proposals)
+    .where(proposals.c.owner == bindparam("owner"), proposals.c.status == bindparam("status"))
+    .order_by(proposals.c.created_at, proposals.c.id)
+)
 
 
 def declined(tx: Tx) -> list[str]:
