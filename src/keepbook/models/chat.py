@@ -20,7 +20,7 @@ from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
 from keepbook.models.model import Called, Conversation, Event, Replied, Toolbox, ToolCall, Turn, Usage
 from keepbook.models.noted import NOTEBOOK
-from keepbook.models.orders.obey import Heeded, at_hand, likeness_of, obey
+from keepbook.models.orders.obey import Heeded, at_hand, obey
 from keepbook.models.orders.values import Deed, of_parts, was_heard
 from keepbook.models.prompt import compose
 from keepbook.tools.catalogue import build
@@ -149,7 +149,7 @@ class Talk:
             noted=tuple(one.content for one in noted),
             noted_now=tuple(one.content for one in noted if one.place.turn == spoken.turn),
             categories={one.content: one.category for one in noted if one.category},
-            barred=tuple(touched(spoken.text, self.book.choices.never, likeness_of(self.book))),
+            barred=tuple(touched(spoken.text, self.book.choices.never, self.book.meaning)),
         )
 
     def _left_to_know(self, instead_of: int | None) -> str | None:
