@@ -6,7 +6,7 @@ whoever hangs up instead ends it too.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -56,7 +56,7 @@ async def stop(owner: str, chat_id: str) -> bool:
     return True
 
 
-async def until(told: asyncio.Event, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+async def until(told: asyncio.Event, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
     """The events of a reply, up to where somebody says stop."""
     halted = asyncio.ensure_future(told.wait())
     coming: asyncio.Future[Event] | None = None

@@ -25,7 +25,7 @@ from keepbook.book.text.turn_index import INDEXED, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared, set_columns
-from keepbook.storage.tables import injections, memories, messages, notes, threads, versions
+from keepbook.storage.tables import memories, messages, notes, threads, versions
 
 ARCHIVE_DAYS = 30
 MOST_FAILURES = 5
@@ -377,16 +377,6 @@ def _listing(by_state: bool, trash: bool) -> Prepared:
 def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
     rows = _SAID.rows(tx.conn, {"owner": tx.owner, "thread_id": thread_id, "after": after})
     return [to_message(row._mapping) for row in rows]
-
-
-def block_of(tx: Tx, thread: Thread) -> str | None:
-    """The block this chat was given, if it was given one."""
-    space, session = ("chat", thread.id) if thread.session is None else ("outside", thread.session)
-    query = select(injections.c.block).where(
-        injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session
-    )
-    block: str | None = tx.conn.execute(query).scalar()
-    return block
 
 
 def learned_from(tx: Tx, thread_id: str) -> list[str]:

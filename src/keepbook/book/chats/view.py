@@ -4,6 +4,7 @@ when its closing is tried again."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from keepbook.book.chats import pencil
 from keepbook.book.chats.pencil import Declined
@@ -12,6 +13,7 @@ from keepbook.book.ground import due
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import injections
+from keepbook.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,20 @@ def left_out(book: Opened, thread: Thread) -> Sequence[Declined]:
 
 def given(book: Opened, thread: Thread) -> Given | None:
     """The block a chat was given, if it was given one that was not erased since."""
-    space, session = (injections.CHAT, thread.id) if thread.session is None else (injections.OUTSIDE, thread.session)
     with book.reading() as (tx, _, _):
-        kept = injections.stored(tx, session, space)
+        kept = _injected(tx, thread)
     return None if kept is None or not kept.block else Given(parse_stamp(kept.at), kept.block)
+
+
+def block_of(tx: Tx, thread: Thread) -> str | None:
+    """The block this chat was given, if it was given one."""
+    kept = _injected(tx, thread)
+    return None if kept is None else kept.block
+
+
+def _injected(tx: Tx, thread: Thread) -> Any:
+    space, session = (injections.CHAT, thread.id) if thread.session is None else (injections.OUTSIDE, thread.session)
+    return injections.stored(tx, session, space)
 
 
 def tried_again_at(book: Opened, thread: Thread) -> datetime | None:

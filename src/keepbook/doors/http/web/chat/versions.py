@@ -56,7 +56,7 @@ def of_each(messages: Sequence[Message], shown: Sequence[Message]) -> dict[int, 
     return found
 
 
-def _chain(by_turn: dict[int, Message], later: dict[int | None, int], turn: int) -> list[int]:
+def _chain(by_turn: dict[int, Message], later: dict[int, int], turn: int) -> list[int]:
     first = turn
     while (before := by_turn[first].instead_of) and before in by_turn:
         first = before
