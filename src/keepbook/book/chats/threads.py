@@ -21,7 +21,7 @@ from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, 
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import chosen
-from keepbook.book.text.turn_index import put_turn, take_turns
+from keepbook.book.text.turn_index import INDEXED, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared, set_columns
@@ -202,11 +202,11 @@ def add(
         "broke_off": broke_off,
         **dict(zip(Made._fields, made or (None, None, None), strict=True)),
     }  # fmt: skip
-    tx.conn.execute(insert(messages), row)
+    _SAY.run(tx.conn, row)
     touched = max(at, stamp(thread.touched_at)) if thread.turns else at
     _set(tx, thread_id, turns=thread.turns + 1, state="active", touched_at=touched, failures=0, failure=None)
-    if role in ("user", "assistant"):
-        put_turn(tx, thread_id, thread.turns + 1, text, thread.incognito)
+    if role in INDEXED and not thread.incognito:
+        put_turns(tx, [row])
     due.cancel(tx, due.ARCHIVE, thread_id)
     due.remind(tx, due.CLOSE, thread_id, later(touched, hours=close_after_hours))
     return to_message(row)
@@ -437,6 +437,7 @@ def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
 
 
 _ONE = Prepared(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
+_SAY = Prepared(insert(messages), messages.c.keys())
 _SAID = Prepared(
     select(messages)
     .where(

@@ -9,9 +9,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
@@ -24,6 +25,7 @@ from keepbook.book.text.words import fold, near_duplicate
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import proposals
 
 WAITING_DAYS = 30
@@ -147,10 +149,16 @@ def get(tx: Tx, id: str) -> Proposal:
 
 
 def listed(tx: Tx, *, status: str = "waiting", thread_id: str | None = None) -> Sequence[Proposal]:
-    query = select(proposals).where(proposals.c.owner == tx.owner, proposals.c.status == status)
-    if thread_id is not None:
-        query = query.where(proposals.c.thread_id == thread_id)
-    return [_to_proposal(row) for row in tx.conn.execute(query.order_by(proposals.c.created_at, proposals.c.id))]
+    asked = {"owner": tx.owner, "status": status, "thread_id": thread_id}
+    return [_to_proposal(row) for row in _listed(thread_id is not None).rows(tx.conn, asked)]
+
+
+@cache
+def _listed(of_chat: bool) -> Prepared:
+    query = select(proposals).where(proposals.c.owner == bindparam("owner"), proposals.c.status == bindparam("status"))
+    if of_chat:
+        query = query.where(proposals.c.thread_id == bindparam("thread_id"))
+    return Prepared(query.order_by(proposals.c.created_at, proposals.c.id))
 
 
 def declined(tx: Tx) -> list[str]:
