@@ -24,7 +24,7 @@ from keepbook.models.model import Called, Conversation, Event, Replied, TextDelt
 from keepbook.models.noted import NOTEBOOK
 from keepbook.models.offline.title import UNTITLED
 from keepbook.models.offline.title import title as title_by_rules
-from keepbook.models.orders.obey import Heeded, at_hand, likeness_of, obey
+from keepbook.models.orders.obey import Heeded, at_hand, obey
 from keepbook.models.orders.values import Deed, of_parts, was_heard
 from keepbook.models.prompt import compose
 from keepbook.models.unfinished import Piece, about, being_written, going_on, until, whole_words
@@ -197,7 +197,7 @@ class Talk:
             noted=tuple(one.content for one in noted),
             noted_now=tuple(one.content for one in noted if one.place.turn == spoken.turn),
             categories={one.content: one.category for one in noted if one.category},
-            barred=tuple(touched(spoken.text, self.book.choices.never, likeness_of(self.book))),
+            barred=tuple(touched(spoken.text, self.book.choices.never, self.book.meaning)),
         )
 
     def _left_to_know(self, instead_of: int | None) -> str | None:

@@ -228,16 +228,37 @@ def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, al
     assert [chat.title for chat in alice.threads.list(trash=True)] == ["A present"]
 
 
-def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(person: Page, alice: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
+    width: int, opens: Any, alice: Any, tmp_path: Path
+) -> None:
+    """From an empty book, by what stands on the pages: find the way, leave one chat out, remove another afterwards."""
     file = tmp_path / "conversations.json"
-    file.write_bytes(chatgpt("Packing for Oslo", "A present"))
-    person.goto("/import")
+    file.write_bytes(chatgpt("Packing for Oslo", "A present", "Bread at home"))
+    person = opens(width=width).new_page()
+    person.goto("/")
+    person.get_by_role("button", name="Bring in my memory from elsewhere").click()
     person.get_by_label("A file to bring in").set_input_files(file)
     expect(person.get_by_text("Recognised: ChatGPT")).to_be_visible()
     person.get_by_label("Take: A present").uncheck()
+    person.get_by_role("button", name="Load 2").click()
+    expect(person.get_by_text("2 chats came in")).to_be_visible()
+    assert {chat.title for chat in alice.threads.list()} == {"Packing for Oslo", "Bread at home"}
+    person.get_by_role("link", name="See them").click()
+    person.get_by_role("main").get_by_role("link", name="Bread at home").click()
+    person.get_by_role("main").get_by_role("link", name="Rename or delete").click()
+    person.get_by_role("button", name="Delete").click()
+    expect(person.get_by_text("In the trash for 30 days")).to_be_visible()
+    assert {chat.title for chat in alice.threads.list()} == {"Packing for Oslo"}
+
+
+def test_a_load_of_chats_is_taken_back_in_the_browser(person: Page, alice: Any, tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_bytes(chatgpt("Packing for Oslo"))
+    person.goto("/import")
+    person.get_by_label("A file to bring in").set_input_files(file)
     person.get_by_role("button", name="Load 1").click()
     expect(person.get_by_text("1 chat came in")).to_be_visible()
-    assert [chat.title for chat in alice.threads.list()] == ["Packing for Oslo"]
     person.get_by_role("button", name="Undo all 1").click()
     expect(person.get_by_text("1 taken out again")).to_be_visible()
     assert not alice.threads.list()
