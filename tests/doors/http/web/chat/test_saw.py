@@ -39,6 +39,7 @@ def script(wire: Wire) -> list[list[int]]:
     """Three replies: a plain one, one that recalls twice, one that looks up. Answers which requests made each."""
     wire.script += [
         Say("Good morning.", tokens=(310, 12)),
+        Say("A talk about money", tokens=(50, 4)),  # the title
         Say(
             "Let me look.",
             calls=[Call("recall_preferences", {"query": "expenses in cash", "limit": 3}, "a1")],
@@ -46,11 +47,10 @@ def script(wire: Wire) -> list[list[int]]:
         ),
         Say(calls=[Call("recall_preferences", {"query": "zzz qqq"}, "a2")], tokens=(430, 8)),
         Say("Three months of expenses.", tokens=(460, 9)),
-        Say("A talk about money", tokens=(50, 4)),  # the title: a greeting has no matter
         Say(calls=[Call("list_preferences", {"category": "profile"}, "b1")], tokens=(500, 15)),
         Say("You live in Vienna.", tokens=(540, 6)),
     ]
-    return [[0], [1, 2, 3], [5, 6]]
+    return [[0], [2, 3, 4], [5, 6]]
 
 
 SAID = ("Good morning, I am looking at my savings.", "How much cash do I keep?", "And what is in my profile?")
