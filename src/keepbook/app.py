@@ -132,6 +132,7 @@ class Keepbook:
             raise Invalid("a token opens a server: give its address, https://host", field="token")
         self.demo = demo
         """Whether this is a visitor's copy of the demo: no key, no program, no model but the offline one."""
+        self.opened_at = clock()
         self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
         place = self._place = str(db) if db is not None else self.settings.db
         load = partial(load_preset, folders=(self.settings.presets,))
@@ -272,9 +273,8 @@ class Keepbook:
         if offline:
             model, notice = self.models.offline, None
         lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
-        like = None if book.meaning is None else book.meaning.likeness
         return close(
-            self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease, likeness=like
+            self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease, sense=book.meaning
         )
 
     @cached_property

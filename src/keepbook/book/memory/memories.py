@@ -7,7 +7,6 @@ and versions of which one is current. Nothing here writes; `changes.py` does.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
@@ -129,8 +128,6 @@ class State:
 
 
 STATE_FIELDS = tuple(field.name for field in fields(State))
-_STATE = attrgetter(*STATE_FIELDS)
-_JOINED_STATE = attrgetter(*("memory_version" if name == "version" else name for name in STATE_FIELDS))
 
 
 # Rules
@@ -255,8 +252,13 @@ def to_version(row: Any) -> Version:
 
 def to_state(row: Any) -> State:
     """The state columns of a row of `memories` (a joined row gives its version as `memory_version`)."""
-    take = _JOINED_STATE if hasattr(row, "memory_version") else _STATE
-    return State(**dict(zip(STATE_FIELDS, take(row), strict=True)))
+    version = row.memory_version if hasattr(row, "memory_version") else row.version
+    return State(
+        category=row.category, subject=row.subject, scope=row.scope, confidence=row.confidence,
+        importance=row.importance, version=version, created_at=row.created_at, edited_at=row.edited_at,
+        last_confirmed_at=row.last_confirmed_at, archived_at=row.archived_at, archived_reason=row.archived_reason,
+        trashed_at=row.trashed_at,
+    )  # fmt: skip
 
 
 def said_by(state: Any, version: Any) -> Said:
