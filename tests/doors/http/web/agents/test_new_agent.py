@@ -94,6 +94,9 @@ def test_an_agent_is_made_from_a_template_in_the_browser(person: Page, alice: An
     expect(person.get_by_role("heading", name="Weekly planner")).to_be_visible()
     (agent,) = alice.agents.list()
     assert agent.schedule == "0 7 * * *"
+    person.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(person.get_by_text("The agent is gone.")).to_be_visible()
+    assert not list(alice.agents.list())
 
 
 def test_a_template_fills_only_what_nobody_typed_and_is_undone_in_the_toast(person: Page) -> None:
