@@ -147,7 +147,7 @@ def _words(agent: Agent, done: str) -> Done | None:
         case "made":
             return Done(f"{agent.name} is made. It runs when you say so.", f"{at}/remove")
         case "saved":
-            return Done("Saved. It counts from its next run on.")
+            return Done("Saved.")
         case _:
             return None
 
