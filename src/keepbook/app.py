@@ -273,9 +273,8 @@ class Keepbook:
         if offline:
             model, notice = self.models.offline, None
         lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
-        like = None if book.meaning is None else book.meaning.likeness
         return close(
-            self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease, likeness=like
+            self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease, sense=book.meaning
         )
 
     @cached_property

@@ -27,7 +27,8 @@ MEMORIES = 200
 LARGE = 1000
 """How many memories the book has whose pages are measured."""
 ROUNDS = 200
-PAGES = ("/chat", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
+TURNS = 200
+PAGES = ("/chat", "/chat/{chat}", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def measure(rounds: int) -> Iterator[Figure]:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         db = str(Path(folder) / "bench.db")
-        id = _fill(db, range(MEMORIES))
+        id, chat = _fill(db, range(MEMORIES)), _talk(db)
         serve = ["-m", "keepbook", "--db", db, "--json", "serve", "--port", "0", "--no-open"]
         ours = stack.enter_context(_server(serve))
         bare = stack.enter_context(_server(["-m", "keepbook.bench.empty"]))
@@ -79,7 +80,7 @@ def measure(rounds: int) -> Iterator[Figure]:
             yield _beside(name, ours, bare, make, rounds)
         _fill(db, range(MEMORIES, LARGE))
         for page in PAGES:
-            asked = ("GET", page.format(id=id), None)
+            asked = ("GET", page.format(id=id, chat=chat), None)
             yield _beside(f"page {page}", ours, bare, lambda asked=asked: asked, max(10, rounds // 5))
 
 
@@ -93,6 +94,18 @@ def _fill(db: str, numbers: range) -> str:
                 for number in numbers
             ]
     return made[0]
+
+
+def _talk(db: str) -> str:
+    """A chat of `TURNS` turns that is open, so that closing would read all of it."""
+    with Keepbook(db, embedder="none") as kb:
+        book = kb.book(kb.settings.owner)
+        with book.transaction():
+            chat = book.threads.start()
+            for number in range(TURNS // 2):
+                chat.add("user", f"What about number {number}? I would like to hear more before I decide anything.")
+                chat.add("assistant", f"**Number {number}** fits.\n\n- it is cheap\n- it is near\n\nSay if more.")
+    return chat.id
 
 
 @dataclass(frozen=True, slots=True)

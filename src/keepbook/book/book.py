@@ -284,7 +284,7 @@ class Book(Writing):
 
     def never_of(self, text: str) -> Sequence[str]:
         """Which of the topics never to be remembered a text touches; a pure read."""
-        return touched(text, self.choices.never, None if self.meaning is None else self.meaning.likeness)
+        return touched(text, self.choices.never, self.meaning)
 
     @property
     def choices(self) -> Choices:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from keepbook.book.agents.cards import CardType
-from keepbook.book.text.topics import Likeness
+from keepbook.book.text.topic_meaning import Sense
 from keepbook.models.orders.values import Deed
 from keepbook.presets import Preset
 
@@ -173,7 +173,7 @@ class Reading:
     """By turn, the orders of the person that were carried out in this chat."""
     heard: frozenset[TurnId] = frozenset()
     """Turns whose orders were heard as they were given; the others were recorded from elsewhere."""
-    likeness: Likeness | None = None
+    sense: Sense | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from keepbook.book.text.secrets import find_secrets
-from keepbook.book.text.topics import Likeness, touched
+from keepbook.book.text.topic_meaning import Sense
+from keepbook.book.text.topics import touched
 from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.lines.context import answered, named, whole
 from keepbook.models.lines.matters import content_words, fit
@@ -134,7 +135,7 @@ def noted(
     *,
     vocabulary: Sequence[str] = (),
     never: Sequence[str] = (),
-    likeness: Likeness | None = None,
+    sense: Sense | None = None,
     everything: bool = False,
 ) -> list[Noted]:
     """The statements of a chat, oldest first; with `everything` also what the reader would leave."""
@@ -149,7 +150,7 @@ def noted(
             if (
                 one is not None
                 and (one.kept or everything)
-                and not _is_barred(one, _around(said[piece.turn].text, start, end), hushed, never, likeness)
+                and not _is_barred(one, _around(said[piece.turn].text, start, end), hushed, never, sense)
             ):
                 found.append(one)
     return found
@@ -309,9 +310,7 @@ def _around(text: str, start: int, end: int) -> str:
     return text[spans[first][0] : spans[last - 1][1]] if first < last else text[start:end]
 
 
-def _is_barred(
-    one: Noted, sentence: str, hushed: Sequence[str], never: Sequence[str], likeness: Likeness | None
-) -> bool:
+def _is_barred(one: Noted, sentence: str, hushed: Sequence[str], never: Sequence[str], sense: Sense | None) -> bool:
     if any(fit(matter, one.words) >= 0.9 for matter in hushed):
         return True
-    return bool(find_secrets(one.words)) or bool(touched(sentence, never, likeness))
+    return bool(find_secrets(one.words)) or bool(touched(sentence, never, sense))

@@ -1,39 +1,94 @@
-"""Topics never to be remembered, on sentences by other hands: half of them meant, half near misses.
-
-Half of those sentences are shipped as examples by now (`taught`); judged is on the other half.
-"""
+"""Topics never to be remembered, on sentences that nothing was learned from: half of them meant, half near misses."""
 
 import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.models.orders.playing import JUDGED
 
-from keepbook.book.text.topics import Likeness, group_named, groups, touched
-from keepbook.models.embedders.local import bundled
+from keepbook.book.text import topic_meaning, topic_words
+from keepbook.book.text.topic_meaning import Sense, told
+from keepbook.book.text.topics import group_named, groups, touched
+from keepbook.models.embedders.local import OnnxEmbedder, bundled
 
-_ALL = [json.loads(line) for line in (JUDGED / "never-sentences.jsonl").read_text(encoding="utf-8").splitlines()]
-ROWS = [row for row in _ALL if not row.get("taught")]
+if TYPE_CHECKING:
+    from keepbook.book.recall.vectors import Floats
+
+ROWS = [json.loads(line) for line in (JUDGED / "never-aside.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def _judged(likeness: Likeness | None) -> tuple[float, float]:
-    hits = [(bool(touched(row["text"], [row["group"]], likeness)), row["meant"]) for row in ROWS]
+class Bundled:
+    """The embedder that comes with Keepbook, in a space of any name."""
+
+    def __init__(self, embedder: OnnxEmbedder, space: str) -> None:
+        self.space, self._embedder, self.asked = space, embedder, 0
+
+    def direction(self, text: str) -> "Floats":
+        return self._embedder.ask(text)
+
+    def directions(self, texts: Sequence[str]) -> "Floats":
+        self.asked += len(texts)
+        return self._embedder.embed(texts)
+
+
+def _embedder() -> OnnxEmbedder:
+    embedder = bundled()
+    assert embedder is not None, "the tests need keepbook[embed]"
+    return embedder
+
+
+def _judged(sense: Sense | None) -> tuple[float, float]:
+    hits = [(bool(touched(row["text"], [row["group"]], sense)), row["meant"]) for row in ROWS]
     both = sum(hit and meant for hit, meant in hits)
     return both / sum(hit for hit, _ in hits), both / sum(meant for _, meant in hits)
 
 
-def test_words_alone_find_most_of_what_is_meant() -> None:
+def test_words_alone_find_what_is_meant() -> None:
     precision, recall = _judged(None)
-    assert (precision >= 0.75, recall >= 0.73) == (True, True), "the bars are .9 and .85"
+    assert (precision >= 0.9, recall >= 0.85) == (True, True), (precision, recall)
 
 
-def test_meaning_finds_more_and_errs_less() -> None:
-    embedder = bundled()
-    assert embedder is not None, "the tests need keepbook[embed]"
-    shipped = [text for group in groups().values() for text in (*group.meant, *group.near)]
-    texts = [*shipped, *(row["text"] for row in ROWS)]
-    held = dict(zip(texts, embedder.embed(texts), strict=True))
-    precision, recall = _judged(lambda text, others: [float(held[text] @ held[other]) for other in others])
-    assert (precision >= 0.83, recall >= 0.89) == (True, True), "the bars are .9 and .95"
+def test_meaning_finds_more() -> None:
+    embedder = _embedder()
+    precision, recall = _judged(Bundled(embedder, embedder.space))
+    assert (precision >= 0.9, recall >= 0.95) == (True, True), (precision, recall)
+
+
+def test_nothing_that_was_learned_from_is_judged() -> None:
+    assert {row["text"] for row in ROWS}.isdisjoint(one.text for one in told())
+
+
+def test_for_another_embedder_a_group_is_learned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = tuple(one for one in told() if one.group == "health" or one.meant)[::12]
+    monkeypatch.setattr(topic_meaning, "told", lambda: few)
+    monkeypatch.setattr(topic_meaning, "_LEARNED", {})
+    sense = Bundled(_embedder(), "another")
+    meant, not_meant = "I was diagnosed with asthma in spring", "The new printer is a pain to set up"
+    for_it, against = (topic_meaning.score(text, "health", sense) for text in (meant, not_meant))
+    assert for_it is not None
+    assert against is not None
+    assert for_it > against
+    assert 0 < sense.asked <= len(few)
+
+
+def test_where_the_embedder_cannot_say_words_decide() -> None:
+    class Silent:
+        space = "silent"
+
+        def direction(self, _: str) -> None:
+            return None
+
+        def directions(self, _: Sequence[str]) -> None:
+            return None
+
+    assert touched("I was diagnosed with asthma in spring", ["health"], Silent()) == ["health"]
+
+
+def test_a_long_text_is_looked_at_up_to_a_bound() -> None:
+    assert topic_words.frame_words("word " * 100_000) == {"word"}
+    assert np.isfinite(topic_words.score("pain " * 100_000, "health"))
 
 
 @pytest.mark.parametrize(("named", "group"), [("my health", "health"), ("religion", "faith"), ("finances", "money")])
@@ -47,11 +102,26 @@ def test_a_group_is_known_by_what_people_call_it(named: str, group: str) -> None
         ("My niece is called Faith", "faith"),
         ("The printer at home is a Brother", "family"),
         ("I watched a series about doctors in Boston", "health"),
+        ("The party is on Saturday, bring cake", "politics"),
         ("The budget of the ministry grew by a tenth", "money"),
     ],
 )
 def test_names_stories_and_things_are_not_meant(text: str, group: str) -> None:
     assert not touched(text, [group])
+
+
+@pytest.mark.parametrize(
+    ("line", "group"),
+    [
+        ("Lives in Bergen", "whereabouts"),
+        ("Is allergic to walnuts", "health"),
+        ("Earns 72k a year", "money"),
+        ("Works at Siemens", "work"),
+        ("Her health is poor", "health"),
+    ],
+)
+def test_the_books_own_lines_are_meant_as_well(line: str, group: str) -> None:
+    assert touched(line, [group]) == [group]
 
 
 def test_a_topic_of_ones_own_is_meant_in_every_form_and_no_other_word() -> None:

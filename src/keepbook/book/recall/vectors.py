@@ -34,6 +34,8 @@ BATCH = 64
 CATCH_UP_WITHIN = 1.0
 OWNERS = 32
 """Of so many owners the vectors are held in memory, the last used ones."""
+DIRECTIONS = 256
+"""And so many directions of texts, for what is asked about them again."""
 
 
 class Embedder(Protocol):
@@ -160,7 +162,7 @@ class Meaning:
         self._lock = threading.Lock()
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
-        self._sentences: dict[tuple[str, ...], Any] = {}
+        self._directions: OrderedDict[str, Floats] = OrderedDict()
 
     def alike(self, tx: Tx, kind: str, question: str) -> Alike | None:
         """How like the question each vector of this owner is; nothing where there are none yet."""
@@ -178,16 +180,32 @@ class Meaning:
             raise
         return Alike(loaded, asked, self.embedder.floor)
 
-    def likeness(self, text: str, others: Sequence[str]) -> list[float]:
-        """How alike a text is to each of some others; nothing alike where the embedder cannot say."""
-        key = tuple(others)
+    @property
+    def space(self) -> str:
+        return self.embedder.space
+
+    def direction(self, text: str) -> "Floats | None":
+        """Where a text points to; nothing where the embedder cannot say. The last ones asked for are held."""
+        if text in self._directions:
+            return self._directions[text]
         try:
-            if key not in self._sentences:
-                self._sentences[key] = self.embedder.embed(list(key))
-            return [float(one) for one in self._sentences[key] @ self.embedder.ask(text)]
+            found = self.embedder.ask(text)
         except ModelFailed as error:
             self.failure = error.message
-            return [0.0] * len(others)
+            return None
+        with self._lock:
+            self._directions[text] = found
+            while len(self._directions) > DIRECTIONS:
+                self._directions.popitem(last=False)
+        return found
+
+    def directions(self, texts: Sequence[str]) -> "Floats | None":
+        """The same for many, a row each."""
+        try:
+            return self.embedder.embed(texts)
+        except ModelFailed as error:
+            self.failure = error.message
+            return None
 
     def _loaded(self, tx: Tx, kind: str) -> Loaded | None:
         key = (tx.owner, kind)

@@ -57,10 +57,9 @@ def bring_in(
 ) -> Imported:
     """Write what comes from elsewhere into one book."""
     book.ask("book.import")
-    likeness = None if book.meaning is None else book.meaning.likeness
     try:
         with book.writing() as (tx, preset):
-            brought = write(tx, book.origin, preset, incoming, likeness=likeness, progress=progress)
+            brought = write(tx, book.origin, preset, incoming, sense=book.meaning, progress=progress)
             taken = told(brought, incoming.source, book.owner, dry_run=dry_run)
             if dry_run:
                 raise _OnlyLooked(taken)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from keepbook.book.chats import threads
 from keepbook.book.chats.closed import Closed, Skipped
 from keepbook.book.chats.threads import Claim, Message, TakenBack
+from keepbook.book.chats.view import block_of
 from keepbook.book.ground.limits import clean_line, clean_optional
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
@@ -28,7 +29,8 @@ from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
 from keepbook.book.text.secrets import find_secrets
-from keepbook.book.text.topics import Likeness, touched
+from keepbook.book.text.topic_meaning import Sense
+from keepbook.book.text.topics import touched
 from keepbook.book.text.words import fold, tokens
 from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
@@ -96,7 +98,7 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
     told = f"{candidate.subject or ''} {candidate.content}"
     if find_secrets(told):
         return "it holds a secret"
-    if (topic := next(iter(touched(told, reading.never, reading.likeness)), None)) is not None:
+    if (topic := next(iter(touched(told, reading.never, reading.sense)), None)) is not None:
         return f"you asked never to keep anything about {topic}"
     if any(alike(candidate.content, text) for text in declined):
         return "the person declined it"
@@ -171,7 +173,7 @@ def close(
     *,
     notice: str | None = None,
     lease_seconds: float = LEASE_SECONDS,
-    likeness: Likeness | None = None,
+    sense: Sense | None = None,
 ) -> Closed:
     """Close one chat of one owner with one model; raises nothing that a sweep would stumble over."""
     with database.write(owner) as tx:
@@ -184,7 +186,7 @@ def close(
         if reading is None:
             threads.finish(tx, held, now, summary=None)
             return Closed(thread_id, "closed")
-    reading = replace(reading, likeness=likeness)
+    reading = replace(reading, sense=sense)
     try:
         extraction = run(model.extract(reading))
         return _kept(database, owner, held, preset, reading, extraction, notice)
@@ -230,7 +232,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
     spoken = [message for message in held.turns if message.role in ("user", "assistant")]
     if held.thread.incognito or not chosen.memory or not any(message.role == "user" for message in spoken):
         return None
-    block = threads.block_of(tx, held.thread)
+    block = block_of(tx, held.thread)
     return Reading(
         turns=strip_injected([_turn(message) for message in spoken], block, *(message.hidden for message in spoken)),
         known=known_memories(tx),

@@ -48,7 +48,7 @@ def extract(reading: Reading, read: Reader | None = None) -> list[Candidate]:
     found: list[Candidate] = []
     if any(turn.role == "user" and turn.id not in reading.heard for turn in reading.turns):
         said, found = _replayed(reading, said, ids, read)
-    lines = noted(said, read, vocabulary=reading.categories, never=reading.never, likeness=reading.likeness)
+    lines = noted(said, read, vocabulary=reading.categories, never=reading.never, sense=reading.sense)
     known = _without(reading.known, found)
     for one in _once(lines):
         found.append(_candidate(reading, known, one, ids, said, read))

@@ -17,7 +17,8 @@ from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices
 from keepbook.book.text.secrets import find_secrets
-from keepbook.book.text.topics import Likeness, touched
+from keepbook.book.text.topic_meaning import Sense
+from keepbook.book.text.topics import touched
 from keepbook.errors import KeepbookError
 from keepbook.models.compress import ORDER
 from keepbook.models.orders.values import Change, Deed, Held
@@ -37,7 +38,7 @@ class Hand:
     turn: int
     door: str
     text: str
-    likeness: Likeness | None = None
+    sense: Sense | None = None
 
     def origin(self, old: Held | None = None) -> Origin:
         """As the person. What was the person's own word stays that."""
@@ -123,7 +124,7 @@ def _drop(tx: Tx, hand: Hand, old: Held, reason: str, calls: list[dict[str, Any]
 def _barred(tx: Tx, hand: Hand, content: str) -> str | None:
     if find_secrets(content):
         return "That looks like a password, a code or a card number. I keep none of those."
-    topics = touched(content, choices.chosen(tx).never, hand.likeness)
+    topics = touched(content, choices.chosen(tx).never, hand.sense)
     return f"You asked never to keep anything about {topics[0]}." if topics else None
 
 

@@ -11,7 +11,6 @@ from keepbook.book.chats.threads import Message
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.owners import choices
-from keepbook.book.text.topics import Likeness
 from keepbook.models.closing.known import known_memories
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, Said, noted, reader, unpasted
@@ -49,12 +48,6 @@ def _own(message: Message) -> str:
     return unpasted(message.text) if message.role == "user" else message.text
 
 
-def likeness_of(book: Book) -> Likeness | None:
-    """How alike texts are by the installation's embedder, where there is one."""
-    meaning = book.meaning
-    return None if meaning is None else meaning.likeness
-
-
 def obey(
     book: Book,
     chat: Chat,
@@ -83,7 +76,7 @@ def obey(
     deeds = decide(scene) if scene is not None and len(own.strip()) <= LONGEST else []
     with book.writing(thread.preset) as (tx, preset):
         now = threads.get(tx, chat.id)
-        hand = Hand(preset, chat.id, now.turns + 1, book.origin.door, own, likeness_of(book))
+        hand = Hand(preset, chat.id, now.turns + 1, book.origin.door, own, book.meaning)
         done = carry(tx, hand, deeds) if deeds else []
         context = "\n\n".join(filter(None, [hidden, confirmations.for_model(done)])) or None
         message = threads.add(
@@ -109,7 +102,7 @@ def _now_noted(book: Book, chat: Chat, read: Reader) -> tuple[Noted, ...]:
     thread = chat.thread
     preset, never = book.preset(thread.preset), book.choices.never
     said = as_said(threads.standing(chat.messages()))
-    found = noted(said, read, vocabulary=preset.categories, never=never, likeness=likeness_of(book))
+    found = noted(said, read, vocabulary=preset.categories, never=never, sense=book.meaning)
     return tuple(one for one in found if one.place.turn > thread.extracted_through)
 
 
@@ -121,7 +114,7 @@ def _scene(book: Book, chat: Chat, earlier: Sequence[Message], text: str, hidden
     with book.reading(thread.preset) as (tx, preset, _):
         known, never = known_memories(tx), choices.chosen(tx).never
         waiting = [Held(one.content, proposal=one.id) for one in proposals.listed(tx) if one.thread_id == chat.id]
-    found = noted(said, read, vocabulary=preset.categories, never=never, likeness=likeness_of(book), everything=True)
+    found = noted(said, read, vocabulary=preset.categories, never=never, sense=book.meaning, everything=True)
     before = [one for one in found if one.place.turn < turn and one.place.turn > thread.extracted_through]
     people = [one for one in earlier if one.role == "user"]
     replies = [one for one in earlier if one.role == "assistant"]

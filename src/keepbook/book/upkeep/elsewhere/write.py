@@ -22,7 +22,8 @@ from keepbook.book.memory.changes import Statement, remember, update
 from keepbook.book.owners import owners
 from keepbook.book.owners.choices import chosen
 from keepbook.book.text.secrets import find_secrets
-from keepbook.book.text.topics import Likeness, touched
+from keepbook.book.text.topic_meaning import Sense
+from keepbook.book.text.topics import touched
 from keepbook.book.text.words import near_duplicate
 from keepbook.book.upkeep.elsewhere.incoming import Enough, Incoming, LeftOut, Noted, Talked
 from keepbook.errors import KeepbookError, LimitReached, NotAllowed
@@ -64,7 +65,7 @@ def write(
     preset: Preset,
     incoming: Incoming,
     *,
-    likeness: Likeness | None = None,
+    sense: Sense | None = None,
     progress: Progress = lambda _: None,
 ) -> Brought:
     """Bring one person's things into their book, in the caller's transaction. Where `progress` raises `Enough`, what
@@ -73,7 +74,7 @@ def write(
     if incoming.memories and not choices.memory:
         raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
     importing = replace(origin, source="imported")
-    writer = _Writer(tx, importing, preset, incoming.source, choices.never, likeness)
+    writer = _Writer(tx, importing, preset, incoming.source, choices.never, sense)
     came: list[Came] = []
     refused = list(incoming.refused)
     steps: list[Noted | Talked] = [*incoming.memories, *incoming.chats]
@@ -100,10 +101,10 @@ class _StaysOut(Exception):
 
 class _Writer:
     def __init__(
-        self, tx: Tx, origin: Origin, preset: Preset, source: str, never: tuple[str, ...], likeness: Likeness | None
+        self, tx: Tx, origin: Origin, preset: Preset, source: str, never: tuple[str, ...], sense: Sense | None
     ) -> None:
         self._tx, self._origin, self._preset = tx, origin, preset
-        self._source, self._never, self._likeness = source, never, likeness
+        self._source, self._never, self._sense = source, never, sense
         self._known = _came_before(tx, source)
 
     # Memories
@@ -152,7 +153,7 @@ class _Writer:
     def _refuse(self, text: str) -> None:
         if secrets := find_secrets(text):
             raise _StaysOut(f"it holds a secret ({secrets[0].kind})")
-        if topics := touched(text, self._never, self._likeness):
+        if topics := touched(text, self._never, self._sense):
             raise _StaysOut(f"you asked never to keep anything about {topics[0]}")
 
     # Chats

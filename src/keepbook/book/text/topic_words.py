@@ -1,0 +1,213 @@
+"""How far the words of a text speak of a group of topics: a small linear model over few signals, no dependency.
+
+A group's words come in three strengths: `words` nearly always speak of it, `loose` ones often of something else, `hint`
+ones of it only together. Beside them counts who is spoken of, whether it is a story or a thing, and the words of the
+frame ("my favourite", "told me") with the weights they were given by `training/topics_fit.py`.
+"""
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keepbook.book.ground.patterns import regex
+from keepbook.book.text.words import fold
+
+UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
+"""Scripts without spaces: a word is looked for anywhere."""
+_MARKS = regex("[\u0300-\u036f']+")
+_TOKEN = regex(r"[^\W_]+")
+_PART = regex(r"[^\W_]+\*?|[*^]")
+_LETTERS = str.maketrans({"ø": "o", "æ": "ae", "ß": "ss", "’": "'", "‘": "'"})
+BEGINNING = "^"
+"""Stands before the first word: the book's own lines begin with a verb ("Lives in Bergen")."""
+LONGEST = 2000
+"""Characters of a text that are looked at: whoever asks, asks for a sentence."""
+
+
+@cache
+def shipped() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "topics.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def weights() -> dict[str, Any]:
+    """What `training/topics_fit.py` has learned."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / "topics.json").read_text(encoding="utf-8"))
+    return found
+
+
+class Lexicon:
+    """Words, beginnings of words (with *) and phrases; what is written without spaces is found anywhere."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words: set[str] = set()
+        self._beginnings: set[str] = set()
+        self._phrases: defaultdict[str, list[list[str]]] = defaultdict(list)
+        self._anywhere: list[str] = []
+        for word in words:
+            if UNSPACED.search(word):
+                self._anywhere.append(fold(word))
+            elif len(parts := _PART.findall(_plain(word))) > 1:
+                self._phrases[parts[0]].append(parts)
+            elif parts[0].endswith("*"):
+                self._beginnings.add(parts[0][:-1])
+            else:
+                self._words.add(parts[0])
+        self._shortest = min(map(len, self._beginnings), default=0)
+
+    def found(self, said: "Said") -> set[str]:
+        """Which of them a text holds, each once."""
+        found = {word for word in self._anywhere if word in said.folded}
+        for at, token in enumerate(said.tokens):
+            forms = (token, token[:-1]) if token.endswith("s") else (token,)
+            found.update(form for form in forms if form in self._words)
+            if self._beginnings:
+                starts = (token[:end] for end in range(self._shortest, len(token) + 1))
+                found.update(start for start in starts if start in self._beginnings)
+            for form in forms:
+                for phrase in self._phrases.get(form, ()):
+                    if _stands(phrase, said.tokens[at : at + len(phrase)]):
+                        found.add(" ".join(phrase))
+        return found
+
+
+def _stands(phrase: Sequence[str], tokens: Sequence[str]) -> bool:
+    if len(tokens) < len(phrase):
+        return False
+    inner = all(
+        part == "*" or token == part or (part.endswith("*") and token.startswith(part[:-1]))
+        for part, token in zip(phrase[1:-1], tokens[1:-1], strict=True)
+    )
+    last, token = phrase[-1], tokens[-1]
+    return inner and (token in (last, last + "s") or (last.endswith("*") and token.startswith(last[:-1])))
+
+
+class Said(NamedTuple):
+    folded: str
+    tokens: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Said":
+        return cls(fold(text), (BEGINNING, *_TOKEN.findall(_plain(text))))
+
+
+def _plain(text: str) -> str:
+    """Without accents and apostrophes: as people type in haste."""
+    return _MARKS.sub("", unicodedata.normalize("NFD", fold(text).translate(_LETTERS)))
+
+
+class _Words(NamedTuple):
+    sure: Lexicon
+    loose: Lexicon
+    hint: Lexicon
+    beside: Lexicon
+
+
+@cache
+def _lexicon() -> dict[str, _Words]:
+    rows = shipped()["group"].items()
+    return {
+        name: _Words(Lexicon(row["words"]), Lexicon(row["loose"]), Lexicon(row["hint"]), Lexicon(row["not"]))
+        for name, row in rows
+    }
+
+
+@cache
+def _context() -> dict[str, Lexicon]:
+    return {name: Lexicon(words) for name, words in shipped()["context"].items()}
+
+
+@lru_cache(maxsize=64)
+def _seen(text: str) -> tuple[Said, Said, dict[str, bool], dict[str, int]]:
+    """A text as it stands and without names, what surrounds its words, and how much it speaks of each group."""
+    said, nameless = Said.of(text), Said.of(_nameless(text))
+    around = {name: bool(words.found(said)) for name, words in _context().items()}
+    around["asks"] = bool(_ASKS.search(text))
+    around["thing"] = bool(_THING.match(text)) and not around["mine"]
+    around["dense"] = bool(UNSPACED.search(text))
+    around["foreign"] = not around["dense"] and _is_foreign(said.tokens)
+    return said, nameless, around, {name: len(words.sure.found(nameless)) for name, words in _lexicon().items()}
+
+
+def signals(text: str, group: str) -> dict[str, float]:
+    """What the words of a text say about a group, each 0 or a small number."""
+    said, nameless, around, sure_of = _seen(text[:LONGEST])
+    words = _lexicon()[group]
+    sures, looses, hints = sure_of[group], len(words.loose.found(nameless)), min(3, len(words.hint.found(said)))
+    sure, loose, beside = sures > 0, looses > 0, bool(words.beside.found(said))
+    elsewhere = min(2, max(count for name, count in sure_of.items() if name != group))
+    given = {
+        "sure": sure, "sure twice": sures > 1, "sure thrice": sures > 2,
+        "loose": loose, "loose twice": looses > 1, "loose alone": loose and not sure,
+        "hint": hints, "hint at all": hints > 0, "hint alone": 0 if sure else hints, "bare": not sure and not loose,
+        "sure in a name": not sure and bool(words.sure.found(said)),
+        "loose in a name": not loose and bool(words.loose.found(said)),
+        "beside": beside, "sure beside": sure and beside,
+        "elsewhere": elsewhere, "only elsewhere": 0 if sure else elsewhere,
+        **around,
+        **{f"sure {name}": sure and around[name] for name in ("told", "things", "thing", "named", "asks", "mine")},
+        **{f"loose {name}": loose and around[name] for name in ("told", "things", "thing", "mine")},
+        **{f"{name} {kind}": around[kind] and hit for kind in ("dense", "foreign")
+           for name, hit in (("sure", sure), ("loose", loose))},
+    }  # fmt: skip
+    return {name: float(value) for name, value in given.items()}
+
+
+def score(text: str, group: str) -> float:
+    """How much the words speak for a group; below 0 they speak against it."""
+    learned = weights()["words"]
+    frame = learned["frame"]
+    told = sum(learned["signals"].get(name, 0.0) * value for name, value in signals(text, group).items())
+    return float(
+        told + learned["groups"][group] + learned["bias"] + sum(frame.get(token, 0.0) for token in frame_words(text))
+    )
+
+
+def frame_words(text: str) -> frozenset[str]:
+    return frozenset(_seen(text[:LONGEST])[0].tokens) - {BEGINNING}
+
+
+def is_english(text: str) -> bool:
+    around = _seen(text[:LONGEST])[2]
+    return not around["dense"] and not around["foreign"]
+
+
+_ASKS = regex(
+    r"\?\s*$|^\W*(?:what|which|how|who|when|why|does|is there|could you|can you|wo|wie|was|donde|cual|hvor|hva)\b",
+    re.IGNORECASE,
+)
+_THING = regex(
+    r"^\W*(?:the|an?|this|that|these|those|its?|der|die|das|eine?|el|la|los|las|una?|det|den|en|et)\b", re.IGNORECASE
+)
+
+
+def _is_foreign(tokens: Sequence[str]) -> bool:
+    small = shipped()["small"]
+    english, others = frozenset(small["english"]), frozenset(small["others"])
+    return sum(token in others for token in tokens) > sum(token in english for token in tokens)
+
+
+_NAME = regex(
+    r"(?<![.!?…:])(?<=[\w,&'’]\s)(?:The |La |El )?[A-ZÀ-Þ][a-zà-ÿ][\w'’-]*|^\W*[A-ZÀ-Þ][a-zà-ÿ]+(?= [A-ZÀ-Þ][a-zà-ÿ])"
+)
+_CAPITALS = regex(r"\b(?:ich|mein\w*|und|wir|ist|hat|habe|der|die|das|nicht)\b", re.IGNORECASE)
+"""German writes every noun with a capital."""
+
+
+@cache
+def _proper() -> frozenset[str]:
+    """What is written with a capital and is no name of somebody or something."""
+    return frozenset(shipped()["capital"])
+
+
+def _nameless(text: str) -> str:
+    """Without names: who is called Faith, and the Brother on the desk, say nothing of faith and family."""
+    if _CAPITALS.search(text) or text.istitle():
+        return text
+    return _NAME.sub(lambda one: one[0] if one[0].lower().split("'")[0] in _proper() else " ", text)

@@ -1,0 +1,128 @@
+"""What never-topics learn: `python -m training.topics_fit` writes `src/keepbook/book/text/topics.json`.
+
+Learned from the sentences in `topics.jsonl` beside it: the weights of the words' signals, one layer for each group on
+the directions of the bundled embedder, and how much each of the two has to say, judged on sentences that neither had
+seen (five parts, each left out once). Nothing is drawn at random; doing it again gives the same file.
+"""
+
+import base64
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+from keepbook.book.text import topic_words
+from keepbook.book.text.topic_meaning import Told, layer_of, logistic, told
+from keepbook.book.text.words import STOP_WORDS
+from keepbook.models.embedders.local import bundled
+
+OUT = Path(topic_words.__file__).parent / "topics.json"
+PARTS, OFTEN, FREE, BOTH = 5, 4, 3.0, 10.0
+WORDS_LEAST, LEAST = -0.4, -1.0
+"""Where "meant" begins. Below even: what was kept against somebody's wish is worse than what was left out."""
+HALF = 0.5
+"""A word of the frame counts half as much as a signal while it is learned."""
+
+
+_BEGINNINGS = ((r"i(?:'m| am|m)\b", "Is"), (r"i(?:'ve| have|ve)\b", "Has"), (r"i was\b", "Was"), (r"i had\b", "Had"))
+
+
+def as_line(text: str) -> str | None:
+    """How the book would say it: without the person. Closing asks about such lines too."""
+    for said, line in _BEGINNINGS:
+        if found := re.match(said, text, re.IGNORECASE):
+            return line + text[found.end() :]
+    if found := re.match(r"i ([a-z]+)\b", text, re.IGNORECASE):
+        verb = found[1].lower()
+        return (verb if verb.endswith(("ed", "s")) else verb + "s").capitalize() + text[found.end() :]
+    return None
+
+
+def with_lines(sentences: list[Told]) -> list[Told]:
+    lines = [one._replace(text=line) for one in sentences if (line := as_line(one.text)) is not None]
+    return [*sentences, *lines]
+
+
+class Words:
+    def __init__(self, of: list[Told]) -> None:
+        sentences = with_lines(of)
+        counts = Counter(word for one in sentences for word in topic_words.frame_words(one.text))
+        self.frame = sorted(word for word, times in counts.items() if times >= OFTEN and word not in STOP_WORDS)
+        self.signals = sorted(topic_words.signals(sentences[0].text, sentences[0].group))
+        self.groups = sorted({one.group for one in sentences})
+        meant = np.array([one.meant for one in sentences], float)
+        self.found = logistic(np.array([self.row(one) for one in sentences]), meant, np.ones(len(meant)), FREE)
+
+    def row(self, one: Told) -> list[float]:
+        given, said = topic_words.signals(one.text, one.group), topic_words.frame_words(one.text)
+        return [
+            *(given[name] for name in self.signals),
+            *(float(one.group == name) for name in self.groups),
+            *(HALF * (word in said) for word in self.frame),
+        ]
+
+    def score(self, one: Told) -> float:
+        return float(np.dot(self.row(one), self.found[:-1]) + self.found[-1])
+
+    def written(self) -> dict[str, object]:
+        values = iter(float(value) for value in self.found)
+        signals = {name: round(next(values), 4) for name in self.signals}
+        groups = {name: round(next(values), 4) for name in self.groups}
+        frame = {word: round(HALF * next(values), 4) for word in self.frame}
+        return {"signals": signals, "groups": groups, "frame": frame, "bias": round(next(values), 4)}
+
+
+def main() -> None:
+    embedder = bundled()
+    if embedder is None:
+        raise SystemExit("needs keepbook[embed]")
+    sentences = list(told())
+    directions = dict(
+        zip((one.text for one in sentences), embedder.embed([one.text for one in sentences]), strict=True)
+    )
+    groups = sorted({one.group for one in sentences})
+
+    def layers(of: list[Told]) -> dict[str, np.ndarray]:
+        return {group: layer_of(of, np.array([directions[one.text] for one in of]), group) for group in groups}
+
+    rows, meant = [], []
+    for part in range(PARTS):
+        others = [one for at, one in enumerate(sentences) if at % PARTS != part]
+        words, meaning = Words(others), layers(others)
+        for one in sentences[part::PARTS]:
+            layer, english = meaning[one.group], topic_words.is_english(one.text)
+            by_meaning = float(np.dot(directions[one.text], layer[:-1]) + layer[-1])
+            both = [words.score(one), by_meaning]
+            rows.append([*both, 0, 0, 0] if english else [0, 0, *both, 1])
+            meant.append(one.meant)
+    both = logistic(np.array(rows, float), np.array(meant, float), np.ones(len(meant)), BOTH)
+    sums = np.array(rows) @ both[:-1] + both[-1]
+    for name, least in (("even", 0.0), ("least", LEAST)):
+        right = sum(s >= least and m for s, m in zip(sums, meant, strict=True))
+        print(name, "left out in turn: P", round(right / sum(sums >= least), 3), "R", round(right / sum(meant), 3))
+    write(Words(sentences), layers(sentences), embedder.space, both)
+
+
+def write(words: Words, layers: dict[str, np.ndarray], space: str, both: np.ndarray) -> None:
+    coded = {name: base64.b64encode(layer.astype("<f2").tobytes()).decode() for name, layer in layers.items()}
+    of_words, of_meaning, foreign_words, foreign_meaning, foreign, bias = (round(float(one), 4) for one in both)
+    learned = {
+        "words": words.written() | {"least": WORDS_LEAST},
+        "meaning": {"space": space, "groups": coded},
+        "both": {
+            "words": of_words, "meaning": of_meaning, "least": round(LEAST - bias, 4),
+            "words foreign": foreign_words, "meaning foreign": foreign_meaning,
+            "least foreign": round(LEAST - bias - foreign, 4),
+        },
+    }  # fmt: skip
+    OUT.write_text(json.dumps(learned, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    print(OUT.stat().st_size, "bytes")
+
+
+if __name__ == "__main__":
+    main()
