@@ -88,7 +88,11 @@ def _own(text: str, topic: str, sense: Sense | None) -> bool:
 
 
 def _likeness(text: str, topic: str, sense: Sense | None) -> float:
-    if sense is None or (one := sense.direction(text)) is None or (other := sense.direction(f"This is about {topic}.")) is None:
+    if (
+        sense is None
+        or (one := sense.direction(text)) is None
+        or (other := sense.direction(f"This is about {topic}.")) is None
+    ):
         return 0.0
     return float(one @ other)
 
