@@ -1,8 +1,8 @@
 """Make sure that there is a Chromium for the browser tests: what `make test` does after `.venv` is ready.
 
-A Chromium of the system is taken where there is one. On Debian and its kin, as root, the system's own is installed;
-anywhere else Playwright fetches the one it was made for. Where nothing works this says what to do and fails: the tests
-of the web app are not skipped.
+A Chromium of the system is taken where there is one, first its headless shell, which does half the work for the same
+pages. On Debian and its kin, as root, the shell is installed; anywhere else Playwright fetches the one it was made for.
+Where nothing works this says what to do and fails: the tests of the web app are not skipped.
 """
 
 import os
@@ -11,17 +11,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-SYSTEM = Path("/usr/bin/chromium")
+SHELL = Path("/usr/bin/chromium-headless-shell")
+CHROMIUM = Path("/usr/bin/chromium")
 
 
 def main() -> None:
-    if SYSTEM.exists() or fetched():
+    if system() == SHELL or installed(SHELL):
+        return
+    if system() or fetched():
         return
     print("Setting up a Chromium for the browser tests (once; needs the network) ...", flush=True)
-    if os.geteuid() == 0 and shutil.which("apt-get") and installed():
+    if asked("update") and (installed(SHELL) or installed(CHROMIUM)):
         return
     if subprocess.call([sys.executable, "-m", "playwright", "install", "chromium"]) != 0 or not fetched():
         sys.exit("No Chromium could be had. Install one (Debian: apt install chromium), then run this again.")
+
+
+def system() -> Path | None:
+    """The system's own; None if it has none."""
+    return next((one for one in (SHELL, CHROMIUM) if one.exists()), None)
 
 
 def fetched() -> bool:
@@ -31,13 +39,18 @@ def fetched() -> bool:
     return bool(found) and Path(found).exists()
 
 
-def installed() -> bool:
-    """Debian's own, by Debian's own means."""
-    quiet = {"stdout": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
-    for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
-        if subprocess.call(["apt-get", *command], **quiet) != 0:  # type: ignore[call-overload]
-            return False
-    return SYSTEM.exists()
+def installed(program: Path) -> bool:
+    """Debian's own, by Debian's own means: whether it is there now."""
+    return asked("install", "-y", "--no-install-recommends", program.name) and program.exists()
+
+
+def asked(*command: str) -> bool:
+    """Whether Debian's installer did as it was asked."""
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return False
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.call(["apt-get", *command], env=environment, **silent) == 0
 
 
 if __name__ == "__main__":

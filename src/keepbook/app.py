@@ -132,6 +132,7 @@ class Keepbook:
             raise Invalid("a token opens a server: give its address, https://host", field="token")
         self.demo = demo
         """Whether this is a visitor's copy of the demo: no key, no program, no model but the offline one."""
+        self.opened_at = clock()
         self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
         place = self._place = str(db) if db is not None else self.settings.db
         load = partial(load_preset, folders=(self.settings.presets,))

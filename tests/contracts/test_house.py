@@ -60,10 +60,6 @@ def test_types_hold_under_mypy_strict() -> None:
     _passes("-m", "mypy")
 
 
-def test_bandit_finds_nothing_that_is_not_answered() -> None:
-    _passes("-m", "bandit", "-q", "-c", "pyproject.toml", "-r", "src/keepbook")
-
-
 def test_imports_point_down_only() -> None:
     _passes("-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_logo=True))")
 

@@ -13,6 +13,7 @@ import anyio
 import pytest
 from mcp.client import Client
 from starlette.testclient import TestClient
+from tests.conftest import DEEPER
 from tests.deciding import busy_desk
 
 from keepbook import Keepbook
@@ -216,7 +217,7 @@ def _trading_calls(id: str, said: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(DEEPER))
 def test_no_answer_of_any_door_holds_another_owners_text(kb: Keepbook, seed: int) -> None:
     draw = random.Random(seed)
     doors = Doors(kb)

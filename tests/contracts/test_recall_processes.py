@@ -93,12 +93,12 @@ def test_what_one_process_writes_another_recalls_at_once(kb: Any, book_url: str)
 def test_after_a_restart_only_the_question_is_embedded(kb: Any, book_url: str, clock: Any) -> None:
     alice = meant(kb)
     with alice.transaction():
-        for number in range(2000):
+        for number in range(500):
             alice.remember(f"Thing {number} lies in room {number % 40}", force=True)
         alice.remember("The dog of the mill is old")
         for number in range(20):
             alice.thread("one").add("user", f"The puppy barked {number} times")
-    assert alice.reindex() == 2021
+    assert alice.reindex() == 521
     with closing(Keepbook(book_url, clock=clock)) as again:
         embedder = StandIn()
         book = meant(again, embedder=embedder, behind=True)

@@ -183,6 +183,23 @@ def test_the_first_address_opens_with_a_tour_and_no_other_does(app: Any) -> None
     assert "Three things to look at" not in client.get("/chat").text
 
 
+def test_leaving_a_chat_of_the_story_keeps_nothing_and_leaving_ones_own_does(app: Any, visitors: Visitors) -> None:
+    """The story ends in an open chat. Who only looks at it must not find memories made of it."""
+    book = visitors.story.book(demo_settings().owner)
+    book.threads.start().add("user", "I moved to Oslo last week and I am allergic to hazelnuts.", at="2026-01-01")
+    client = browser(app, Accept="text/html")
+    client.get("/chat")
+    (mine,) = [one.kb.book(demo_settings().owner) for one in visitors._visitors.values()]
+    (chat,) = mine.threads.list()
+    assert client.post(f"/chat/{chat.id}/leave").status_code == 204
+    assert mine.threads.get(chat.id).thread.state == "active"
+    assert mine.list().total == 1
+    assert not mine.proposals.list()
+    mine.threads.get(chat.id).add("user", "My bicycle is a red Brompton, I bought it in June.")
+    client.post(f"/chat/{chat.id}/leave")
+    assert mine.threads.get(chat.id).thread.state == "idle"
+
+
 def test_every_page_says_that_it_is_a_demo(app: Any) -> None:
     client = browser(app, Accept="text/html")
     for path in ("/chat", "/profile/facts", "/journal", "/time", "/settings"):

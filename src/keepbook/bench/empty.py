@@ -17,6 +17,7 @@ def nothing() -> Response:
 def main() -> None:
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # as the server itself does
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # before the address is told: who asks at once is not refused
         print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
         uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run([listening])
 

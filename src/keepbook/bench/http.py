@@ -1,7 +1,9 @@
 """`keepbook bench http`: what a request costs beside an empty route of the same framework.
 
 Both servers run as processes of their own and are asked in turns over one open connection each, so a busy machine slows
-both alike; the client is the plainest there is. Pages are measured the same way, as a person's browser would ask.
+both alike; the client is the plainest there is. Pages are measured the same way, as a person's browser would ask, of a
+book with a thousand memories. Where the system tells what another process has used of the processor (Linux does), that
+is given too, in empty routes: it does not depend on who else is busy.
 """
 
 import json
@@ -19,12 +21,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from keepbook.app import Keepbook
-from keepbook.book.book import Book
 from keepbook.errors import NotAllowed
 
 MEMORIES = 200
+LARGE = 1000
+"""How many memories the book has whose pages are measured."""
 ROUNDS = 200
-PAGES = ("/chat", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
+TURNS = 200
+PAGES = ("/chat", "/chat/{chat}", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class Figure:
     per_second: float
     empty_per_second: float
     ms: float
+    cpu: float | None = None
+    """What it takes of the processor, in empty routes."""
 
     @property
     def ratio(self) -> float:
@@ -47,11 +53,9 @@ def main(as_json: bool = False, rounds: int = ROUNDS) -> bool:
     for found in measure(rounds):
         figures.append(found)
         if not as_json:
-            rate = f"{found.per_second:7.0f} /s"
-            print(
-                f"{rate}  {found.ratio:5.2f} of the empty route's {found.empty_per_second:.0f}  {found.name}",
-                flush=True,
-            )
+            cpu = "" if found.cpu is None else f"  CPU of {found.cpu:5.1f} empty routes"
+            rate = f"{found.per_second:7.0f} /s  {found.ratio:5.2f} of the empty route's {found.empty_per_second:4.0f}"
+            print(f"{rate}{cpu}  {found.name}", flush=True)
     if as_json:
         print(json.dumps([asdict(found) | {"ratio": round(found.ratio, 4)} for found in figures], indent=2))
     return True
@@ -61,8 +65,7 @@ def measure(rounds: int) -> Iterator[Figure]:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         db = str(Path(folder) / "bench.db")
-        with Keepbook(db, embedder="none") as kb:
-            id = _fill(kb.book(kb.settings.owner))
+        id, chat = _fill(db, range(MEMORIES)), _talk(db)
         serve = ["-m", "keepbook", "--db", db, "--json", "serve", "--port", "0", "--no-open"]
         ours = stack.enter_context(_server(serve))
         bare = stack.enter_context(_server(["-m", "keepbook.bench.empty"]))
@@ -73,24 +76,52 @@ def measure(rounds: int) -> Iterator[Figure]:
             "remember": lambda: ("POST", "/api/memory/", {"content": f"Keeps the number {next(numbered)} in mind"}),
             "recall": lambda: ("GET", "/api/memory/recall?q=what+does+she+like+in+Oslo", None),
         }
-        for page in PAGES:
-            requests[f"page {page}"] = lambda page=page: ("GET", page.format(id=id), None)
         for name, make in requests.items():
-            yield _beside(name, ours, bare, make, rounds if not name.startswith("page") else max(10, rounds // 5))
+            yield _beside(name, ours, bare, make, rounds)
+        _fill(db, range(MEMORIES, LARGE))
+        for page in PAGES:
+            asked = ("GET", page.format(id=id, chat=chat), None)
+            yield _beside(f"page {page}", ours, bare, lambda asked=asked: asked, max(10, rounds // 5))
 
 
-def _fill(book: Book) -> str:
+def _fill(db: str, numbers: range) -> str:
     places = ("Oslo", "Bergen", "Lisbon", "Porto", "Turin")
-    with book.transaction():
-        made = [
-            book.remember(f"Likes thing number {number} of {places[number % 5]}", force=True).id
-            for number in range(MEMORIES)
-        ]
+    with Keepbook(db, embedder="none") as kb:
+        book = kb.book(kb.settings.owner)
+        with book.transaction():
+            made = [
+                book.remember(f"Likes thing number {number} of {places[number % 5]}", force=True).id
+                for number in numbers
+            ]
     return made[0]
 
 
+def _talk(db: str) -> str:
+    """A chat of `TURNS` turns that is open, so that closing would read all of it."""
+    with Keepbook(db, embedder="none") as kb:
+        book = kb.book(kb.settings.owner)
+        with book.transaction():
+            chat = book.threads.start()
+            for number in range(TURNS // 2):
+                chat.add("user", f"What about number {number}? I would like to hear more before I decide anything.")
+                chat.add("assistant", f"**Number {number}** fits.\n\n- it is cheap\n- it is near\n\nSay if more.")
+    return chat.id
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that answers, and the process it is."""
+
+    connection: HTTPConnection
+    pid: int
+
+    def cpu(self) -> float | None:
+        """Seconds of the processor that it has used so far; Linux has a clock for each process, by its number."""
+        return time.clock_gettime(~self.pid << 3 | 2) if sys.platform == "linux" else None
+
+
 @contextmanager
-def _server(command: list[str]) -> Iterator[HTTPConnection]:
+def _server(command: list[str]) -> Iterator[Served]:
     server = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -99,7 +130,7 @@ def _server(command: list[str]) -> Iterator[HTTPConnection]:
             raise NotAllowed("the server did not start; is keepbook[serve] installed?", code="missing_extra")
         address = urlsplit(json.loads(line)["address"] if line.startswith("{") else line)
         connection = HTTPConnection(address.hostname or "", address.port, timeout=60)
-        yield connection
+        yield Served(connection, server.pid)
         connection.close()
     finally:
         server.terminate()
@@ -108,16 +139,28 @@ def _server(command: list[str]) -> Iterator[HTTPConnection]:
             server.stdout.close()
 
 
-def _beside(name: str, ours: HTTPConnection, bare: HTTPConnection, make: Any, rounds: int) -> Figure:
+def _beside(name: str, ours: Served, bare: Served, make: Any, rounds: int) -> Figure:
     times: dict[str, list[float]] = {"ours": [], "bare": []}
+    used: dict[str, list[float | None]] = {"ours": [], "bare": []}
     for number in range(rounds + 10):
-        for side, connection, request in (("ours", ours, make()), ("bare", bare, ("GET", "/", None))):
+        for side, server, request in (("ours", ours, make()), ("bare", bare, ("GET", "/", None))):
+            if number == 10:
+                used[side].append(server.cpu())
             began = time.perf_counter()
-            _ask(connection, *request)
+            _ask(server.connection, *request)
             if number >= 10:
                 times[side].append(time.perf_counter() - began)
+    used["ours"].append(ours.cpu())
+    used["bare"].append(bare.cpu())
     mine, empty = (statistics.median(times[side]) for side in ("ours", "bare"))
-    return Figure(name, 1 / mine, 1 / empty, mine * 1000)
+    return Figure(name, 1 / mine, 1 / empty, mine * 1000, _in_empty_routes(used["ours"], used["bare"]))
+
+
+def _in_empty_routes(ours: list[float | None], bare: list[float | None]) -> float | None:
+    (before, after), (first, last) = ours, bare
+    if before is None or after is None or first is None or last is None or last == first:
+        return None
+    return round((after - before) / (last - first), 1)
 
 
 def _ask(connection: HTTPConnection, method: str, path: str, body: Any) -> None:

@@ -2,11 +2,13 @@
 
 The order matters. The person's message is stored before any model is asked, so nothing said is lost; the block is
 rendered once, when the chat begins; what is sent only grows at its end until a compression. A model that fails leaves
-the chat with the person's message in it, and the turn can be tried again.
+the chat with the person's message in it, and the turn can be tried again. What of a reply was there when it broke off
+is stored as such, and can be gone on with.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from keepbook.book.book import Book
@@ -18,11 +20,14 @@ from keepbook.book.text.topics import touched
 from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
-from keepbook.models.model import Called, Conversation, Event, Replied, Toolbox, ToolCall, Turn, Usage
+from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Turn, Usage
 from keepbook.models.noted import NOTEBOOK
+from keepbook.models.offline.title import UNTITLED
+from keepbook.models.offline.title import title as title_by_rules
 from keepbook.models.orders.obey import Heeded, at_hand, obey
 from keepbook.models.orders.values import Deed, of_parts, was_heard
 from keepbook.models.prompt import compose
+from keepbook.models.unfinished import Piece, about, being_written, going_on, until, whole_words
 from keepbook.tools.catalogue import build
 
 CLOSING_WAIT_SECONDS = 3.0
@@ -63,6 +68,7 @@ class Talk:
         self._budget = budget
         self._monthly_tokens = monthly_tokens
         self._orders = orders
+        self._named: str | None = None
 
     async def say(
         self, text: str, *, hidden: str | None = None, instead_of: int | None = None
@@ -76,6 +82,7 @@ class Talk:
             await asyncio.to_thread(self._make_way, instead_of, "user")
         hidden = hidden or await asyncio.to_thread(self._left_to_know, instead_of)
         heeded = await asyncio.to_thread(self._heed, text, hidden, instead_of)
+        await asyncio.to_thread(self._name, instead_of)
         for call in order_calls(heeded.deeds):
             yield Called(call)
         async for event in self._answer(heeded.message):
@@ -83,13 +90,29 @@ class Talk:
 
     async def again(self, *, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
         """Answer the person's last message: where a model failed to, or anew, in place of the last reply."""
+        messages = threads.standing(await asyncio.to_thread(self.chat.messages))
+        if instead_of is None and messages and messages[-1].broke_off:
+            instead_of = messages[-1].turn
         if instead_of is not None:
             await asyncio.to_thread(self._make_way, instead_of, "assistant")
-        messages = threads.standing(await asyncio.to_thread(self.chat.messages))
         said = [one for one in messages if instead_of is None or one.turn < instead_of]
         if not said or said[-1].role != "user":
             raise Conflict("the last message of this chat has its answer", code="answered")
         async for event in self._answer(said[-1], instead_of):
+            yield event
+
+    async def go_on(self) -> AsyncIterator[Event | Notice | Kept]:
+        """Go on with the last reply, which broke off: the whole one takes the place of the piece."""
+        stands = threads.standing(await asyncio.to_thread(self.chat.messages))[-2:]
+        if [one.role for one in stands] != ["user", "assistant"] or stands[1].broke_off is None:
+            raise Conflict("the last reply of this chat did not break off", code="answered")
+        spoken, broken = stands
+        if self._models.chat is self._models.offline:  # by rules it is written anew in no time
+            await asyncio.to_thread(self._make_way, broken.turn, "assistant")
+            going = self._answer(spoken, broken.turn)
+        else:
+            going = self._answer(spoken, broken.turn, whole_words(broken) or None)
+        async for event in going:
             yield event
 
     def _make_way(self, turn: int, role: str) -> None:
@@ -107,22 +130,47 @@ class Talk:
                     raise
                 # Undone already, touched since, or not this caller's to undo: it stays as it is.
 
-    async def _answer(self, spoken: Message, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
+    async def _answer(
+        self, spoken: Message, instead_of: int | None = None, begun: Piece | None = None
+    ) -> AsyncIterator[Event | Notice | Kept]:
+        """The reply to a turn, `instead_of` an earlier one; going on with what is `begun`."""
         thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)
         async for notice in self._compress(thread, system, toolbox, spoken):
             yield notice
         conversation = await asyncio.to_thread(self._conversation, spoken, thread, system)
-        try:
-            async for event in self._models.chat.reply(conversation, toolbox):
-                yield event
-                if isinstance(event, Replied):
-                    message = await asyncio.to_thread(self._store, event, conversation.deeds, instead_of)
-                    yield Kept(message, await self._title())
-        except ModelFailed as error:
-            spent = [int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")]
-            if any(spent):
-                await self._count("chat", self._models.chat.name, Usage(*spent))
-            raise
+        written = Piece()
+        if begun is not None:
+            conversation = going_on(conversation, begun)
+            written = Piece(begun.text, begun.calls)
+            yield TextDelta(begun.text)
+        piece = _Broken(self, thread.turns, conversation, instead_of)
+        with being_written(self.book.owner, self.chat.id) as stop:
+            try:
+                async with aclosing(until(stop, self._models.chat.reply(conversation, toolbox))) as events:
+                    async for event in events:
+                        if isinstance(event, Replied):
+                            whole = event if begun is None else begun.with_(event)
+                            message = await asyncio.to_thread(self._store, whole, conversation.deeds, instead_of)
+                            yield Replied(whole.text, whole.calls, whole.usage)
+                            yield Kept(message, await self._title())
+                            return
+                        written.add(event)
+                        yield event
+            except ModelFailed as error:
+                await asyncio.to_thread(piece.keep, written, "failed")
+                spent = [int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")]
+                if any(spent):
+                    await self._count("chat", self._models.chat.name, Usage(*spent))
+                raise
+            except (GeneratorExit, asyncio.CancelledError):
+                # Nobody listens any more. The thread stores it, also where this task is cancelled once more.
+                kept = asyncio.get_running_loop().run_in_executor(None, piece.keep, written, "left")
+                with suppress(asyncio.CancelledError):
+                    await asyncio.shield(kept)
+                raise
+            stopped = await asyncio.to_thread(piece.keep, written, "stopped")
+            if stopped is not None:
+                yield Kept(stopped, await self._title())
 
     def _heed(self, text: str, hidden: str | None, instead_of: int | None) -> Heeded:
         return obey(self.book, self.chat, text, hidden=hidden, instead_of=instead_of, orders=self._orders)
@@ -202,31 +250,54 @@ class Talk:
         with self.book.writing() as (tx, _):
             threads.keep_compression(tx, self.chat.id, through, summary)
 
-    def _store(self, reply: Replied, deeds: Sequence[Deed] = (), instead_of: int | None = None) -> Message:
-        made = Made(self._models.chat.name, reply.usage.tokens_in, reply.usage.tokens_out)
-        self.book.spending.count("chat", *made)
+    def _store(
+        self, reply: Replied, deeds: Sequence[Deed] = (), instead_of: int | None = None, broke_off: str | None = None
+    ) -> Message:
+        counted = (reply.usage.tokens_in, reply.usage.tokens_out)
+        self.book.spending.count("chat", self._models.chat.name, *counted)
+        made = Made(self._models.chat.name, *(counted if broke_off is None else (None, None)))
         speaker = NOTEBOOK if self._models.chat is self._models.offline else None
         with self.book.writing() as (tx, _):
             return threads.add(
                 tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()), speaker=speaker, made=made,
-                parts=to_parts((*order_calls(deeds), *reply.calls)), instead_of=instead_of,
+                parts=to_parts((*order_calls(deeds), *reply.calls)), instead_of=instead_of, broke_off=broke_off,
                 close_after_hours=self.book.close_after_hours,
             )  # fmt: skip
 
-    async def _title(self) -> str | None:
-        """After the first exchange, unless it has a title; a name by hand is never touched."""
-        thread = await asyncio.to_thread(lambda: self.chat.thread)
-        if thread.title is not None or thread.incognito:
+    def _name(self, anew: int | None = None) -> str | None:
+        """By its matter as soon as there is one, and by the new one where the first turn was said anew. A name by hand
+        is never touched, an incognito chat has none."""
+        thread = self.chat.thread
+        turns = [_turn(message) for message in threads.standing(self.chat.messages())]
+        first = anew is not None and sum(turn.role == "user" for turn in turns) == 1 and thread.titled_by != "person"
+        if (thread.title is not None and not first) or thread.incognito:
             return None
+        title = title_by_rules(turns)[: threads.TITLE_LIMIT]
+        if title == UNTITLED:
+            return None
+        try:
+            self._named = self.book.threads.rename(self.chat.id, title, by="rules").title
+        except Invalid:  # an odd sentence is not worth the turn that it was to name
+            return None
+        return self._named
+
+    async def _title(self) -> str | None:
+        """The title that this turn gave the chat: by rules, or by a model once there is an exchange to look at."""
+        if await asyncio.to_thread(self._name) is None and self._named is None:
+            return None
+        by_rules, self._named = self._named, None
+        if self._models.cheap is self._models.offline:
+            return by_rules
         turns = [_turn(message) for message in threads.standing(await asyncio.to_thread(self.chat.messages))]
         made = await self._models.title(turns, over_cap=await self._over_cap())
         await self._count("title", made.made_by, made.usage)
-        by = "rules" if made.made_by == self._models.offline.name else "model"
+        if made.made_by == self._models.offline.name:
+            return by_rules
         title = made.text[: threads.TITLE_LIMIT]
         try:
-            renamed = await asyncio.to_thread(lambda: self.book.threads.rename(self.chat.id, title, by=by))
-        except Invalid:  # a model's odd answer is not worth the turn that it was to name
-            return None
+            renamed = await asyncio.to_thread(lambda: self.book.threads.rename(self.chat.id, title, by="model"))
+        except Invalid:  # a model's odd answer
+            return by_rules
         return renamed.title
 
     async def _count(self, operation: str, model: str, usage: Usage) -> None:
@@ -245,6 +316,26 @@ class Talk:
     def _begins_beside_a_closing(self) -> bool:
         with self.book.reading() as (tx, _, now):
             return threads.get(tx, self.chat.id).turns == 0 and threads.being_closed(tx, now) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """Where a reply that breaks off is stored: after the `turns` it was asked at, and not once more was said."""
+
+    talk: Talk
+    turns: int
+    conversation: Conversation
+    instead_of: int | None
+
+    def keep(self, written: Piece, why: str) -> Message | None:
+        if not written.text.strip():  # calls alone say nothing; what they wrote is in the book all the same
+            return None
+        with self.talk.book.transaction():
+            if self.talk.chat.thread.turns != self.turns:
+                return None
+            cost = about(self.conversation, written)
+            reply = Replied(written.text, written.calls, cost)
+            return self.talk._store(reply, self.conversation.deeds, self.instead_of, why)
 
 
 def compressed(thread: Thread) -> tuple[int, str | None]:

@@ -1,9 +1,7 @@
 """The pencil lines of an open chat, from the local reader whatever model closes it."""
 
-import zlib
-
 from keepbook.book.book import Book
-from keepbook.book.chats.pencil import Pencil
+from keepbook.book.chats.pencil import Pencil, key_of
 from keepbook.book.chats.threads import standing
 from keepbook.book.ground.opened import Opened
 from keepbook.models.model import Known
@@ -31,7 +29,7 @@ def pencil(opened: Opened, thread_id: str) -> list[Pencil]:
 
 
 def _line(one: Noted, target: Known | None) -> Pencil:
-    key = f"{one.place.turn}-{zlib.crc32(one.content.lower().encode()):08x}"
+    key = key_of(one.place.turn, one.content)
     protected = target is not None and target.protected
     return Pencil(
         key, one.place.turn, one.content, one.category, "update" if target else "add", target.id if target else None,

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import sqlite3
-import subprocess  # nosec B404 the database's own programs, with a fixed list of words
+import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -138,7 +138,7 @@ def _program(name: str, words: Sequence[str], url: URL) -> None:
         told |= _server(url)
     else:
         words = [*words, f"--dbname={plain.render_as_string()}"]
-    done = subprocess.run([found, *words], env=told, capture_output=True, text=True, check=False)  # nosec B603
+    done = subprocess.run([found, *words], env=told, capture_output=True, text=True, check=False)  # noqa: S603 the database's own
     if done.returncode != 0:
         why = next((line for line in done.stderr.splitlines() if line.strip()), f"it ended with {done.returncode}")
         raise KeepbookError(f"{why}; KEEPBOOK_ADMIN_DB names the administrator", code="copy_failed")

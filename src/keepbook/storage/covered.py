@@ -137,7 +137,7 @@ def _sqlite(table: Table) -> Iterator[str]:
         guard = f"WHEN {only} " if only else ""
         yield f"CREATE TRIGGER {table.name}_{name}_is_noted AFTER {when} ON {table.name} {guard}BEGIN"
         yield (
-            f"  INSERT OR IGNORE INTO touched (owner, what, key, fresh) "
+            f"  INSERT OR IGNORE INTO touched (owner, what, key, fresh) "  # noqa: S608 names of our own tables
             f"VALUES ({row}.owner, '{table.name}', {key}, {fresh});"
         )
         yield "END;"

@@ -113,7 +113,7 @@ class Database:
     @contextmanager
     def read(self, owner: str) -> Iterator[Tx]:
         """A consistent view of one owner's book; inside a write it sees what that has written so far."""
-        if (outer := self._joined(owner)) is not None:
+        if (outer := self._joined(owner) or self._viewed(owner)) is not None:
             yield outer
             return
         asked = time.perf_counter()
@@ -122,11 +122,24 @@ class Database:
             yield Tx(conn, owner, self.clock, writes=False)
 
     @contextmanager
+    def view(self, owner: str) -> Iterator[Tx]:
+        """One view for all that this thread reads of the owner inside, as a page does: begun once, and of one instant.
+        Nothing is written in it."""
+        with self.read(owner) as tx:
+            before, self._open.view = getattr(self._open, "view", None), tx
+            try:
+                yield tx
+            finally:
+                self._open.view = before
+
+    @contextmanager
     def write(self, owner: str) -> Iterator[Tx]:
         """A transaction that is kept whole when the block ends, and not at all when it raises."""
         if (outer := self._joined(owner)) is not None:
             yield outer
             return
+        if getattr(self._open, "view", None) is not None:
+            raise Conflict("a view is open here, in which nothing is written; write after it")
         asked = time.perf_counter()
         with self._translated(), self.backend.writing(owner) as conn:
             self._waited("write", asked)
@@ -175,6 +188,10 @@ class Database:
         if outer is not None and outer.owner != owner:
             raise Conflict(f"a transaction of {outer.owner!r} is open here; finish it before you serve {owner!r}")
         return outer
+
+    def _viewed(self, owner: str) -> Tx | None:
+        view: Tx | None = getattr(self._open, "view", None)
+        return view if view is not None and view.owner == owner else None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -346,6 +346,7 @@ messages = _table(
     Column("tokens_in", Integer),
     Column("tokens_out", Integer),
     Column("instead_of", Integer, CheckConstraint("instead_of >= 1 AND instead_of < turn")),
+    Column("broke_off", Word, _one_of("broke_off", "stopped", "left", "failed")),
     PrimaryKeyConstraint("owner", "thread_id", "turn"),
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
 )

@@ -4,6 +4,7 @@ import inspect
 import json
 import math
 import re
+import threading
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from keepbook import Ambiguous, Book, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
+from keepbook.book.ground.opened import viewing
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.presets import load_preset
@@ -1066,3 +1068,17 @@ def test_a_clock_that_jumps_back_does_not_reorder_the_book(alice: Any, clock: An
     assert contents(alice.as_of()) == ["Lives in Bergen", "Has a cat"]
     assert contents(alice.list()) == ["Lives in Bergen", "Has a cat"]
     assert alice.verify().ok
+
+
+def test_what_is_read_in_one_view_is_of_one_instant_and_nothing_is_written_in_it(alice: Any) -> None:
+    alice.remember("Lives in Vienna")
+    with viewing(alice):
+        assert alice.list().total == 1
+        other = threading.Thread(target=alice.remember, args=("Plays the piano",))
+        other.start()
+        other.join()
+        assert alice.list().total == 1, "as it was when the view began"
+        with pytest.raises(Conflict, match="nothing is written"):
+            alice.remember("Drinks coffee")
+    assert alice.list().total == 2
+    assert alice.remember("Drinks coffee").event

@@ -67,7 +67,7 @@ def traded(book: Any) -> list[str]:
 
 
 def attack(operation: Any, known: dict[str, list[Any]], token: str) -> None:
-    @hypothesis.settings(max_examples=5 * DEEPER, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+    @hypothesis.settings(max_examples=3 * DEEPER, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
     @hypothesis.given(case=operation.as_strategy(), right=st.booleans(), data=st.data())
     def one(case: Any, right: bool, data: Any) -> None:
         for name in case.path_parameters if right else ():

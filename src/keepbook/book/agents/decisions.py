@@ -19,6 +19,7 @@ from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line
 from keepbook.book.agents.resolution import Course, Plan, at_expiry, walk
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.limits import clean_count, sought
+from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
@@ -314,6 +315,12 @@ def find(tx: Tx, run_id: str, known_at: str | None = None) -> Decision | None:
     return None if row is None else _to_decision(row)
 
 
+def are_there(book: Opened) -> bool:
+    """Whether any decision was ever made."""
+    with book.reading() as (tx, _, _):
+        return bool(_ANY.tuples(tx.conn, {"owner": tx.owner}))
+
+
 def listed(
     tx: Tx,
     *,
@@ -422,6 +429,7 @@ def _find(tx: Tx, run_id: str) -> Any:
     return _ONE.first(tx.conn, {"owner": tx.owner, "run_id": sought(run_id)})
 
 
+_ANY = Prepared(select(decisions.c.run_id).where(decisions.c.owner == bindparam("owner")).limit(1))
 _ONE = Prepared(
     select(decisions).where(decisions.c.owner == bindparam("owner"), decisions.c.run_id == bindparam("run_id"))
 )

@@ -174,14 +174,12 @@ def say(tx: Tx, now: str, run_id: str, role: str, text: str, *, parts: Any = Non
         raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
     _unfinished(tx, run_id)
     text = clean_text(text, "text", TEXT_LIMIT)
-    turns = tx.conn.execute(
-        select(func.max(transcripts.c.turn)).where(transcripts.c.owner == tx.owner, transcripts.c.run_id == run_id)
-    ).scalar()
+    ((turns,),) = _SAID.tuples(tx.conn, {"owner": tx.owner, "run_id": run_id})
     row = {
         "owner": tx.owner, "run_id": run_id, "turn": (turns or 0) + 1, "role": role, "text": text, "at": now,
         "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "tokens": estimate(text),
     }  # fmt: skip
-    tx.conn.execute(insert(transcripts), row)
+    _SAY.run(tx.conn, row)
     return _to_line(row)
 
 
@@ -405,6 +403,12 @@ def _find(tx: Tx, run_id: str) -> Any:
     return _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(run_id)})
 
 
+_SAID = Prepared(
+    select(func.max(transcripts.c.turn)).where(
+        transcripts.c.owner == bindparam("owner"), transcripts.c.run_id == bindparam("run_id")
+    )
+)
+_SAY = Prepared(insert(transcripts), transcripts.c.keys())
 _ONE = Prepared(select(runs).where(runs.c.owner == bindparam("owner"), runs.c.id == bindparam("id")))
 
 

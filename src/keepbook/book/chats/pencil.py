@@ -4,8 +4,10 @@ It is read from the turns each time and stored nowhere. Only the person's word o
 closing heeds whatever model reads the chat; a Keep is written at once, as the person.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
@@ -32,7 +34,23 @@ class Pencil:
     sure: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A line that the person said No to while the chat was open; `key` is the one it had."""
+
+    id: str
+    key: str
+    turn_id: int
+    content: str
+    at: datetime
+
+
 # Rules
+
+
+def key_of(turn: int, content: str) -> str:
+    """Names a line for as long as its turn stands."""
+    return f"{turn}-{zlib.crc32(content.lower().encode()):08x}"
 
 
 def of_key(lines: Sequence[Pencil], key: str) -> Pencil:
@@ -47,8 +65,18 @@ def of_key(lines: Sequence[Pencil], key: str) -> Pencil:
 
 def decline(tx: Tx, thread_id: str, one: Pencil) -> Pencil:
     """The person says no: it is not kept from this chat, and not proposed again."""
-    proposals.note_declined(tx, stamp(tx.clock()), one.content, thread_id=thread_id)
+    turns = (str(one.turn_id),)
+    proposals.note_declined(tx, stamp(tx.clock()), one.content, thread_id=thread_id, turn_ids=turns)
     return one
+
+
+def take_back(tx: Tx, thread_id: str, key: str) -> Declined:
+    """The person takes a No back: the line stands in pencil again."""
+    found = next((one for one in declined(tx, thread_id) if one.key == key), None)
+    if found is None:
+        raise NotFound(f"no pencil line {key!r} of this chat was left out", field="key")
+    proposals.take_back_no(tx, found.id, stamp(tx.clock()))
+    return found
 
 
 def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil) -> Written:
@@ -59,3 +87,16 @@ def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil) ->
         return changes.update(tx, said, preset, one.target, Statement(one.content, turn_ids=turns))
     category = one.category if not preset.categories or one.category in preset.categories else None
     return changes.remember(tx, said, preset, Statement(one.content, category=category, turn_ids=turns, force=True))
+
+
+# Queries
+
+
+def declined(tx: Tx, thread_id: str) -> list[Declined]:
+    """What the person left out of a chat, line by line; what was declined elsewhere names no turn of it."""
+    found = proposals.listed(tx, status="declined", thread_id=thread_id)
+    turns = ((one, int(one.turn_ids[0])) for one in found if len(one.turn_ids) == 1 and one.turn_ids[0].isdecimal())
+    return [
+        Declined(one.id, key_of(turn, one.content), turn, one.content, one.decided_at or one.created_at)
+        for one, turn in turns
+    ]

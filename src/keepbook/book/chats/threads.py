@@ -10,9 +10,10 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Integer, and_, bindparam, delete, exists, func, insert, or_, select, update
 
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
@@ -20,11 +21,11 @@ from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, 
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import chosen
-from keepbook.book.text.turn_index import put_turn, take_turns
+from keepbook.book.text.turn_index import INDEXED, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared, set_columns
-from keepbook.storage.tables import injections, memories, messages, notes, threads, versions
+from keepbook.storage.tables import memories, messages, notes, threads, versions
 
 ARCHIVE_DAYS = 30
 MOST_FAILURES = 5
@@ -36,7 +37,8 @@ TITLE_LIMIT = 120
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers. `model`
-    made it, for `tokens_in` and `tokens_out`. It stands in place of the turns from `instead_of` up to itself."""
+    made it, for `tokens_in` and `tokens_out`. It stands in place of the turns from `instead_of` up to itself. Where a
+    reply `broke_off`, that says why: stopped by the person, left by who was listening, failed by its model."""
 
     turn: int
     role: str
@@ -50,14 +52,15 @@ class Message:
     tokens_in: int | None = None
     tokens_out: int | None = None
     instead_of: int | None = None
+    broke_off: str | None = None
 
 
 class Made(NamedTuple):
-    """Which model made a reply, and what that cost in tokens, as the model counted them."""
+    """Which model made a reply, and what that cost in tokens, as the model counted them, if it came to that."""
 
     model: str
-    tokens_in: int
-    tokens_out: int
+    tokens_in: int | None
+    tokens_out: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +183,7 @@ def add(
     parts: Any = None,
     made: Made | None = None,
     instead_of: int | None = None,
+    broke_off: str | None = None,
     close_after_hours: float = 6.0,
 ) -> Message:
     """Say something in a chat. A closed one is open again."""
@@ -195,13 +199,14 @@ def add(
         "speaker": clean_optional(speaker, "speaker", 200), "text": text, "at": at, "tokens": estimate(text),
         "hidden": clean_text(hidden, "hidden", MESSAGE_LIMIT) if hidden else None,
         "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "instead_of": instead_of,
+        "broke_off": broke_off,
         **dict(zip(Made._fields, made or (None, None, None), strict=True)),
     }  # fmt: skip
-    tx.conn.execute(insert(messages), row)
+    _SAY.run(tx.conn, row)
     touched = max(at, stamp(thread.touched_at)) if thread.turns else at
     _set(tx, thread_id, turns=thread.turns + 1, state="active", touched_at=touched, failures=0, failure=None)
-    if role in ("user", "assistant"):
-        put_turn(tx, thread_id, thread.turns + 1, text, thread.incognito)
+    if role in INDEXED and not thread.incognito:
+        put_turns(tx, [row])
     due.cancel(tx, due.ARCHIVE, thread_id)
     due.remind(tx, due.CLOSE, thread_id, later(touched, hours=close_after_hours))
     return to_message(row)
@@ -233,7 +238,11 @@ def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread
 
 
 def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
+    """Back from the trash; from the archive, where it lies there only."""
     thread = get(tx, thread_id)
+    if thread.deleted_at is None and thread.state == "archived":
+        due.remind(tx, due.ARCHIVE, thread_id, later(stamp(tx.clock()), days=ARCHIVE_DAYS))
+        return _set(tx, thread_id, state="idle")
     if not by_person and due.reminded_at(tx, due.PURGE_CHAT, thread_id) is not None:
         raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
     due.cancel(tx, due.PURGE_CHAT, thread_id)
@@ -351,27 +360,23 @@ def is_incognito(tx: Tx, session: str) -> bool:
 
 def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
     """Chats, the last touched first."""
-    query = select(threads).where(threads.c.owner == tx.owner)
+    told = {"owner": tx.owner, "limit": limit} | ({} if state is None else {"state": state})
+    return [to_thread(row) for row in _listing(state is not None, trash).rows(tx.conn, told)]
+
+
+@cache
+def _listing(by_state: bool, trash: bool) -> Prepared:
+    query = select(threads).where(threads.c.owner == bindparam("owner"))
     query = query.where(threads.c.deleted_at.isnot(None) if trash else threads.c.deleted_at.is_(None))
-    if state is not None:
-        query = query.where(threads.c.state == state)
-    rows = tx.conn.execute(query.order_by(threads.c.touched_at.desc(), threads.c.id).limit(limit))
-    return [to_thread(row) for row in rows]
+    if by_state:
+        query = query.where(threads.c.state == bindparam("state"))
+    newest = query.order_by(threads.c.touched_at.desc(), threads.c.id)
+    return Prepared(newest.limit(bindparam("limit", type_=Integer)))
 
 
 def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
     rows = _SAID.rows(tx.conn, {"owner": tx.owner, "thread_id": thread_id, "after": after})
     return [to_message(row._mapping) for row in rows]
-
-
-def block_of(tx: Tx, thread: Thread) -> str | None:
-    """The block this chat was given, if it was given one."""
-    space, session = ("chat", thread.id) if thread.session is None else ("outside", thread.session)
-    query = select(injections.c.block).where(
-        injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session
-    )
-    block: str | None = tx.conn.execute(query).scalar()
-    return block
 
 
 def learned_from(tx: Tx, thread_id: str) -> list[str]:
@@ -422,6 +427,7 @@ def to_message(row: Any) -> Message:
         turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
         tokens=row["tokens"], hidden=row["hidden"], parts=stored.loads(row["parts"]) if row["parts"] else None,
         model=row["model"], tokens_in=row["tokens_in"], tokens_out=row["tokens_out"], instead_of=row["instead_of"],
+        broke_off=row["broke_off"],
     )  # fmt: skip
 
 
@@ -431,6 +437,7 @@ def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
 
 
 _ONE = Prepared(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
+_SAY = Prepared(insert(messages), messages.c.keys())
 _SAID = Prepared(
     select(messages)
     .where(

@@ -15,11 +15,11 @@ _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
 
 def clean_line(text: object, field: str, low: int, high: int) -> str:
     """One line of text: breaks and tabs become spaces, other control characters are refused."""
-    line = _readable(text, field).replace("\r\n", "\n").translate(_BREAKS).strip()
-    _refuse_controls(line, field, "")
+    plain = isinstance(text, str) and text.isprintable()  # then spaces are all in it that is not seen
+    line = str(text).strip() if plain else _one_line(text, field)
     if not low <= len(line) <= high:
         raise Invalid(f"{field} must have {low} to {high} characters; this has {len(line)}", field=field)
-    if line and all(unicodedata.category(mark)[0] in "CZ" for mark in line):
+    if not plain and line and all(unicodedata.category(mark)[0] in "CZ" for mark in line):
         raise Invalid(f"{field} has no visible character", field=field)
     return line
 
@@ -91,6 +91,12 @@ def clean_share(number: object, field: str) -> float:
     ):
         raise Invalid(f"{field} is a number from 0 to 1, not {number!r}", field=field)
     return float(number)
+
+
+def _one_line(text: object, field: str) -> str:
+    line = _readable(text, field).replace("\r\n", "\n").translate(_BREAKS).strip()
+    _refuse_controls(line, field, "")
+    return line
 
 
 def _readable(text: object, field: str) -> str:

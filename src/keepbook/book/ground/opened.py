@@ -137,3 +137,10 @@ class Opened:
             yield
         finally:
             tx.reach = before
+
+
+@contextmanager
+def viewing(book: Opened) -> Iterator[None]:
+    """All that is read of it inside is of one instant, and the database begins once; nothing is written."""
+    with book._database.view(book.owner):
+        yield

@@ -7,13 +7,12 @@ are nobody's, have chains of their own (book/trading/market/batches.py).
 """
 
 import hashlib
-from array import array
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import chain, groupby, islice
 from operator import itemgetter, lt
-from sys import byteorder
 
 from sqlalchemy import Connection, Integer, Table, Text, select
 
@@ -73,14 +72,13 @@ class Digest:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def in_order(rows: Sequence[Row], width: int) -> list[Row]:
+def in_order(rows: Sequence[Row], width: int) -> Sequence[Row]:
     """By their keys, the first columns; of rows with the same key the last one."""
-    key = itemgetter(*range(width))
-    ordered = sorted(rows, key=key)  # most files are long stretches in order, and equal keys stay as they came
-    keys = list(map(key, ordered))
+    keys = list(map(itemgetter(*range(width)), rows))
     if all(map(lt, keys, islice(keys, 1, None))):
-        return ordered
-    return list(dict(zip(keys, ordered, strict=True)).values())
+        return rows
+    unique = dict(zip(keys, rows, strict=True))
+    return [unique[key] for key in sorted(unique)]
 
 
 def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
@@ -92,12 +90,10 @@ def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
     take_texts, take_numbers = itemgetter(*texts), itemgetter(*numbers)
 
     def said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
-        words, values = list(chain.from_iterable(map(take_texts, rows))), chain.from_iterable(map(take_numbers, rows))
-        figures = array("d", [_NAN if value is None else value for value in values])
-        if byteorder == "big":
-            figures.byteswap()
-        told = "\x1f".join([_NONE if word is None else word for word in words])
-        return (told + "\x1f").encode() if rows else b"", figures.tobytes()
+        words = [_NONE if word is None else word for word in chain.from_iterable(map(take_texts, rows))]
+        figures = [_NAN if one is None else one for one in chain.from_iterable(map(take_numbers, rows))]
+        told = "\x1f".join([*words, ""]) if rows else ""
+        return told.encode(), struct.pack(f"<{len(figures)}d", *figures)
 
     return said
 

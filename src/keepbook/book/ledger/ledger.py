@@ -128,9 +128,7 @@ def next_instant(last: str, now: datetime) -> str:
 
 
 def head(tx: Tx) -> Head:
-    if not tx.writes:
-        return _read_head(tx)
-    if tx.head is None:  # held under the owner's lock, so it is read once a transaction
+    if tx.head is None:  # under the owner's lock, or of one view: it is read once a transaction
         tx.head = _read_head(tx)
     last: Head = tx.head
     return last

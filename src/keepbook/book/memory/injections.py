@@ -6,6 +6,7 @@ seal: the kept text is blanked, and the next call renders anew.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import and_, bindparam, func, insert, select, update
@@ -18,6 +19,7 @@ from keepbook.book.memory.memories import IS_ACTIVE, covers, fits_scope, holding
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import injected, injections, memories, versions
 
 CHAT, OUTSIDE = "chat", "outside"
@@ -133,12 +135,16 @@ _PRESENT_BY_RECENCY = (
 )
 
 
+@lru_cache(maxsize=256)
+def _present(by_recency: bool, scope: str | None) -> Prepared:
+    return Prepared((_PRESENT_BY_RECENCY if by_recency else _PRESENT).where(in_scope(scope)))
+
+
 def _present_entries(tx: Tx, preset: Preset, now: str, scope: str | None) -> list[Entry]:
     """What is active, in scope and true now. Only a preset that chooses by recency looks at injections."""
     by_recency = preset.selection.kind == "recent"
-    query = (_PRESENT_BY_RECENCY if by_recency else _PRESENT).where(in_scope(scope))
     entries, elsewhen = [], []
-    for row in tx.conn.execute(query, {"owner": tx.owner}):
+    for row in _present(by_recency, scope).tuples(tx.conn, {"owner": tx.owner}):
         if not covers(row[14], row[15], now):
             elsewhen.append(row[0])
         elif by_recency:

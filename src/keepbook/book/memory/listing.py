@@ -1,21 +1,29 @@
-"""Listing memories: filtered, in order of creation, page by page."""
+"""Listing memories: filtered, in order of creation, page by page; or all of them in brief, to choose a page from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
 
 from keepbook.book.ground.limits import clean_count, sought
+from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
+from keepbook.book.ledger import ledger
+from keepbook.book.memory import injections
+from keepbook.book.memory.block import Fate
 from keepbook.book.memory.labels import NOTHING, Wanted, bound, labelled
 from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, WHOLE, Memory, in_scope, shaped
 from keepbook.book.text.words import fold
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared import Among, Prepared
 from keepbook.storage.tables import memories, versions
+
+MOST_GLANCES, MOST_AT_A_GLANCE = 64, 5_000
+"""How many overviews are held, and of how many memories at most."""
+_GLANCES: dict[tuple[str, str, Preset, str], "Overview"] = {}
 
 
 class Place(NamedTuple):
@@ -102,6 +110,88 @@ def _listed(kind: _Kind, goes_on: bool) -> Prepared:
     return Prepared(query)
 
 
+class Brief(NamedTuple):
+    """As much of a memory as gives it its place on a page of many."""
+
+    id: str
+    category: str | None
+    confidence: str
+    found: bool
+    """Of what nobody has said: whether software found it in a chat, or only inferred it."""
+
+
+def in_brief(book: Opened, state: str = "active", q: str = "") -> list[Brief]:
+    """Every memory of a state and of every agent, oldest first; with `q` those that say it."""
+    with book.reading() as (tx, _, _):
+        rows = _briefly(state, bool(q.strip())).tuples(tx.conn, {"owner": tx.owner})
+    piece = fold(q.strip())
+    return list(map(Brief._make, rows if not piece else (row[:4] for row in rows if _says(row[4:], piece))))
+
+
+class Overview(NamedTuple):
+    """What a page knows of all memories before it shows some: what there is, and what of it the next chat is given."""
+
+    kept: Sequence[Brief]
+    fates: Mapping[str, Fate]
+    shown: int
+
+
+def overview(book: Opened) -> Overview:
+    """All active memories at a glance. While the ledger's last hash stays the same nothing has been written, so within
+    a minute it is worked out once; no text is held for it."""
+    with book.reading() as (tx, preset, now):
+        key = (tx.owner, ledger.head(tx).hash, preset, now[:16])
+        known = _GLANCES.get(key)
+        if known is None:
+            rendered = injections.preview(tx, preset, now)
+            known = Overview(in_brief(book), rendered.fates, len(rendered.shown))
+            if len(_GLANCES) >= MOST_GLANCES:
+                _GLANCES.clear()
+            if len(known.kept) <= MOST_AT_A_GLANCE:
+                _GLANCES[key] = known
+        return known
+
+
+def count_in(book: Opened, state: str) -> int:
+    """How many memories of every agent are in a state."""
+    with book.reading() as (tx, _, _):
+        counted = _counted(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
+        number: int = counted.tuples(tx.conn, {"owner": tx.owner})[0][0]
+        return number
+
+
+def in_full(book: Opened, ids: Sequence[str]) -> list[Memory]:
+    """These memories, in this order."""
+    with book.reading() as (tx, preset, now):
+        found = {row.id: shaped(row, now, preset) for row in _THESE.rows(tx.conn, ids, {"owner": tx.owner})}
+        return [found[id] for id in ids]
+
+
+_NEWEST = and_(
+    versions.c.owner == memories.c.owner,
+    versions.c.memory_id == memories.c.id,
+    versions.c.version == memories.c.version,
+)
+_SAID = (memories.c.subject, versions.c.content, versions.c.summary, versions.c.body)
+_THESE = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
+
+
+@lru_cache(maxsize=16)
+def _briefly(state: str, with_words: bool) -> Prepared:
+    source = select(versions.c.source).where(_NEWEST).correlate(memories).scalar_subquery()
+    found = and_(memories.c.confidence == "inferred", source == "extracted")  # most are asserted: no second look there
+    query = select(memories.c.id, memories.c.category, memories.c.confidence, case((found, 1), else_=0).label("found"))
+    if with_words:
+        query = query.add_columns(*_SAID).join(versions, _NEWEST)
+    every = _wanted(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
+    return Prepared(query.where(*every).order_by(memories.c.created_at, memories.c.id))
+
+
+def _says(texts: Sequence[str | None], piece: str) -> bool:
+    """Compared here and not by the database: engines fold letters differently."""
+    return any(piece in fold(text) for text in texts if text)
+
+
 def standing(tx: Tx) -> Sequence[Any]:
     """The rows of every active memory, oldest first: what a reader of chats reconciles with."""
     here = WHOLE.where(IS_ACTIVE, in_scope(EVERY_SCOPE)).order_by(memories.c.created_at, memories.c.id)
@@ -118,16 +208,9 @@ def _page_saying(
     limit: int,
     cursor: str | None,
 ) -> Page[Memory]:
-    """Compared here and not by the database: engines fold letters differently."""
-    said = (versions.c.content, versions.c.summary, versions.c.body)
-    newest = and_(
-        versions.c.owner == memories.c.owner,
-        versions.c.memory_id == memories.c.id,
-        versions.c.version == memories.c.version,
-    )
-    query = select(memories.c.created_at, memories.c.id, memories.c.subject, *said).join(versions, newest)
+    query = select(memories.c.created_at, memories.c.id, *_SAID).join(versions, _NEWEST)
     rows = tx.conn.execute(query.where(*wanted).order_by(memories.c.created_at, memories.c.id), asked)
-    found = [row for row in rows if any(piece in fold(text) for text in row[2:] if text)]
+    found = [row for row in rows if _says(row[2:], piece)]
     after = [row for row in found if cursor is None or (row.created_at, row.id) > _place(cursor)]
     ids = [row.id for row in after[:limit]]
     whole = {row.id: row for row in tx.conn.execute(WHOLE.where(memories.c.id.in_(ids)), {"owner": tx.owner})}

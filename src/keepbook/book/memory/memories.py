@@ -247,10 +247,13 @@ def to_version(row: Any) -> Version:
 
 def to_state(row: Any) -> State:
     """The state columns of a row of `memories` (a joined row gives its version as `memory_version`)."""
-    values = {name: getattr(row, name) for name in STATE_FIELDS}
-    if hasattr(row, "memory_version"):
-        values["version"] = row.memory_version
-    return State(**values)
+    version = row.memory_version if hasattr(row, "memory_version") else row.version
+    return State(
+        category=row.category, subject=row.subject, scope=row.scope, confidence=row.confidence,
+        importance=row.importance, version=version, created_at=row.created_at, edited_at=row.edited_at,
+        last_confirmed_at=row.last_confirmed_at, archived_at=row.archived_at, archived_reason=row.archived_reason,
+        trashed_at=row.trashed_at,
+    )  # fmt: skip
 
 
 def said_by(state: Any, version: Any) -> Said:

@@ -9,9 +9,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
@@ -24,6 +25,7 @@ from keepbook.book.text.words import fold, near_duplicate
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import proposals
 
 WAITING_DAYS = 30
@@ -94,13 +96,22 @@ def decline(tx: Tx, id: str, now: str) -> Proposal:
     return _decide(tx, id, "declined", now)
 
 
-def note_declined(tx: Tx, now: str, content: str, *, thread_id: str | None = None) -> None:
+def note_declined(
+    tx: Tx, now: str, content: str, *, thread_id: str | None = None, turn_ids: Sequence[str] = ()
+) -> None:
     """A "no" in the conversation: nothing is stored but that it was declined."""
     row = {
         "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "add", "content": content, "status": "declined",
-        "thread_id": thread_id, "created_at": now, "decided_at": now,
+        "thread_id": thread_id, "turn_ids": json.dumps(list(turn_ids)), "created_at": now, "decided_at": now,
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)
+
+
+def take_back_no(tx: Tx, id: str, now: str) -> Proposal:
+    """The person takes their no back: it is as if nothing had been asked."""
+    if get(tx, id).status != "declined":
+        raise Conflict(f"proposal {id} was not declined", code="decided")
+    return _decide(tx, id, "expired", now)
 
 
 def expire(tx: Tx, id: str, now: str) -> bool:
@@ -137,9 +148,17 @@ def get(tx: Tx, id: str) -> Proposal:
     return _to_proposal(row)
 
 
-def listed(tx: Tx, *, status: str = "waiting") -> Sequence[Proposal]:
-    query = select(proposals).where(proposals.c.owner == tx.owner, proposals.c.status == status)
-    return [_to_proposal(row) for row in tx.conn.execute(query.order_by(proposals.c.created_at, proposals.c.id))]
+def listed(tx: Tx, *, status: str = "waiting", thread_id: str | None = None) -> Sequence[Proposal]:
+    asked = {"owner": tx.owner, "status": status, "thread_id": thread_id}
+    return [_to_proposal(row) for row in _listed(thread_id is not None).rows(tx.conn, asked)]
+
+
+@cache
+def _listed(of_chat: bool) -> Prepared:
+    query = select(proposals).where(proposals.c.owner == bindparam("owner"), proposals.c.status == bindparam("status"))
+    if of_chat:
+        query = query.where(proposals.c.thread_id == bindparam("thread_id"))
+    return Prepared(query.order_by(proposals.c.created_at, proposals.c.id))
 
 
 def declined(tx: Tx) -> list[str]:

@@ -8,7 +8,7 @@ software read between the lines and nobody has confirmed. An answer is an ordina
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 
 from keepbook.book.ground import due
 from keepbook.book.ground.explained import explained
@@ -18,6 +18,7 @@ from keepbook.book.memory import proposals
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope, shaped
 from keepbook.book.memory.proposals import Proposal
 from keepbook.errors import Conflict
+from keepbook.storage.prepared import Among, Prepared
 from keepbook.storage.tables import memories
 from keepbook.storage.tables import proposals as rows
 
@@ -56,14 +57,20 @@ def reopen(book: Opened, proposal_id: str, answers: Sequence[str] = ("accepted",
 _UNCONFIRMED = (
     IS_ACTIVE, in_scope(EVERY_SCOPE), memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None),
 )  # fmt: skip
+_UNSAID, _ASKED = (
+    Prepared(select(func.count()).select_from(table).where(table.c.owner == bindparam("owner"), *which))
+    for table, which in ((memories, _UNCONFIRMED), (rows, (rows.c.status == "waiting",)))
+)
+_NEWEST = Prepared(
+    WHOLE.where(*_UNCONFIRMED).order_by(memories.c.created_at.desc(), memories.c.id).limit(bindparam("most"))
+)
+_NAMED = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
 
 
 def waiting(book: Opened) -> int:
     """How many wait."""
     with book.reading() as (tx, _, _):
-        unsaid = select(func.count()).select_from(memories).where(memories.c.owner == tx.owner, *_UNCONFIRMED)
-        asked = select(func.count()).select_from(rows).where(rows.c.owner == tx.owner, rows.c.status == "waiting")
-        return (tx.conn.execute(unsaid).scalar() or 0) + (tx.conn.execute(asked).scalar() or 0)
+        return sum(counted.tuples(tx.conn, {"owner": tx.owner})[0][0] for counted in (_UNSAID, _ASKED))
 
 
 def first(book: Opened, most: int) -> Sequence[Question]:
@@ -71,10 +78,8 @@ def first(book: Opened, most: int) -> Sequence[Question]:
     with book.reading() as (tx, preset, now):
         asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")[:most]
         about = [one.memory_id for one in asked if one.memory_id is not None]
-        newest = WHOLE.where(*_UNCONFIRMED).order_by(memories.c.created_at.desc(), memories.c.id)
-        unsaid = tx.conn.execute(newest.limit(most - len(asked)), {"owner": tx.owner}).all()
-        named = WHOLE.where(memories.c.id.in_(about), memories.c.purged_at.is_(None))
-        known = {row.id: shaped(row, now, preset) for row in tx.conn.execute(named, {"owner": tx.owner})}
+        unsaid = _NEWEST.rows(tx.conn, {"owner": tx.owner, "most": most - len(asked)})
+        known = {row.id: shaped(row, now, preset) for row in _NAMED.rows(tx.conn, about, {"owner": tx.owner})}
         return [
             *(Question(known.get(one.memory_id or ""), one) for one in asked),
             *(Question(shaped(row, now, preset)) for row in unsaid),

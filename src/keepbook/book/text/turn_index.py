@@ -5,17 +5,25 @@ A mark begins with a sign no analysed word can begin with, so that the two never
 by the role: `~user`, `~assistant`.
 """
 
-from sqlalchemy import bindparam, delete, insert, select
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import delete, insert
 
 from keepbook.book.text.time_hints import day_terms
 from keepbook.book.text.word_index import Said, take_vectors, term_weights
 from keepbook.book.text.words import STOP_WORDS, tokens
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.tables import messages, turn_terms
+from keepbook.storage.tables import turn_terms
 
 SAYS, ASKS, SPEAKER = "#", "?", "~"
 """The marks: how many words that say something, a question, `~name` for each word of the speaker's name."""
+INDEXED = ("user", "assistant")
+"""Whose turns are found by their words."""
+AT_ONCE = 500
+"""Of so many turns the words are written together."""
 
 # Rules
 
@@ -40,14 +48,17 @@ def turn_weights(text: str, role: str, speaker: str | None, at: str) -> dict[str
 # Operations
 
 
-def put_turn(tx: Tx, thread_id: str, turn: int, text: str, incognito: bool) -> None:
-    """Index a turn that has just been written."""
-    if incognito:
-        return
-    key = {"owner": tx.owner, "thread_id": thread_id, "turn": turn}
-    row = _SAID.first(tx.conn, key)
-    found = turn_weights(text, row.role, row.speaker, row.at)
-    _PUT.run_many(tx.conn, [{**key, "term": term, "weight": weight} for term, weight in sorted(found.items())])
+def put_turns(tx: Tx, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Index turns that have just been written, by their rows."""
+    coming = iter(rows)
+    while some := list(islice(coming, AT_ONCE)):
+        found = ((row, turn_weights(row["text"], row["role"], row["speaker"], row["at"])) for row in some)
+        told = [
+            {"owner": tx.owner, "thread_id": row["thread_id"], "turn": row["turn"], "term": term, "weight": weight}
+            for row, weights in found
+            for term, weight in sorted(weights.items())
+        ]
+        _PUT.run_many(tx.conn, told)
 
 
 def take_turns(tx: Tx, thread_id: str) -> None:
@@ -58,10 +69,3 @@ def take_turns(tx: Tx, thread_id: str) -> None:
 # Queries
 
 _PUT = Prepared(insert(turn_terms), turn_terms.c.keys())
-_SAID = Prepared(
-    select(messages.c.role, messages.c.speaker, messages.c.at).where(
-        messages.c.owner == bindparam("owner"),
-        messages.c.thread_id == bindparam("thread_id"),
-        messages.c.turn == bindparam("turn"),
-    )
-)

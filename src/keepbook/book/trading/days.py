@@ -12,20 +12,24 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from keepbook.book.ground import stored
 from keepbook.book.trading import former
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared, set_columns
 from keepbook.storage.tables import trade_days as kept_days
 from keepbook.storage.tables import trades
 
 Closed = tuple[str, float, float]
 """A closed trade, as far as its day's figures go: exit time, PnL net of fees, fees. Plain: there may be a million."""
+Row = tuple[str, float, float, str, str, str, str, str]
+"""A closed trade with all that is kept of its day: then its symbol, entry time, tag, when it was known, deployment."""
 MOST_AT_ONCE = 50_000
 """So many trades are folded in one transaction of a long load, so that nobody waits for it."""
 MOST_SPANS = 200
@@ -67,18 +71,6 @@ class Parts:
     spans: list[tuple[str, str]] | None = field(default_factory=list)
     entered: str = ""
     left: str = ""
-
-    def add(self, symbol: str, entry: str, out: str, tag: str, pnl: float) -> None:
-        weekday = str(date.fromisoformat(entry[:10]).weekday())
-        for kind, name in zip(KINDS, (symbol, entry[11:13], weekday, tag), strict=True):
-            sums = self.sums[kind].setdefault(name, [0, 0, 0.0])
-            sums[0] += 1
-            sums[1] += pnl > 0
-            sums[2] += pnl
-        if self.spans is not None:
-            self.spans.append((entry, out))
-        self.entered = min(self.entered, entry) if self.entered else entry
-        self.left = max(self.left, out)
 
 
 # Rules
@@ -153,23 +145,42 @@ def together(parts: Iterable[Parts]) -> Parts:
     return whole
 
 
-def _whole_day(day: str, rows: Sequence[Any]) -> dict[str, Any]:
-    """The row that is kept of a day, from all its trades."""
-    piece, parts = fold(day, [(row.exit_time, row.pnl, row.fees) for row in rows]), _parts(rows)
+def _whole_day(day: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """What is kept of a day, from all its trades."""
+    left, pnl, fees, *_, known_at, _ = columns = list(zip(*rows, strict=True))
+    piece, parts = fold(day, zip(left, pnl, fees, strict=True)), _parts(columns)
     told = {"sums": parts.sums, "spans": parts.spans, "entered": parts.entered, "left": parts.left}
     return {
-        "day": day, "trades": piece.trades, "last": piece.last, "known_at": max(row.known_at for row in rows),
+        "trades": piece.trades, "last": piece.last, "known_at": max(known_at),
         "figures": json.dumps(piece[1:]), "parts": json.dumps(told),
     }  # fmt: skip
 
 
-def _parts(rows: Iterable[Any]) -> Parts:
-    parts = Parts()
-    for row in rows:
-        parts.add(row.symbol, row.entry_time, row.exit_time, row.tag, row.pnl)
-    spans = merged(parts.spans or ())
-    parts.spans = spans if len(spans) <= MOST_SPANS else None
-    return parts
+def _parts(columns: Iterable[Sequence[Any]]) -> Parts:
+    """Of the trades of a day, by the columns of their rows."""
+    left, pnl, _, symbols, entered, tags, *_ = columns
+    spans = merged(zip(entered, left, strict=True))
+    names = (symbols, [entry[11:13] for entry in entered], [_weekday(entry[:10]) for entry in entered], tags)
+    sums = {kind: _summed(some, pnl) for kind, some in zip(KINDS, names, strict=True)}
+    return Parts(sums, spans if len(spans) <= MOST_SPANS else None, min(entered), max(left))
+
+
+def _summed(names: Iterable[str], pnl: Iterable[float]) -> dict[str, list[float]]:
+    """Of each name its trades, its wins and what they came to, added up in the order of exits."""
+    found: dict[str, list[float]] = {}
+    for name, earned in zip(names, pnl, strict=True):
+        sums = found.get(name)
+        if sums is None:
+            sums = found[name] = [0, 0, 0.0]
+        sums[0] += 1
+        sums[1] += earned > 0
+        sums[2] += earned
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _weekday(day: str) -> str:
+    return str(date.fromisoformat(day).weekday())
 
 
 def _piece(day: str, figures: str) -> Piece:
@@ -209,17 +220,16 @@ def mark_all(tx: Tx) -> None:
 
 def settle(tx: Tx, most: int | None = None) -> bool:
     """Fold the days that are marked, until so many trades were read; true when none is left."""
-    mine = (kept_days.c.owner == tx.owner, kept_days.c.trades.is_(None))
     read = 0
-    for place, day in tx.conn.execute(select(kept_days.c.deployment_id, kept_days.c.day).where(*mine)).all():
+    for place, day in _MARKED.tuples(tx.conn, {"owner": tx.owner}):
         if most is not None and read >= most:
             return False
-        rows = tx.conn.execute(_of_day(tx, place, day)).all()
-        here = (kept_days.c.owner == tx.owner, kept_days.c.deployment_id == place, kept_days.c.day == day)
+        rows = _OF_DAY.tuples(tx.conn, {"owner": tx.owner, "place": place, "begin": day, "end": f"{day}~"})
+        here = {"owner": tx.owner, "deployment_id": place, "day": day}
         if rows:
-            tx.conn.execute(update(kept_days).where(*here).values(_whole_day(day, rows)))
+            set_columns(tx.conn, kept_days, here, _whole_day(day, rows))
         else:
-            tx.conn.execute(delete(kept_days).where(*here))
+            _DROP.run(tx.conn, here)
         read += len(rows)
     return True
 
@@ -249,7 +259,8 @@ def parts(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> Parts:
                 yield from (_kept_parts(row.parts) for _, rows in days for row in rows)
             else:
                 rows = tx.conn.execute(_known(tx, deployment_ids, known_at, days[0][0], days[-1][0]))
-                yield from (_parts(some) for _, some in groupby(rows, key=lambda row: (row.exit_time[:10], row[0])))
+                by_day = groupby(rows, key=lambda row: (row.exit_time[:10], row.deployment_id))
+                yield from (_parts(zip(*some, strict=True)) for _, some in by_day)
 
     return together(found())
 
@@ -324,14 +335,9 @@ def _closed(tx: Tx, deployment_id: str, known_at: str, since: str, through: str)
 
 
 def _columns(of: Any) -> list[Any]:
+    """Those of a `Row`."""
     tag = func.coalesce(of.entry_regime_tag, of.entry_reason, "none").label("tag")
-    return [of.deployment_id, of.exit_time, of.pnl, of.fees, of.symbol, of.entry_time, tag, of.known_at]
-
-
-def _of_day(tx: Tx, deployment_id: str, day: str) -> Any:
-    query = select(*_columns(trades.c)).where(trades.c.owner == tx.owner, trades.c.deployment_id == deployment_id)
-    query = query.where(trades.c.exit_time >= day, trades.c.exit_time < f"{day}~")
-    return query.order_by(trades.c.exit_time, trades.c.key)
+    return [of.exit_time, of.pnl, of.fees, of.symbol, of.entry_time, tag, of.known_at, of.deployment_id]
 
 
 def _known(tx: Tx, deployment_ids: Sequence[str], known_at: str, first: str, last: str) -> Any:
@@ -341,3 +347,17 @@ def _known(tx: Tx, deployment_ids: Sequence[str], known_at: str, first: str, las
     query = query.where(of.exit_time >= first, of.exit_time < f"{last}~")
     query = query.where(of.exit_time <= known_at, of.known_at <= known_at)
     return query.order_by(func.substr(of.exit_time, 1, 10), of.deployment_id, of.exit_time, of.key)
+
+
+_MARKED = Prepared(
+    select(kept_days.c.deployment_id, kept_days.c.day).where(
+        kept_days.c.owner == bindparam("owner"), kept_days.c.trades.is_(None)
+    )
+)
+_OF_DAY = Prepared(
+    select(*_columns(trades.c))
+    .where(trades.c.owner == bindparam("owner"), trades.c.deployment_id == bindparam("place"))
+    .where(trades.c.exit_time >= bindparam("begin"), trades.c.exit_time < bindparam("end"))
+    .order_by(trades.c.exit_time, trades.c.key)
+)
+_DROP = Prepared(delete(kept_days).where(*(column == bindparam(column.name) for column in kept_days.primary_key)))

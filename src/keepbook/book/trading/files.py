@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from itertools import chain, islice
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import instant, stamp
@@ -83,7 +84,8 @@ class Tally:
         return Loaded(self.added, self.changed, self.unchanged, self.wrong, tuple(self.refused))
 
 
-class Layout(NamedTuple):
+@dataclass(frozen=True)
+class Layout:
     """The columns a file may have, in the order in which rows are given; `needed` of them must be there.
 
     `listed` names the values of a row that is a bare list, as ccxt writes bars.
@@ -93,6 +95,12 @@ class Layout(NamedTuple):
     columns: tuple[str, ...]
     needed: tuple[str, ...]
     listed: tuple[str, ...] = ()
+
+    @cached_property
+    def needed_of(self) -> Callable[[Row], Row]:
+        """Takes the needed values out of a row."""
+        places = [self.columns.index(name) for name in self.needed]
+        return itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
 
 
 # Rules
@@ -177,10 +185,10 @@ def optional_number(value: Any, name: str, **bounds: Any) -> float | None:
 
 
 def refuse_missing(layout: Layout, row: Row) -> None:
-    if None in row or "" in row:
-        for name in layout.needed:
-            if row[layout.columns.index(name)] in (None, ""):
-                raise Invalid(f"{name} is missing", field=name)
+    needed = layout.needed_of(row)
+    if None in needed or "" in needed:
+        name = next(name for name, value in zip(layout.needed, needed, strict=True) if value is None or value == "")
+        raise Invalid(f"{name} is missing", field=name)
 
 
 class Words:
@@ -372,17 +380,18 @@ def load(
     """
     tally, seen = Tally(), 0
     rows = rows_of(source, layout, told)
-    while part := list(islice(rows, AT_ONCE)):
-        good: list[Row] = []
-        for place, row in part:
+    while True:
+        good, before = list[Row](), seen
+        for place, row in islice(rows, AT_ONCE):
+            seen += 1
             try:
                 if type(row) is Invalid:
                     raise row
                 good.append(to_row(row))
             except Invalid as error:
                 tally.refuse(place, error.message)
+        if seen == before:
+            return tally
         tally.keep(keep(good))
-        seen += len(part)
         if progress is not None:
             progress(seen)
-    return tally

@@ -298,6 +298,7 @@ def _who(traits: Mapping[str, str]) -> str:
 
 
 def _short(tag: str) -> str:
+    tag = tag.replace("_", " ")  # a tag is written for programs, a lesson for people
     return tag if len(tag) <= 60 else tag[:59] + "…"
 
 
@@ -365,7 +366,8 @@ def _only_computed(finding: Finding, text: str) -> bool:
     counts |= {int(number) for name in ("hour", "holding") for number in re.findall(r"\d+", traits.get(name, ""))}
     percents = {float(one.replace("−", "-")) for one in shown} | {95.0}
     symbol = traits.get("symbol", "")
-    for name in (symbol, symbol.split("/")[0], traits.get("regime", "")):  # digits in a name are no numbers
+    regime = traits.get("regime", "")
+    for name in (symbol, symbol.split("/")[0], regime, regime.replace("_", " ")):  # digits in a name are no numbers
         text = text.replace(name, " ") if name else text
     if _VAGUE.search(text) or any(mark.isnumeric() and not mark.isdecimal() for mark in text):
         return False

@@ -185,7 +185,7 @@ def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[
     amount = "(filled - coalesce(ft_fee_base, 0))" if "ft_fee_base" in columns else "filled"
     query = (
         # The columns are our own words.
-        f"SELECT ft_order_side AS side, sum({amount}) AS amount, sum({amount} * {price}) AS worth FROM orders "  # nosec B608
+        f"SELECT ft_order_side AS side, sum({amount}) AS amount, sum({amount} * {price}) AS worth FROM orders "  # noqa: S608
         f"WHERE ft_trade_id = ? AND filled > 0 AND {price} > 0 GROUP BY ft_order_side"
     )
     for row in file.execute("SELECT * FROM trades ORDER BY id"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH, new_id
 from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
@@ -23,6 +23,7 @@ from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times,
 from keepbook.book.trading.files import load as load_file
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.shelf import Kept, Row
 from keepbook.storage.tables import deployments as deployment_rows
 from keepbook.storage.tables import skill_fields
@@ -383,8 +384,14 @@ def _named(rows: Sequence[Any], ref: str, what: str) -> Any:
 
 
 def _living(tx: Tx) -> Sequence[Any]:
-    query = select(skill_rows).where(skill_rows.c.owner == tx.owner, skill_rows.c.ended_at.is_(None))
-    return tx.conn.execute(query.order_by(skill_rows.c.created_at, skill_rows.c.id)).all()
+    return _LIVING.rows(tx.conn, {"owner": tx.owner})
+
+
+_LIVING = Prepared(
+    select(skill_rows)
+    .where(skill_rows.c.owner == bindparam("owner"), skill_rows.c.ended_at.is_(None))
+    .order_by(skill_rows.c.created_at, skill_rows.c.id)
+)
 
 
 def _skill_row(tx: Tx, id: str) -> Any:

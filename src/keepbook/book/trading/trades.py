@@ -99,8 +99,8 @@ def key_of(*figures: Any) -> str:
     return blake2b(repr(figures).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def to_trade(row: Row, times: Times, words: Words, deployment: Callable[[Any], str]) -> Trade:
-    """A row of a file as a trade; `Invalid` says what is wrong with it."""
+def to_trade(owner: str, row: Row, times: Times, words: Words, deployment: Callable[[Any], str]) -> Row:
+    """A row of a file as the owner and a `Trade`, plain since there are many; `Invalid` says what is wrong with it."""
     refuse_missing(TRADES, row)
     quantity, entry_price, exit_price, fees, entry_time, exit_time = (
         number(row[3], "quantity", low=0, above=True),
@@ -118,7 +118,8 @@ def to_trade(row: Row, times: Times, words: Words, deployment: Callable[[Any], s
         raise Invalid("quantity and prices are too large to say what was earned", field="quantity")
     id, known_at = row[14], row[15]
     figures = (symbol, side, quantity, entry_time, entry_price, exit_time, exit_price)
-    return Trade(
+    return (
+        owner,
         deployment(row[0]),
         exit_time,
         key_of(*figures) if id in (None, "") else clean_line(str(id), "id", 1, 200),
@@ -182,7 +183,7 @@ def load_trades(
             return keep_trades(tx, rows)
 
     def to_row(row: Row) -> Row:
-        return (owner, *to_trade(row, times, words, meant))
+        return to_trade(owner, row, times, words, meant)
 
     loaded = files.load(source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress).loaded()
     settled = False

@@ -7,11 +7,12 @@ altered, added, moved or taken away.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
-from sqlalchemy import Double, Integer, Table
+from sqlalchemy import Column, Double, Integer, Table
 
 from keepbook.book.ledger.ledger import canonical
 from keepbook.errors import Invalid
@@ -65,10 +66,15 @@ KINDS: dict[str, Table] = {
 """The lines of an export and the tables they come from, in file order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     number: int
     value: Any
+
+    @cached_property
+    def said(self) -> str:
+        """As an export spells it."""
+        return canonical(self.value)
 
 
 # Rules
@@ -81,7 +87,7 @@ def read_lines(texts: Sequence[str]) -> Iterator[Line]:
 
 def _parsed(text: str, number: int) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_no_twins)
+        return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else "nested too deep"
         raise broken(number, f"is not JSON ({why})") from None
@@ -92,6 +98,9 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a field stands twice")
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_twins)
 
 
 def broken(number: int, why: str) -> Invalid:
@@ -145,12 +154,13 @@ def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
             raise broken(line.number, f"has no kind that this program knows ({kind!r})")
         if format == BEFORE_COVERS:
             value |= _younger(kind, value, numbers)
-        if value.keys() - {"kind"} != columns[kind]:
-            wrong = sorted((value.keys() - {"kind"}) ^ columns[kind])
+        row = {name: item for name, item in value.items() if name != "kind"}
+        if row.keys() != columns[kind]:
+            wrong = sorted(row.keys() ^ columns[kind])
             raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
-        if wrong := [name for name, item in value.items() if name != "kind" and not fits(item, KINDS[kind], name)]:
+        if wrong := misfits(KINDS[kind], row):
             raise broken(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
-        found[kind].append({name: item for name, item in value.items() if name != "kind"})
+        found[kind].append(row)
     _check_end(format, lines, last)
     return found
 
@@ -179,11 +189,11 @@ def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:
     else:
         closing = Closing()
         for line in lines[:-1]:
-            closing.add(canonical(line.value), line.value["kind"])
+            closing.add(line.said, line.value["kind"])
         named = last.value if isinstance(last.value, dict) else {}
         if named.get("kind") == "end" and named.get("lines") == closing.count and named.get("sum") != closing.sum:
             raise altered("the sum of its lines is another than the last line says")
-        holds = canonical(last.value) == closing.line(named.get("hash"))
+        holds = last.said == closing.line(named.get("hash"))
     if not holds:
         raise broken(last.number, "should close the file; it seems to be cut off")
 
@@ -213,9 +223,17 @@ class Closing:
         return canonical(told)
 
 
-def fits(value: Any, table: Table, column: str) -> bool:
-    """Whether a value is of the column's type; what else it must be, the guards say."""
-    kinds: tuple[type, ...] = (int,) if isinstance(table.c[column].type, Integer) else (str,)
-    if isinstance(table.c[column].type, Double):
-        kinds = (int, float)
-    return value is None or (isinstance(value, kinds) and not isinstance(value, bool))
+def misfits(table: Table, row: Mapping[str, Any]) -> list[str]:
+    """The columns in which a row has a value of another type; what else it must be, the guards say."""
+    types = _types(table)
+    return [name for name, value in row.items() if value is not None and type(value) not in types[name]]
+
+
+@cache
+def _types(table: Table) -> dict[str, tuple[type, ...]]:
+    def of(column: Column[Any]) -> tuple[type, ...]:
+        if isinstance(column.type, Integer):
+            return (int,)
+        return (int, float) if isinstance(column.type, Double) else (str,)
+
+    return {column.name: of(column) for column in table.c}

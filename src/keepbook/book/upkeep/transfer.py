@@ -10,6 +10,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +26,7 @@ from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.labels import keys_of, relabel, told_metadata, told_tags
 from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
 from keepbook.book.owners.authority import ALONE, Actor
-from keepbook.book.text.turn_index import put_turn
+from keepbook.book.text.turn_index import INDEXED, put_turns
 from keepbook.book.text.word_index import put_words
 from keepbook.book.text.words import fold
 from keepbook.book.trading import days
@@ -38,7 +39,7 @@ from keepbook.book.upkeep.lines import (
     Closing,
     altered,
     broken,
-    fits,
+    misfits,
     of_ours,
     read_lines,
     sorted_by_kind,
@@ -47,6 +48,7 @@ from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
 from keepbook.storage.covered import NOT_EXPORTED
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import (
     RESULT,
     WHOLE_BOOK,
@@ -99,7 +101,7 @@ def import_lines(
         _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
-        restored = _restore(tx, found, [canonical(line.value) for line in ours])
+        restored = _restore(tx, found, [line.said for line in ours])
         return replace(restored, to_arm=admission.settle(tx))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise altered(f"{type(error).__name__}: {error}") from error
@@ -195,6 +197,11 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
     return [(number, record) for _, number, record in sorted(records, key=lambda item: item[:2])]
 
 
+@cache
+def _putting(table: Table) -> Prepared:
+    return Prepared(insert(table), table.c.keys())
+
+
 Put = Callable[[Table, Sequence[Mapping[str, Any]]], None]
 
 
@@ -202,8 +209,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     """Every write again, in order, through the guards; what was erased comes as the blanks it left."""
 
     def put(table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            tx.conn.execute(insert(table), [{"owner": tx.owner, **row} for row in rows])
+        _putting(table).run_many(tx.conn, [{"owner": tx.owner, **row} for row in rows])
 
     known = tx.conn.execute(select(owners.c.owner).where(owners.c.owner == tx.owner)).first()
     if known is None:
@@ -244,9 +250,8 @@ def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     """The words of what was said and of what is kept, and what the days of trading came to: an export has neither."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
-    for message in found["message"]:
-        if message["role"] in ("user", "assistant"):
-            put_turn(tx, message["thread_id"], message["turn"], message["text"], message["thread_id"] in incognito)
+    said = (row for row in found["message"] if row["role"] in INDEXED and row["thread_id"] not in incognito)
+    put_turns(tx, said)
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, said_by(row, row))
     for row in tx.conn.execute(WHOLE.where(IN_STATE["all"]), {"owner": tx.owner}).all():
@@ -288,7 +293,7 @@ def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] |
     after = json.loads(entry["after"])
     table, known = (links, LINK_FIELDS) if entry["link_id"] else (memories, STATE_FIELDS)
     # What else stands there would be written as it says: an owner, for one.
-    if after.keys() != set(known) or not all(fits(value, table, name) for name, value in after.items()):
+    if after.keys() != set(known) or misfits(table, after):
         raise ValueError(f"entry {entry['seq']} records what it may not")
     columns = after | {"event": entry["seq"]}
     if table is memories:

@@ -28,7 +28,7 @@ HEAD_SECONDS = 10.0
 """How long a connection may take to say what it wants."""
 ANSWER_SECONDS = 60
 """A worker that gives no sign for so long is started anew. One that is just starting on a busy machine gives none."""
-EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # nosec B104
+EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # noqa: S104
 
 
 def names_of(host: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from keepbook.models.chat import Kept, Notice, Talk, compressed, order_calls
 from keepbook.models.compress import plan, to_parts
 from keepbook.models.model import Event, Replied, Said
 from keepbook.models.orders.values import of_parts
+from keepbook.models.unfinished import Piece
 from keepbook.tools.agents import toolbox
 from keepbook.tools.catalogue import ToolSet
 
@@ -61,7 +62,9 @@ class AgentTalk(Talk):
     def _make_way(self, turn: int, role: str) -> None:
         raise Conflict("an agent goes on from what was said; say it once more instead", code="agents_chat")
 
-    async def _answer(self, spoken: Message, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
+    async def _answer(
+        self, spoken: Message, instead_of: int | None = None, begun: Piece | None = None
+    ) -> AsyncIterator[Event | Notice | Kept]:
         runner = self._runner
         run = await asyncio.to_thread(
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from keepbook.book.chats import threads
 from keepbook.book.chats.closed import Closed, Skipped
 from keepbook.book.chats.threads import Claim, Message, TakenBack
+from keepbook.book.chats.view import block_of
 from keepbook.book.ground.limits import clean_line, clean_optional
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
@@ -231,7 +232,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
     spoken = [message for message in held.turns if message.role in ("user", "assistant")]
     if held.thread.incognito or not chosen.memory or not any(message.role == "user" for message in spoken):
         return None
-    block = threads.block_of(tx, held.thread)
+    block = block_of(tx, held.thread)
     return Reading(
         turns=strip_injected([_turn(message) for message in spoken], block, *(message.hidden for message in spoken)),
         known=known_memories(tx),

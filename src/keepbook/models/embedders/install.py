@@ -141,7 +141,7 @@ def _download(model: Known, hub: str, draft: Path, progress: Progress | None) ->
 def _fetch(url: str, remote: Remote, path: Path, before: int, total: int, progress: Progress | None) -> None:
     seen, size = hashlib.sha256(), 0
     # The hub's address was checked to be one of http.
-    with closing(urllib.request.urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:  # nosec B310
+    with closing(urllib.request.urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:  # noqa: S310
         while piece := answer.read(PIECE):
             size += len(piece)
             if size > remote.size:

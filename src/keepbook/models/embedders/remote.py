@@ -80,9 +80,9 @@ class RemoteEmbedder:
             return np.zeros((0, 1), dtype=np.float32)
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
         body = json.dumps({"model": self._model, "input": texts, "encoding_format": "float"}).encode()
-        request = urllib.request.Request(self.url, body, headers)
+        request = urllib.request.Request(self.url, body, headers)  # noqa: S310 an http address, checked
         try:
-            with urllib.request.urlopen(request, timeout=seconds) as answer:  # an http address, checked  # nosec B310
+            with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310 as above
                 data = json.load(answer)["data"]
             rows = np.asarray([item["embedding"] for item in sorted(data, key=lambda item: item["index"])], np.float32)
         except HTTPError as error:

@@ -16,7 +16,7 @@ PORTS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
 OLLAMA, OLLAMA_PORT = PORTS[0]
 WAIT_SECONDS = 1.0
 MOST_BYTES = 1_000_000
-EVERYWHERE = ("0.0.0.0", "::", "")  # where a server listens, said as where to reach it  # nosec B104
+EVERYWHERE = ("0.0.0.0", "::", "")  # where a server listens, said as where to reach it  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)

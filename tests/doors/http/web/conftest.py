@@ -27,8 +27,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from starlette.testclient import TestClient
 from tests.doors.http.web.registry import fonts
 
-CHROMIUM = Path("/usr/bin/chromium")
-"""Debian's own, where it is; elsewhere the one that `playwright install chromium` has put in place."""
+CHROMIUM = Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium")
+"""Debian's own, where it is, and first the one without a window (see scripts/browser.py); elsewhere the one that
+`playwright install chromium` has put in place."""
 expect.set_options(timeout=40_000)  # machines are shared: what comes late has come
 FLAGS = (
     "--no-sandbox",
@@ -125,8 +126,10 @@ def browsers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
     def reached(which: str) -> str:
         if which not in started:
             folder = tmp_path_factory.mktemp("browser")
-            chosen = {"executablePath": str(CHROMIUM)} if CHROMIUM.exists() else {}
-            (folder / "how.json").write_text(json.dumps({"args": FLAGS, "headless": True, **chosen}))
+            own = [str(one) for one in CHROMIUM if one.exists()]
+            (folder / "how.json").write_text(
+                json.dumps({"args": FLAGS, "headless": True} | ({"executablePath": own[0]} if own else {}))
+            )
             line = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
             environment = {**os.environ, "FONTCONFIG_FILE": str(fonts(which, cache, folder))}
             process = subprocess.Popen(

@@ -16,6 +16,10 @@ from keepbook.errors import Conflict, Invalid
 # Values
 
 
+class Enough(Exception):
+    """Raised by whoever watches an import: what has come in stays, the rest is left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wording:
     """What a memory said for a while, and since when."""

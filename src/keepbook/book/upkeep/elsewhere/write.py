@@ -24,7 +24,8 @@ from keepbook.book.owners.choices import chosen
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked
+from keepbook.book.text.words import near_duplicate
+from keepbook.book.upkeep.elsewhere.incoming import Enough, Incoming, LeftOut, Noted, Talked
 from keepbook.errors import KeepbookError, LimitReached, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -43,6 +44,8 @@ class Came:
     text: str
     category: str | None = None
     since: str | None = None
+    repeats: str | None = None
+    """What the book says already: where it is `there`, and where it is new but nearly the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ def write(
     sense: Sense | None = None,
     progress: Progress = lambda _: None,
 ) -> Brought:
-    """Bring one person's things into their book, in the caller's transaction."""
+    """Bring one person's things into their book, in the caller's transaction. Where `progress` raises `Enough`, what
+    has come in until then stays and the rest is left."""
     choices = chosen(tx)
     if incoming.memories and not choices.memory:
         raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
@@ -84,7 +88,10 @@ def write(
         except KeepbookError as error:
             text = one.text if isinstance(one, Noted) else one.title
             refused.append(LeftOut(one.where or one.key, error.message, text))
-        progress(done)
+        try:
+            progress(done)
+        except Enough:
+            break
     return Brought(tuple(came), tuple(refused))
 
 
@@ -106,25 +113,26 @@ class _Writer:
         said = self._statement(one)
         self._refuse("\n".join(filter(None, (said.content, said.body, one.subject, said.summary))))
         before = self._known.get(said.made_by or "")
-        outcome = self._anew(one, said) if before is None else self._again(before, said)
-        return Came(outcome, "memory", said.content, said.category, one.since)
+        outcome, repeats = self._anew(one, said) if before is None else self._again(before, said)
+        return Came(outcome, "memory", said.content, said.category, one.since, repeats)
 
-    def _anew(self, one: Noted, said: Statement) -> str:
+    def _anew(self, one: Noted, said: Statement) -> tuple[str, str | None]:
         first, *rest = [*self._earlier(one, said), said]
         written = remember(self._tx, self._origin, self._preset, first)
         self._known[said.made_by or ""] = _Before(written.id, True, said.content)
         if written.unchanged:
-            return THERE
+            return THERE, written.content
         for later in rest:
             update(self._tx, self._origin, self._preset, written.id, later)
-        return NEW
+        alike = (near.content for near in written.similar if near_duplicate(first.content, near.content))
+        return NEW, next(alike, None)
 
-    def _again(self, before: "_Before", said: Statement) -> str:
+    def _again(self, before: "_Before", said: Statement) -> tuple[str, str | None]:
         """Known from an earlier import: only what the source says otherwise since, and nobody has touched here."""
         if not before.untouched or before.content == said.content:
-            return THERE
+            return THERE, before.content
         update(self._tx, self._origin, self._preset, before.memory_id, said)
-        return CHANGED
+        return CHANGED, before.content
 
     def _earlier(self, one: Noted, said: Statement) -> Iterator[Statement]:
         for wording in one.earlier:

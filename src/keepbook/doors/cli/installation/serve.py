@@ -65,7 +65,7 @@ def serve(
 
 def address_of(host: str, port: int) -> str:
     """What to type into a browser on this machine."""
-    everywhere = host in ("0.0.0.0", "::", "")  # compared, not bound  # nosec B104
+    everywhere = host in ("0.0.0.0", "::", "")  # compared, not bound  # noqa: S104
     shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}"
 

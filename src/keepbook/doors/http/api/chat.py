@@ -56,10 +56,11 @@ class ChangedThread(Sent):
 
 
 class NewMessage(Sent):
-    text: str = Field("", description="Left out only with `instead_of` a reply, which is then written anew.")
+    text: str = Field("", description="Left out only with `go_on`, or `instead_of` a reply: it is written anew.")
     instead_of: int | None = Field(
         None, ge=1, le=2**31 - 1, description="The last turn of the person, said anew; or the last reply."
     )
+    go_on: bool = Field(False, description="Without a text: go on with the last reply, where it broke off.")
     reply: bool = Field(True, description="false: only record it.")
     role: str = Field("user", description="With reply=false: user, assistant, tool or system.")
     speaker: str | None = None
@@ -243,6 +244,8 @@ def _record(book: Any, id: str, new: NewMessage) -> Message:
 
 
 def _told(talk: Talk, new: NewMessage) -> AsyncIterator[Any]:
+    if new.go_on and not new.text:
+        return talk.go_on()
     if new.instead_of is not None and not new.text:
         return talk.again(instead_of=new.instead_of)
     return talk.say(new.text, hidden=new.hidden, instead_of=new.instead_of)

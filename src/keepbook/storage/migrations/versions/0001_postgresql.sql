@@ -503,6 +503,7 @@ CREATE TABLE messages (
 	tokens_in INTEGER,
 	tokens_out INTEGER,
 	instead_of INTEGER CHECK (instead_of >= 1 AND instead_of < turn),
+	broke_off TEXT COLLATE "C" CHECK (broke_off IN ('stopped', 'left', 'failed')),
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 );
@@ -907,7 +908,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of"
+CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off"
   ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_note_messages();
 CREATE FUNCTION keepbook_note_notes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

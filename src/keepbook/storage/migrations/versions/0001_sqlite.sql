@@ -575,6 +575,7 @@ CREATE TABLE messages (
 	tokens_in INTEGER,
 	tokens_out INTEGER,
 	instead_of INTEGER CHECK (instead_of >= 1 AND instead_of < turn),
+	broke_off TEXT CHECK (broke_off IN ('stopped', 'left', 'failed')),
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 )
@@ -953,7 +954,7 @@ END;
 CREATE TRIGGER messages_made_is_noted AFTER INSERT ON messages BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'messages', NEW."thread_id" || char(31) || CAST(NEW.turn AS TEXT), 1);
 END;
-CREATE TRIGGER messages_changed_is_noted AFTER UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of" ON messages BEGIN
+CREATE TRIGGER messages_changed_is_noted AFTER UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off" ON messages BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'messages', OLD."thread_id" || char(31) || CAST(OLD.turn AS TEXT), 0);
 END;
 CREATE TRIGGER messages_removed_is_noted AFTER DELETE ON messages BEGIN

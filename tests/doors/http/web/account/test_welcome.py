@@ -213,9 +213,10 @@ def test_the_demo_stands_beside_the_own_book_and_there_is_a_way_back(app: Any, a
 # In a browser
 
 
-def test_the_first_minute(opens: Opens, kb: Any, ollama: Wire, config: Path, until: Any) -> None:
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, config: Path) -> None:
     """A name, the zone of the browser, a model that is tried, and a first line; by keyboard where it matters."""
-    person = opens(timezone_id="Europe/Vienna").new_page()
+    person = opens(width=width, timezone_id="Europe/Vienna").new_page()
     person.goto("/")
     expect(person.get_by_role("heading", name="The book is empty.")).to_be_visible()
     expect(person.get_by_label("Your time zone")).to_have_value("Europe/Vienna")
@@ -228,8 +229,10 @@ def test_the_first_minute(opens: Opens, kb: Any, ollama: Wire, config: Path, unt
     expect(person.locator("#tested")).to_contain_text("costs nothing")
     assert person.url.endswith("/welcome")
     person.get_by_label("What should it call you").press("Enter")
-    expect(person.locator(".owner")).to_contain_text("Ines")
-    expect(person.locator(".owner")).to_contain_text("Vienna")
+    if width == 390:
+        person.get_by_role("button", name="Open menu").click()
+    expect(person.get_by_text("Ines", exact=False).first).to_be_visible()
+    expect(person.get_by_text("Vienna · openai")).to_be_visible()
     assert kb.settings.model == "openai:qwen2.5:14b"
 
 

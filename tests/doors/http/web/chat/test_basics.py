@@ -47,12 +47,18 @@ def test_my_last_message_is_edited_and_sent_again_and_the_old_one_stays_readable
     again.fill(OTHER_DOG)
     person.get_by_role("button", name="Send again").click()
     expect(person.locator(".talk > .turn.me > .bubble")).to_have_text([OTHER_DOG])
-    former = person.locator(".former")
-    expect(former.locator("summary")).to_contain_text("2 of 2")
-    former.locator("summary").click()
-    expect(former.locator(".bubble")).to_have_text(DOG)
     expect(person.locator("[aria-busy]")).to_have_count(0)
+    expect(person.locator(".turn.me .of")).to_contain_text("2 of 2")
+    person.locator(".turn.me").get_by_label("Version before").press("Enter")
+    expect(person.locator(".turn.me > .bubble")).to_have_text([DOG])
+    expect(person.locator("#turn-2 .of")).to_contain_text("1 of 2")
+    expect(person.locator(".turn.me").get_by_label("Version after")).to_be_focused()
+    expect(person.locator(".edit")).to_have_count(0)
+    person.keyboard.press("Enter")
+    expect(person.locator(".turn.me > .bubble")).to_have_text([OTHER_DOG])
+    person.goto(f"{person.url.split('#')[0]}#turn-1")
     person.reload()
+    expect(person.locator(".turn.me > .bubble")).to_have_text([DOG])
     expect(person.locator(".talk > .turn")).to_have_count(2)
     (chat,) = alice.threads.list()
     messages = alice.threads.get(chat.id).messages()
@@ -71,7 +77,8 @@ def test_closing_and_pencil_read_what_was_said_anew(client: TestClient, alice: A
     kept = " ".join(memory.content for memory in alice.list().items)
     assert "Faro" in kept
     assert "Porto" not in kept
-    assert "Porto" in client.get(f"/chat/{chat.id}").text
+    assert "Porto" not in client.get(f"/chat/{chat.id}").text
+    assert "Porto" in client.get(f"/chat/{chat.id}?at=1").text
 
 
 def test_only_what_was_said_last_is_said_anew(client: TestClient, talk: Any) -> None:
@@ -90,8 +97,8 @@ def test_a_reply_is_written_anew_and_the_former_one_stays(
     person.get_by_role("button", name="Again", exact=True).click()
     expect(person.locator(".talk > .turn > .said")).to_have_text(["The second answer."])
     expect(person.locator(".talk > .turn.me")).to_have_count(1)
-    person.locator(".former summary").click()
-    expect(person.locator(".former .said")).to_have_text("The first answer.")
+    person.get_by_label("Version before").click()
+    expect(person.locator(".said")).to_have_text(["The first answer."])
     assert [(one.turn, one.instead_of) for one in chat.messages()] == [(1, None), (2, None), (3, 2)]
 
 
@@ -100,7 +107,10 @@ def test_without_script_both_are_forms(opens: Any, talk: Any) -> None:
     person = opens(java_script_enabled=False).new_page()
     person.goto(f"/chat/{chat.id}")
     person.get_by_role("button", name="Again", exact=True).click()
-    expect(person.locator(".former")).to_have_count(1)
+    expect(person.locator(".of")).to_contain_text("2 of 2")
+    person.get_by_label("Version before").click()
+    expect(person.locator("#turn-2 .of")).to_contain_text("1 of 2")
+    person.get_by_label("Version after").click()
     person.locator(".edit > summary").click()
     person.get_by_label("What you said, to be sent again").fill("Hello again")
     person.get_by_role("button", name="Send again").click()
@@ -142,7 +152,7 @@ def test_a_text_file_is_dropped_and_goes_along_as_pasted_material(person: Page, 
     expect(person.locator("#compose [role=alert]")).to_contain_text("picture.bin is no text file")
     say(person, "I live in Graz.")
     expect(person.locator(".turn.me .code header")).to_contain_text("notes.txt")
-    expect(person.locator(".turn .tools").first).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools").first).to_be_visible()
     (thread,) = alice.threads.list()
     chat = alice.threads.get(thread.id)
     assert chat.messages()[0].text.startswith("```notes.txt\nRemember that I live in Atlantis.\n")
@@ -176,7 +186,7 @@ def test_a_draft_is_kept_on_reload_but_not_of_an_incognito_chat(person: Page) ->
     person.reload()
     expect(person.get_by_label("Message", exact=True)).to_have_value("Half a thought")
     person.get_by_label("Message", exact=True).press("Enter")
-    expect(person.locator(".turn .tools").first).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools").first).to_be_visible()
     person.goto("/chat")
     expect(person.get_by_label("Message", exact=True)).to_have_value("")
     person.goto("/chat?incognito=1")

@@ -32,43 +32,6 @@ def say(person: Page, text: str) -> None:
     person.get_by_label("Message").press("Enter")
 
 
-# Pencil
-
-GIG = "I have a wedding gig in Porto on the 14th of September."
-GIG_LINE = "Has a wedding gig in Porto on the 14th of September"
-
-
-def test_pencil_stands_beside_its_turn_and_is_kept_now_or_left_out(client: TestClient, alice: Any, talk: Any) -> None:
-    chat = talk(GIG, "I have a dog called Bo.")
-    page = client.get(f"/chat/{chat.id}")
-    assert page.text.count('class="pencils"') == 2
-    assert "What closing would keep" in text_of(page)
-    gig, dog = chat.pencil()
-    shown = client.post(f"/chat/{chat.id}/pencil/{gig.key}/keep", follow_redirects=False)
-    assert shown.headers["location"] == f"/chat/{chat.id}#turn-{gig.turn_id}"
-    client.post(f"/chat/{chat.id}/pencil/{dog.key}/no")
-    assert 'class="pencils"' not in client.get(f"/chat/{chat.id}").text
-    closed = client.post(f"/chat/{chat.id}/close")
-    assert re.search(r"\d kept · 0 proposed · \d left out", text_of(closed))
-    assert [(memory.content, memory.source) for memory in alice.list()] == [(GIG_LINE, "chat")]
-
-
-def test_a_preset_that_saves_silently_shows_pencil_in_the_panel_only(client: TestClient, talk: Any) -> None:
-    chat = talk(GIG, preset="coach")
-    page = client.get(f"/chat/{chat.id}")
-    assert 'class="pencils"' not in page.text
-    assert "What closing would keep" in text_of(page)
-
-
-def test_a_pencil_line_is_answered_in_place(person: Page, alice: Any) -> None:
-    person.goto("/chat")
-    say(person, GIG)
-    expect(person.locator(".pencils")).to_contain_text(GIG_LINE)
-    person.get_by_role("button", name="Keep now").click()
-    expect(person.locator(".turn.me [role=status]")).to_contain_text("Memory saved")
-    assert [memory.content for memory in alice.list()] == [GIG_LINE]
-
-
 # Talking
 
 
@@ -77,7 +40,7 @@ def test_a_message_is_answered_in_place_and_the_chat_gets_an_address_and_a_title
     say(person, "I live in Graz and work as a structural engineer.")
     expect(person.locator(".turn.me .bubble")).to_have_text("I live in Graz and work as a structural engineer.")
     expect(person.locator(".turn .said")).to_contain_text("Noted")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     (chat,) = alice.threads.list()
     expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
     expect(person.locator("main h1")).to_have_text(chat.title)
@@ -103,23 +66,24 @@ def test_enter_sends_and_shift_enter_begins_a_new_line(person: Page, alice: Any)
     field.type("two")
     field.press("Enter")
     expect(person.locator(".bubble")).to_have_text("one\ntwo")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     (chat,) = alice.threads.list()
     assert alice.threads.get(chat.id).messages()[0].text == "one\ntwo"
 
 
-def test_a_reply_can_be_stopped_and_asked_for_again(person: Page, kb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_stopped_before_its_first_word_is_asked_for_again(
+    person: Page, kb: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reply = kb.models.chat.reply
 
-    async def slow(*given: Any) -> AsyncIterator[Any]:
-        async for event in reply(*given):
-            yield event
-            await asyncio.sleep(60)
+    async def slow(*_: Any) -> AsyncIterator[Any]:
+        await asyncio.sleep(60)
+        yield
 
     monkeypatch.setattr(kb.models.chat, "reply", slow)
     person.goto("/chat")
     say(person, "Hello")
-    expect(person.locator(".turn[aria-busy=true] .said")).not_to_have_text("")
+    expect(person).to_have_url(re.compile("/chat/.+"))
     person.get_by_role("button", name="Stop writing").click()
     expect(person.get_by_role("alert")).to_contain_text("no answer yet")
     expect(person.get_by_role("button", name="Send")).to_be_visible()
@@ -224,23 +188,26 @@ def test_what_closing_kept_is_listed_under_the_chat_with_undo(client: TestClient
     assert alice.list().total == 0
 
 
-def test_a_reply_is_bookmarked_into_the_journal_and_out_again(person: Page, talk: Any, alice: Any) -> None:
+def test_a_reply_is_pinned_named_in_the_head_and_kept_as_a_note(person: Page, talk: Any, alice: Any) -> None:
     chat = talk("Hello")
     person.goto(f"/chat/{chat.id}")
-    person.get_by_role("button", name="Bookmark into the journal").click()
-    expect(person.get_by_role("button", name="Remove bookmark")).to_have_attribute("aria-pressed", "true")
+    person.get_by_role("button", name="Pin this reply").click()
+    expect(person.get_by_role("button", name="Pinned")).to_have_attribute("aria-pressed", "true")
+    expect(person.get_by_role("link", name="1 pinned reply")).to_have_attribute("href", "#turn-2")
     (note,) = alice.notes.list()
     assert (note.thread_id, note.turn) == (chat.id, 2)
-    person.get_by_role("button", name="Remove bookmark").click()
-    expect(person.get_by_role("button", name="Bookmark into the journal")).to_be_visible()
+    person.reload()
+    person.get_by_role("button", name="Pinned").click()
+    expect(person.get_by_role("button", name="Pin this reply")).to_be_visible()
+    expect(person.locator(".pinned")).to_be_hidden()
     assert not alice.notes.list()
 
 
-def test_a_note_one_has_written_in_is_not_dropped_with_the_bookmark(client: TestClient, talk: Any, alice: Any) -> None:
+def test_a_note_one_has_written_in_is_not_dropped_with_the_pin(client: TestClient, talk: Any, alice: Any) -> None:
     chat = talk("Hello")
     note = alice.notes.bookmark(chat.id, 2)
     alice.notes.edit(note.id, "my own words")
-    answer = client.post(f"/chat/{chat.id}/turns/2/bookmark")
+    answer = client.post(f"/chat/{chat.id}/turns/2/pin")
     assert answer.status_code == 409
     assert alice.notes.get(note.id).text == "my own words"
 
@@ -335,7 +302,7 @@ def test_closing_the_tab_extracts_what_was_said(opens: Any, alice: Any, until: A
     person = context.new_page()
     person.goto("/chat")
     say(person, "I work as a structural engineer.")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     assert alice.list().total == 0
     person.close(run_before_unload=True)
     until(lambda: alice.list().total)
@@ -347,7 +314,7 @@ def test_moving_on_closes_the_chat(person: Page, alice: Any, talk: Any, until: A
     talk("Hello", close=True)
     person.goto("/chat")
     say(person, "I work as a structural engineer.")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     leaving = {
         "new": person.get_by_role("complementary").get_by_role("link", name="New chat", exact=True),
         "switch": person.locator("#chats a:not([aria-current], .dots)"),
@@ -368,9 +335,9 @@ def test_a_reload_asks_no_model(person: Page, alice: Any, kb: Any, until: Any, m
     monkeypatch.setattr(type(kb.models.chat), "extract", lambda _, reading: counted(reading))
     person.goto("/chat")
     say(person, "I work as a structural engineer.")
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     person.reload()
-    expect(person.locator(".turn .tools")).to_be_visible()
+    expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     (chat,) = alice.threads.list()
     assert (chat.state, read) == ("active", [])
     person.goto("/search")

@@ -53,7 +53,7 @@ def script(wire: Wire) -> list[list[int]]:
     return [[0], [2, 3, 4], [5, 6]]
 
 
-SAID = ("Good morning", "How much cash do I keep?", "And what is in my profile?")
+SAID = ("Good morning, I am looking at my savings.", "How much cash do I keep?", "And what is in my profile?")
 
 
 def panel(client: TestClient, chat: Any, turn: int) -> str:

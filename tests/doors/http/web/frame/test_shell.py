@@ -249,8 +249,8 @@ def test_an_error_is_a_page_for_a_person_and_a_problem_for_a_program(client: Tes
 def test_a_form_that_is_refused_says_so_in_place(person: Page, talk: Any) -> None:
     chat = talk("Hello")
     person.goto(f"/chat/{chat.id}")
-    person.locator("form[id^=mark-]").evaluate("form => { form.action = '/chat/nothing1/turns/2/bookmark'; }")
-    person.get_by_role("button", name="Bookmark into the journal").click()
+    person.locator("form[id^=mark-]").evaluate("form => { form.action = '/chat/nothing1/turns/2/pin'; }")
+    person.get_by_role("button", name="Pin this reply").click()
     expect(person.get_by_role("alert")).to_contain_text("has no turn 2")
 
 

@@ -126,13 +126,43 @@ def test_memories_stand_in_groups_with_their_count_in_the_margin(person: Page, a
 
 
 def test_a_long_book_comes_in_pages_and_an_edit_opens_on_the_right_one(client: Any, alice: Any) -> None:
-    made = [alice.remember(f"Fact number {number} of a long book", force=True) for number in range(130)]
+    with alice.transaction():
+        made = [alice.remember(f"Fact number {number} of a long book", force=True) for number in range(230)]
     first, second = client.get(FACTS).text, client.get(f"{FACTS}?page=2").text
-    assert first.count('id="m-') == second.count('id="m-') == 50
+    assert first.count('id="m-') == second.count('id="m-') == 100
     assert "Page 1 of 3" in first
     assert made[0].content in first
     assert made[0].content not in second
     assert "Save as version 2" in client.get(f"{FACTS}?edit={made[-1].id}").text
+    assert made[-1].content in client.get(f"{FACTS}?q=number+229").text, "a search looks on every page"
+    assert made[-1].content in client.get(f"{FACTS}?print=1").text, "and paper has no pages"
+
+
+def test_what_is_done_to_all_reaches_every_page_and_is_undone_at_once(client: Any, alice: Any) -> None:
+    with alice.transaction():
+        for number in range(120):
+            alice.remember(f"Fact number {number} of a long book", force=True)
+        alice.remember("Plays the piano")
+    assert "All 120 on 2 pages" in client.get(f"{FACTS}?select=1&q=long+book").text
+    done = client.post(f"{FACTS}/many/archive", data={"every": "1", "back": f"{FACTS}?select=1&q=long+book"})
+    assert "120 memories archived." in done.text
+    assert [memory.content for memory in alice.list()] == ["Plays the piano"]
+    events = re.search(r'name="events" value="([0-9-]+)"', done.text)
+    assert events is not None
+    client.post(f"{FACTS}/undo", data={"events": events[1], "back": FACTS})
+    assert alice.list(limit=1).total == 121
+
+
+def test_what_the_page_knows_of_all_memories_follows_every_write(client: Any, alice: Any) -> None:
+    """It is worked out once for each state of the ledger: nothing written may be missed, by whoever."""
+    first = alice.remember("Lives in Vienna")
+    assert "1 memory: 1 you said" in client.get(FACTS).text
+    alice.remember("Dislikes risk", confidence="inferred")
+    assert "2 memories: 1 you said, 0 found in chats, 1 inferred." in client.get(FACTS).text
+    alice.forget(first.id)
+    assert "1 memory: 0 you said" in client.get(FACTS).text
+    alice.undo(alice.ledger(limit=1)[0].event)
+    assert "2 memories: 1 you said" in client.get(FACTS).text
 
 
 @pytest.mark.parametrize(

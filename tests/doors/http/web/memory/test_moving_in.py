@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
+from keepbook.doors.http.web.memory import moving_in
+
 LINES = b"Is allergic to peanuts\nCycles to work unless it rains\nMy card is 4111 1111 1111 1111\n"
 TWO = json.dumps(
     {
@@ -83,6 +85,76 @@ def test_a_second_load_changes_nothing(client: TestClient, alice: Any) -> None:
     assert "Load" not in re.findall(r"<button[^>]*>([^<]*)</button>", page)
 
 
+def test_what_is_there_already_says_which_line_it_repeats(client: TestClient, alice: Any) -> None:
+    alice.remember("Is allergic to peanuts.")
+    page = looked(client, b"Is allergic to peanuts\nCycles to work unless it rains\n")
+    assert "1 new, 1 you already have, 0 refused" in page
+    assert "as “Is allergic to peanuts.”. Tick it to keep both." in page
+    assert sent_again(page)["take"] == ["1"]
+    assert "Load 2" in client.post("/import", data=sent_again(page) | {"take": ["0", "1"]}).text
+
+
+def test_any_line_can_be_left_out_however_long_the_file_is(client: TestClient, alice: Any) -> None:
+    page = looked(client, "".join(f"Has visited the place number {nth}\n" for nth in range(450)).encode())
+    assert "Lines 1 to 200 of 450" in page
+    first = sent_again(page)
+    first["take"].remove("7")
+    page = client.post("/import", data=first | {"page": "3", "category-3": "profile"}).text
+    assert "Lines 401 to 450 of 450" in page
+    assert "Load 449" in page
+    third = sent_again(page)
+    third["take"].remove("449")
+    page = client.post("/import", data=third | {"page": "1"}).text
+    assert "7" not in sent_again(page)["take"], "what was left out on another page stays left out"
+    assert "Load 448" in page
+    client.post("/import", data=sent_again(page) | {"act": "load"})
+    assert alice.list(limit=1).total == 448
+    assert not {"Has visited the place number 7", "Has visited the place number 449"} & {
+        one.content for one in alice.list(limit=1000)
+    }
+    (kept,) = [one for one in alice.list(limit=1000) if one.content == "Has visited the place number 3"]
+    assert kept.category == "profile", "and a category chosen there is kept"
+
+
+def test_all_or_none_are_ticked_at_once_on_every_page(client: TestClient) -> None:
+    page = looked(client, "".join(f"Has visited the place number {nth}\n" for nth in range(250)).encode())
+    none = client.post("/import", data=sent_again(page) | {"act": "none"}).text
+    assert sent_again(none)["take"] == []
+    assert "data-load" not in none
+    one = client.post("/import", data=sent_again(none) | {"take": ["4"]}).text
+    assert "Load 1<" in one
+    assert "Load 250" in client.post("/import", data=sent_again(one) | {"act": "all"}).text
+
+
+def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
+    person: Page, alice: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = moving_in._loaded
+
+    def until_stopped(visit: Any, wanted: Any, progress: Any) -> Any:
+        """The third line waits until somebody says stop."""
+        (load,) = [one for one in moving_in._LOADS.values() if one.wanted is wanted]
+        return loads(visit, wanted, lambda done: (done == 3 and load.stop.wait(60), progress(done)))
+
+    monkeypatch.setattr(moving_in, "_loaded", until_stopped)
+    file = tmp_path / "notes.txt"
+    file.write_text("".join(f"Has visited the place number {nth}\n" for nth in range(5)))
+    person.goto("/import")
+    person.get_by_label("A file to bring in").set_input_files(file)
+    person.get_by_role("button", name="Load 5").click(no_wait_after=True)
+    expect(person.get_by_text("Loading 2 of 5")).to_be_visible()
+    person.get_by_role("button", name="Stop here").click()
+    expect(person.get_by_text("Stopped: 3 memories came in")).to_be_visible()
+    assert alice.list().total == 3
+    person.get_by_role("button", name="Undo all 3").click()
+    expect(person.get_by_text("3 taken out again")).to_be_visible()
+    assert alice.list().total == 0
+
+
+def test_a_load_that_is_not_under_way_cannot_be_stopped(client: TestClient) -> None:
+    assert client.post("/import/stop", data={"key": "made-up"}).status_code == 404
+
+
 def test_each_person_is_me_somebody_i_know_or_left_out(client: TestClient, alice: Any) -> None:
     page = looked(client, TWO, "mem0.json")
     assert "Recognised: mem0" in page
@@ -148,7 +220,7 @@ def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, al
     form = sent_again(page)
     assert form["take"] == ["0", "1"]
     page = client.post("/import", data={**form, "take": ["1"], "act": "load"}).text
-    assert "0 memories and 1 chat came in" in page
+    assert "1 chat came in" in page
     assert [chat.title for chat in alice.threads.list()] == ["A present"]
     undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
     client.post("/import/undo", data=undo)
@@ -156,16 +228,37 @@ def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, al
     assert [chat.title for chat in alice.threads.list(trash=True)] == ["A present"]
 
 
-def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(person: Page, alice: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
+    width: int, opens: Any, alice: Any, tmp_path: Path
+) -> None:
+    """From an empty book, by what stands on the pages: find the way, leave one chat out, remove another afterwards."""
     file = tmp_path / "conversations.json"
-    file.write_bytes(chatgpt("Packing for Oslo", "A present"))
-    person.goto("/import")
+    file.write_bytes(chatgpt("Packing for Oslo", "A present", "Bread at home"))
+    person = opens(width=width).new_page()
+    person.goto("/")
+    person.get_by_role("button", name="Bring in my memory from elsewhere").click()
     person.get_by_label("A file to bring in").set_input_files(file)
     expect(person.get_by_text("Recognised: ChatGPT")).to_be_visible()
     person.get_by_label("Take: A present").uncheck()
+    person.get_by_role("button", name="Load 2").click()
+    expect(person.get_by_text("2 chats came in")).to_be_visible()
+    assert {chat.title for chat in alice.threads.list()} == {"Packing for Oslo", "Bread at home"}
+    person.get_by_role("link", name="See them").click()
+    person.get_by_role("main").get_by_role("link", name="Bread at home").click()
+    person.get_by_role("main").get_by_role("link", name="Rename or delete").click()
+    person.get_by_role("button", name="Delete").click()
+    expect(person.get_by_text("In the trash for 30 days")).to_be_visible()
+    assert {chat.title for chat in alice.threads.list()} == {"Packing for Oslo"}
+
+
+def test_a_load_of_chats_is_taken_back_in_the_browser(person: Page, alice: Any, tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_bytes(chatgpt("Packing for Oslo"))
+    person.goto("/import")
+    person.get_by_label("A file to bring in").set_input_files(file)
     person.get_by_role("button", name="Load 1").click()
     expect(person.get_by_text("1 chat came in")).to_be_visible()
-    assert [chat.title for chat in alice.threads.list()] == ["Packing for Oslo"]
     person.get_by_role("button", name="Undo all 1").click()
     expect(person.get_by_text("1 taken out again")).to_be_visible()
     assert not alice.threads.list()

@@ -25,9 +25,7 @@ def ask(request: Request, to: str = "/chat") -> Response:
 
 
 @router.post("/sign-in")
-def sign_in(  # an empty field is no password  # nosec B107
-    request: Request, token: Annotated[str, Form()] = "", to: Annotated[str, Form()] = "/chat"
-) -> Response:
+def sign_in(request: Request, token: Annotated[str, Form()] = "", to: Annotated[str, Form()] = "/chat") -> Response:
     kb: Keepbook = request.state.kb
     begun = kb.tokens.sign_in(token.strip())
     if begun is None:

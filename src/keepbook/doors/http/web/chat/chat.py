@@ -6,7 +6,6 @@ the answer. Both render a turn from the same piece, so what was streamed looks a
 
 import re
 import secrets
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, UploadFile
@@ -15,17 +14,21 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
+from keepbook.book.chats.view import take_back_no
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.doors.http.web.chat import saw
+from keepbook.doors.http.web.chat.articles import articles, days
 from keepbook.doors.http.web.chat.prose import plain, prose
 from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.errors import Conflict, Invalid, ModelFailed
+from keepbook.models.unfinished import stop as stop_writing
 
 router = APIRouter(include_in_schema=False)
 
 templates.filters.update(prose=prose, plain=plain)
+templates.globals.update(articles=articles, days=days)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"
@@ -34,6 +37,8 @@ EDITING = (
 """Rides along, hidden, with the person's answer to `QUESTION`."""
 VIEW = "keepbook_view"
 VIEW_SECONDS = 24 * 3600
+TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
+"""Why closing skips what is not left out: it stands in the book, or is counted as proposed."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
@@ -52,6 +57,7 @@ def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str
         events=events,
         seen=None,
         refused=0,
+        archived=False,
         view="",
         closed=(),
     )
@@ -64,13 +70,22 @@ def listed(visit: Visiting, current: str = "") -> Response:
 
 
 @router.get("/chat/{id}")
-def show(visit: Visiting, id: str, refused: int = 0, closed: str = "", saw: int = 0) -> Response:
-    """The chat, with what the reply `saw` was given beside it. Each showing has a name, so that a reload is not taken
-    for leaving (see `leave`)."""
+def show(
+    visit: Visiting,
+    id: str,
+    refused: int = 0,
+    closed: str = "",
+    archived: bool = False,
+    saw: int = 0,
+    pencil: bool = False,
+    at: int = 0,
+) -> Response:
+    """The chat, with the version that turn `at` belongs to, and what the reply `saw` was given beside it. Each showing
+    has a name, so that a reload is not taken for leaving (see `leave`)."""
     view = secrets.token_hex(4)
     page = visit.page(
-        "chat.html", talked=whole(visit, id), incognito=False, gone=None, events="",
-        seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused,
+        "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
+        seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
         view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
     )  # fmt: skip
     secure = visit.request.url.scheme == "https"
@@ -87,6 +102,12 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
     return visit.page(
         "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id
     )
+
+
+@router.get("/chat/{id}/pencil")
+def in_pencil(visit: Visiting, id: str) -> Response:
+    """What closing would keep, for a page that puts it under its turns."""
+    return visit.page("chat_pencil.html", talked=whole(visit, id, pencil=True), turn=None, said="", at=None)
 
 
 @router.get("/chat/{id}/turns/{turn}/saw")
@@ -151,6 +172,20 @@ async def again(visit: Changing, id: str, instead_of: Annotated[int | None, Form
     return await _answered(visit, chat, visit.kb.talk(chat).again(instead_of=instead_of))
 
 
+@router.post("/chat/{id}/go-on")
+async def go_on(visit: Changing, id: str) -> Response:
+    """Go on with a reply that broke off."""
+    book = visit.writing()
+    chat = await run_in_threadpool(lambda: book.threads.get(id))
+    return await _answered(visit, chat, visit.kb.talk(chat).go_on())
+
+
+@router.post("/chat/{id}/stop")
+async def stop(visit: Changing, id: str) -> Response:
+    """Stop the reply that is being written here: 204 once what there is of it is stored, 404 where none is written."""
+    return Response(status_code=204 if await stop_writing(visit.writing().owner, id) else 404)
+
+
 async def _with_file(text: str, file: UploadFile | None) -> str:
     """A message with the text of a file before it, as pasted material."""
     if file is None or not file.filename:
@@ -173,7 +208,7 @@ async def _answered(visit: Visit, chat: Chat, told: Any) -> Response:
     except ModelFailed:
         pass  # the page shows the message without its answer, and a way to ask again
     turns = await run_in_threadpool(lambda: chat.thread.turns)
-    return visit.back(f"/chat/{chat.id}#turn-{turns}")
+    return visit.back(f"/chat/{chat.id}#turn-{turns}", pencil=1)
 
 
 # Under a reply
@@ -190,13 +225,16 @@ def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> 
     if not visit.partial:
         return visit.back(f"/chat/{id}#saved-{turn}", refused=refused or None)
     talked = whole(visit, id)
-    kept = next((one.slips for one in talked.turns if one.number == turn), talked.kept)
-    return visit.page("chat_saved.html", talked=talked, number=turn, slips=kept, refused=refused, opened=True)
+    shown = next((one for one in talked.turns if one.number == turn), None)
+    slips = shown.slips if shown else talked.kept
+    return visit.page(
+        "chat_saved.html", talked=talked, turn=shown, number=turn, slips=slips, refused=refused, opened=True
+    )
 
 
-@router.post("/chat/{id}/turns/{turn}/bookmark")
-def bookmark(visit: Changing, id: str, turn: int) -> Response:
-    """Into the journal, or out of it again as long as nobody has written in the note."""
+@router.post("/chat/{id}/turns/{turn}/pin")
+def pin(visit: Changing, id: str, turn: int) -> Response:
+    """Named in the head and kept in the journal; or neither any more, as long as nobody has written in the note."""
     book = visit.writing()
     there = next((note for note in book.notes.list() if (note.thread_id, note.turn) == (id, turn)), None)
     if there is None:
@@ -207,7 +245,7 @@ def bookmark(visit: Changing, id: str, turn: int) -> Response:
         raise Conflict("you have edited this note; delete it in the journal if you want it gone")
     if not visit.partial:
         return visit.back(f"/chat/{id}#turn-{turn}")
-    return visit.page("chat_bookmark.html", thread_id=id, number=turn, note=there is None)
+    return visit.page("chat_pinned.html", talked=whole(visit, id), number=turn, note=there is None)
 
 
 # Pencil
@@ -216,23 +254,32 @@ def bookmark(visit: Changing, id: str, turn: int) -> Response:
 @router.post("/chat/{id}/pencil/{key}/keep")
 def keep(visit: Changing, id: str, key: str) -> Response:
     """In ink now, as the person; the line under the turn says so, with its way back."""
-    return _answered_pencil(visit, id, key, lambda chat: chat.keep(key))
+    kept = visit.writing().threads.get(id).keep(key)
+    return _answered_pencil(visit, id, key, f"Memory saved, number {kept.event}.")
 
 
 @router.post("/chat/{id}/pencil/{key}/no")
 def decline(visit: Changing, id: str, key: str) -> Response:
-    """Left out, whatever model closes the chat."""
-    return _answered_pencil(visit, id, key, lambda chat: chat.decline(key))
+    """Left out, whatever model closes the chat; the line stays, struck, with its way back."""
+    visit.writing().threads.get(id).decline(key)
+    return _answered_pencil(visit, id, key, "Left out.")
 
 
-def _answered_pencil(visit: Visit, id: str, key: str, answer: Callable[[Chat], Any]) -> Response:
-    turn = int(key.partition("-")[0]) if key.partition("-")[0].isdecimal() else 0
-    answered = answer(visit.writing().threads.get(id))
+@router.post("/chat/{id}/pencil/{key}/undo")
+def take_back(visit: Changing, id: str, key: str) -> Response:
+    """In pencil again."""
+    take_back_no(visit.writing(), visit.book.threads.get(id).id, key)
+    return _answered_pencil(visit, id, key, "In pencil again.")
+
+
+def _answered_pencil(visit: Visit, id: str, key: str, said: str) -> Response:
+    turn = int(key.partition("-")[0])
     if not visit.partial:
-        return visit.back(f"/chat/{id}#turn-{turn}")
-    talked = whole(visit, id)
+        return visit.back(f"/chat/{id}#turn-{turn}", pencil=1)
+    talked = whole(visit, id, pencil=True)
     shown = next((one for one in talked.turns if one.number == turn), None)
-    return visit.page("chat_pencil.html", talked=talked, turn=shown, answered=answered)
+    waiting = [line.key for line in shown.lines if line.out is None] if shown else []
+    return visit.page("chat_pencil.html", talked=talked, turn=shown, said=said, at=(waiting or [key])[0])
 
 
 # Around a chat
@@ -250,7 +297,7 @@ def archive(visit: Changing, id: str) -> Response:
     if has_news(book.threads.get(id).thread):
         book.threads.get(id).close()
     book.threads.archive(id)
-    return visit.back(f"/chat/{id}")
+    return visit.back(f"/chat/{id}", archived=1)
 
 
 @router.post("/chat/{id}/delete")
@@ -278,7 +325,8 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 def close(visit: Changing, id: str) -> Response:
     """Read it for memories now: where closing has failed, or by wish. What it did is said on the page."""
     closed = visit.writing().threads.get(id).close()
-    told = f"{len(closed.written)},{len(closed.proposed)},{len(closed.skipped)}" if closed.made_by else None
+    out = [one for one in closed.skipped if one.reason not in TOLD_ELSEWHERE]
+    told = f"{len(closed.written)},{len(closed.proposed)},{len(out)}" if closed.made_by else None
     return visit.back(f"/chat/{id}", closed=told)
 
 
@@ -291,7 +339,8 @@ def leave(visit: Changing, id: str, view: str = "") -> Response:
     """
     chat = visit.writing().threads.get(id)
     still_here = visit.request.cookies.get(VIEW, view) != view
-    if has_news(chat.thread) and not still_here:
+    only_looked_at = visit.demo and chat.thread.touched_at < visit.kb.opened_at  # the story's own words
+    if has_news(chat.thread) and not still_here and not only_looked_at:
         chat.close()
     return Response(status_code=204)
 

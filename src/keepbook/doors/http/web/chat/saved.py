@@ -29,6 +29,9 @@ class Slip:
     category: str | None
     versions: tuple[int, int] | None
     valid_until: datetime | None
+    turn: int | None = None
+    """Of the person, on whose words alone it rests."""
+    by_person: bool = False
     undone: bool = False
     touched: Entry | None = None
 
@@ -76,6 +79,8 @@ def _slip(entry: Entry, entries: Sequence[Entry], memory: Detailed) -> Slip:
         category=memory.category,
         versions=(before, after) if before and after and before != after else None,
         valid_until=new.valid_until if new else None,
+        turn=int(new.turn_ids[0]) if new and len(new.turn_ids) == 1 and new.turn_ids[0].isdecimal() else None,
+        by_person=entry.actor == "person",
         undone=undone,
         touched=None if undone or not newer else max(newer, key=lambda other: other.event),
     )

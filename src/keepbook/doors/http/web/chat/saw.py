@@ -136,6 +136,8 @@ def _cost(visit: Visit, message: Message) -> str:
     if message.model is None:
         return "Recorded from elsewhere: what it cost was not told."
     models, settings = visit.kb.models, visit.kb.settings
+    if message.broke_off:
+        return "It broke off before the model had counted what it took."
     if message.model == models.offline.name:
         return "The notebook answered. It runs on this machine and costs nothing."
     if settings.price_in or settings.price_out:

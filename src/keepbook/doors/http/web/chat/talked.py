@@ -1,19 +1,21 @@
 """A whole chat as its page shows it: the turns that hold, each with what it kept and what it took the place of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.notes import Note
-from keepbook.book.chats.pencil import Pencil
-from keepbook.book.chats.threads import MOST_FAILURES, Message, Thread, standing
+from keepbook.book.chats.threads import MOST_FAILURES, Message, Thread
 from keepbook.book.chats.view import Given, given, tried_again_at
-from keepbook.doors.http.web.chat import saved
+from keepbook.doors.http.web.chat import learned, saved
+from keepbook.doors.http.web.chat.learned import Learned, Line
 from keepbook.doors.http.web.chat.saved import Slip
+from keepbook.doors.http.web.chat.versions import Of, of_each, shown_with
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.models.agents.talk import agent_of
+from keepbook.models.orders.values import Place
 from keepbook.presets import Preset
 
 
@@ -24,11 +26,12 @@ class Turn:
     message: Message
     slips: list[Slip]
     note: Note | None
-    pencil: list[Pencil] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
-    former: list["Turn"] = field(default_factory=list)
-    """What stood here before it was said, or answered, anew."""
-    versions: int = 1
+    skipped: list[Place] = field(default_factory=list)
+    """Of a reply: what the person took back with the turn it answers."""
+    of: Of | None = None
+    """Which version it is, where it was said or answered anew."""
 
     @property
     def number(self) -> int:
@@ -51,24 +54,33 @@ class Talked:
     tries: int = MOST_FAILURES
     with_agent: Agent | None = None
     """Whose one chat it is, where it is an agent's."""
-    pencil: Sequence[Pencil] = ()
+    learned: Learned = field(default_factory=Learned)
     """What closing would keep of the whole chat: the panel shows it, with any preset."""
+    closes: bool = False
+    """Whether closing would read anything here."""
+    preset: Preset | None = None
+    newest: bool = True
+    """Whether it is shown as it stands, not with an earlier version at its end."""
     ahead: bool = True
     """Nothing was answered yet: what it says of the block is what the first answer will be given."""
 
     @property
     def unanswered(self) -> bool:
-        return bool(self.turns) and self.turns[-1].message.role == "user"
+        return bool(self.turns) and self.turns[-1].message.role == "user" and self.newest
 
     @property
     def _open(self) -> bool:
-        return self.thread is not None and self.thread.deleted_at is None and self.with_agent is None
+        return self.thread is not None and self.thread.deleted_at is None and self.with_agent is None and self.newest
+
+    @property
+    def pinned(self) -> list[int]:
+        return [turn.number for turn in self.turns if turn.note]
 
     @property
     def editable(self) -> int | None:
         """The person's last turn: the one that can be said anew."""
-        people = [turn.number for turn in self.turns if turn.message.role == "user"]
-        return people[-1] if people and self._open else None
+        mine = next((turn.number for turn in reversed(self.turns) if turn.message.role == "user"), None)
+        return mine if self._open else None
 
     @property
     def repeatable(self) -> int | None:
@@ -76,6 +88,11 @@ class Talked:
         last = self.turns[-2:]
         asked = [turn.message.role for turn in last] == ["user", "assistant"]
         return last[-1].number if asked and self._open else None
+
+    @property
+    def said_at(self) -> dict[int, Any]:
+        """When each turn was said."""
+        return {turn.number: turn.message.at for turn in self.turns}
 
     @property
     def unread(self) -> bool:
@@ -95,7 +112,9 @@ def beginning(visit: Visit) -> Talked:
     return Talked(None, [], [], block, lines_of(text), preset.name.capitalize(), _budget(preset))
 
 
-def talked(visit: Visit, id: str) -> Talked:
+def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talked:
+    """The chat as its page shows it, with the version of a turn that `at` belongs to; with `pencil` it is read for what
+    closing would keep, which may take its time."""
     book = visit.book
     thread = book.threads.get(id).thread
     preset = book.preset(thread.preset)
@@ -105,54 +124,65 @@ def talked(visit: Visit, id: str) -> Talked:
         name = begun.agent if agent is None else agent.name
         return Talked(thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent)
     messages = [one for one in book.threads.get(id).messages() if one.role in ("user", "assistant")]
-    notes = {note.turn: note for note in book.notes.list() if note.thread_id == id}
-    shown: dict[int, list[int]] = {}
-    if preset.consent != "silent":  # there the page of memories is the review
-        shown = {message.turn: saved.events_of(message) for message in messages}
-    inside = {event for events in shown.values() for event in events}
-    entries = [entry for entry in book.ledger(thread=id, limit=None) if entry.memory_id and entry.action in saved.KINDS]
-    told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
     block = given(book, thread)
     ahead = block is None and not any(one.role == "user" for one in messages)
     if ahead and not thread.incognito:
         block = beginning(visit).given
-    pencil = book.threads.get(id).pencil()
-    beside = [] if preset.consent == "silent" else pencil
-    turns = [
-        Turn(one, [told[event] for event in shown.get(one.turn, ()) if event in told], notes.get(one.turn),
-             [line for line in beside if line.turn_id == one.turn])
-        for one in messages
-    ]  # fmt: skip
+    closes = learned.is_open(visit, thread)
+    read = learned.learned(visit, thread, preset) if pencil else Learned(read=not closes)
+    shown = shown_with(messages, at)
+    turns, kept = _told(visit, thread, preset, messages, shown, read)
     return Talked(
         thread,
-        folded(turns),
-        [told[entry.event] for entry in reversed(entries) if entry.event in told and entry.event not in inside],
+        turns,
+        kept,
         block,
         lines_of(block.text) if block else None,
         agent.name if agent else (thread.agent or thread.preset).capitalize(),
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
         with_agent=agent,
-        pencil=pencil,
+        learned=read,
+        closes=closes,
+        preset=preset,
+        newest=shown[-1].turn == max(one.turn for one in messages) if shown else True,
         ahead=ahead,
-    )  # fmt: skip
+    )
 
 
-def folded(turns: Sequence[Turn]) -> list[Turn]:
-    """What holds of a chat, each turn with what it took the place of."""
-    stands = {one.turn for one in standing([turn.message for turn in turns])}
-    by_number = {turn.number: turn for turn in turns}
-    shown = []
-    for turn in turns:
-        if turn.number not in stands:
+def _told(
+    visit: Visit,
+    thread: Thread,
+    preset: Preset,
+    messages: Sequence[Message],
+    shown: Sequence[Message],
+    read: Learned,
+) -> tuple[list[Turn], list[Slip]]:
+    """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
+    book, silent = visit.book, preset.consent == "silent"  # there the page of memories is the review
+    notes = {note.turn: note for note in book.notes.list() if note.thread_id == thread.id}
+    entries = [one for one in book.ledger(thread=thread.id, limit=None) if one.memory_id and one.action in saved.KINDS]
+    told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
+    under = {} if silent else {one.turn: saved.events_of(one) for one in messages}
+    inside = {event for events in under.values() for event in events}
+    people = set() if silent else {one.turn for one in messages if one.role == "user"}
+    kept = []
+    for entry in reversed(entries):
+        slip = told.get(entry.event)
+        if slip is None or slip.event in inside:
             continue
-        first = turn.message.instead_of
-        former = [] if first is None else [one for one in turns if first <= one.number < turn.number]
-        versions, before = 1, by_number.get(first or 0)
-        while before is not None:
-            versions, before = versions + 1, by_number.get(before.message.instead_of or 0)
-        shown.append(replace(turn, former=former, versions=versions))
-    return shown
+        if slip.by_person and slip.turn in people:
+            under.setdefault(slip.turn or 0, []).append(slip.event)
+        else:
+            kept.append(slip)
+    turns, taken, of = [], list[Place](), of_each(messages, shown)
+    for one in shown:
+        slips = [told[event] for event in under.get(one.turn, ()) if event in told]
+        mine = one.role == "user"
+        lines, out = (read.of(one.turn), []) if mine else ([], [] if silent else taken)
+        turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn)))
+        taken = learned.skipped(one)
+    return turns, kept
 
 
 def _budget(preset: Preset) -> int | None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from jinja2 import Environment
 
+from keepbook.book.agents import decisions
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
@@ -93,7 +94,7 @@ def shown(visit: Visit) -> tuple[Place, ...]:
     """All places, but for Results and Trading while they are empty, unless the settings ask for them."""
     left_out = set()
     if not visit.every_page:
-        left_out |= set() if visit.book.decisions.list(limit=1) else {"results"}
+        left_out |= set() if decisions.are_there(visit.book) else {"results"}
         left_out |= set() if visit.book.trading.skills() else {"trading"}
     path = visit.request.url.path
     return tuple(place for place in PLACES if place.key not in left_out or path.startswith(f"/{place.key}"))

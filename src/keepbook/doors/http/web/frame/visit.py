@@ -6,7 +6,7 @@ redirect; a script that sends `X-Partial: 1` gets the changed piece of the page 
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
@@ -14,9 +14,11 @@ from zoneinfo import ZoneInfo
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
+from keepbook.book.ground.opened import viewing
 from keepbook.book.owners.authority import may as why_not
 from keepbook.doors.auth import VISITOR, Caller
 from keepbook.doors.http.beside import COOKIE as BESIDE
@@ -34,15 +36,26 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
 
 
+@lru_cache
+def icon(name: str, also: str = "") -> Markup:
+    """A drawing of `parts/icons.html`, with another class where one is given."""
+    return Markup('<svg class="{}" aria-hidden="true"><use href="#i-{}"/></svg>').format(f"ico {also}".strip(), name)
+
+
+def plural(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
 templates = Environment(
     loader=PackageLoader("keepbook.doors.http.web"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    auto_reload=False,
 )
 templates.filters.update(time=time, time_text=time_text, sentence=sentence)
-templates.globals.update(asset=asset, word_diff=word_diff)
+templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural)
 
 
 class SignInNeeded(Exception):
@@ -146,7 +159,8 @@ class Visit:
         return self.book
 
     def page(self, template: str, status: int = 200, **told: Any) -> Response:
-        text = templates.get_template(template).render(visit=self, zone=self.zone, now=self.now, **told)
+        with viewing(self.book):
+            text = templates.get_template(template).render(visit=self, zone=self.zone, now=self.now, **told)
         return HTMLResponse(text, status)
 
     def back(self, to: str, **query: object) -> Response:

@@ -18,7 +18,7 @@ from keepbook.book.memory.memories import Memory, Written
 from keepbook.doors.http.problems import status_of
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.doors.http.web.memory import one
-from keepbook.doors.http.web.memory.listing import PATH, ROWS, Draft, came_from, read_events, show
+from keepbook.doors.http.web.memory.listing import MOST_AT_ONCE, PATH, Draft, came_from, groups_of, read_events, show
 from keepbook.doors.http.web.memory.wording import begins, ends
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
@@ -199,16 +199,19 @@ def change_many(
     visit: Changing,
     act: str,
     id: Annotated[list[str], Form(default_factory=list)],
+    every: Short = "",
     back: Back = PATH,
 ) -> Response:
-    """All or none of them, and one Undo for all."""
+    """All or none of them, and one Undo for all. `every`: what the filters let through, on whichever page it stands."""
     wanted = came_from(back)
+    if every:
+        id = [memory.id for group in groups_of(visit, wanted) for memory in group.rows]
     if act not in ("confirm", "archive", "delete", "restore"):
         raise Invalid("several memories can be confirmed, archived, restored or deleted", field="act")
     if not id:
         return show(visit, replace(wanted, select=True), status=422, refused="Select at least one memory first.")
-    if len(id) > ROWS:
-        raise Invalid(f"at most {ROWS} at once; do the rest after that", field="id")
+    if len(id) > MOST_AT_ONCE:
+        raise Invalid(f"at most {MOST_AT_ONCE:,} at once; filter them, and do the rest after that", field="id")
     book = visit.writing()
     with book.transaction():
         written = [ACTS[act](book, book.get(each).id) for each in dict.fromkeys(id)]

@@ -4,17 +4,20 @@ The page is one function of its address (`Wanted`) and of what a form that did n
 script asks for the same page without the shell; so an edit in place and a plain form are the same thing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
 from keepbook.book.book import Book
+from keepbook.book.ground.opened import viewing
 from keepbook.book.ground.when import in_zone
 from keepbook.book.memory import review
+from keepbook.book.memory.listing import Brief, count_in, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.traces import chat_titles
@@ -25,8 +28,12 @@ from keepbook.presets import Preset
 
 router = APIRouter(include_in_schema=False)
 
+One = TypeVar("One", Brief, Memory)
+
 PATH = "/profile/facts"
-ROWS = 50
+ROWS = 100
+MOST_AT_ONCE = 5_000
+"""How many memories one form may change, and one Undo take back."""
 ASKED = 3
 SOURCES = {"said": "You said it", "found": "Found in a chat", "inferred": "Inferred"}
 DONE = {"forget": "archived", "delete": "deleted", "confirm": "confirmed", "restore": "restored", "undo": "put back"}
@@ -104,32 +111,29 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Group(Generic[One]):
     name: str
     total: int
-    rows: list[Memory] = field(default_factory=list)
+    rows: list[One] = field(default_factory=list)
 
 
 @router.get(PATH)
 def facts(visit: Visiting) -> Response:
-    if visit.request.query_params.get("print") == "1":
-        return printed(visit)
-    wanted = Wanted.read(visit.request.query_params)
-    draft = begin_edit(visit, wanted.edit) if wanted.edit else begin_add(visit) if wanted.add else None
-    return show(visit, wanted, draft)
+    with viewing(visit.book):
+        if visit.request.query_params.get("print") == "1":
+            return printed(visit)
+        wanted = Wanted.read(visit.request.query_params)
+        draft = begin_edit(visit, wanted.edit) if wanted.edit else begin_add(visit) if wanted.add else None
+        return show(visit, wanted, draft)
 
 
 def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int = 200, refused: str = "") -> Response:
     """The page; `refused` is what a form could not do."""
     book, preset = visit.book, visit.book.preset()
-    kept = everything(book)
-    found = list(matching(everything(book, q=wanted.q) if wanted.q else kept, wanted))
-    groups = grouped(found, preset)
-    for state, name in (("archived", "Archived"), ("trash", "Trash")):
-        if getattr(wanted, state):
-            dropped = list(matching(everything(book, state, wanted.q), wanted))
-            groups.append(Group(name, len(dropped), dropped))
-    page, pages, shown = paged(groups, wanted.page, draft.id if draft else "")
+    kept = overview(book).kept
+    groups = groups_of(visit, wanted)
+    page, pages, chosen = paged(groups, wanted.page, draft.id if draft else "")
+    shown = written_out(book, chosen)
     waiting = review.first(book, ASKED)
     return visit.page(
         "memory.html",
@@ -143,10 +147,12 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
         page=page,
         pages=pages,
         kept=len(kept),
-        kinds={kind: sum(kind_of(memory) == kind for memory in kept) for kind in SOURCES},
+        kinds=counted(kept),
         sources=SOURCES,
         categories=categories(kept, preset),
-        dropped={state: book.list(scope="*", state=state, limit=1).total for state in ("archived", "trash")},
+        dropped={state: count_in(book, state) for state in ("archived", "trash")},
+        fitting=sum(group.total for group in groups),
+        block_text=book.block() if wanted.block else "",
         asked=waiting,
         to_ask=review.waiting(book),
         group_name=group_name,
@@ -158,7 +164,7 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
 def printed(visit: Visit) -> Response:
     """Everything on paper: no buttons, no pages, one line each."""
     book, preset = visit.book, visit.book.preset()
-    kept = everything(book)
+    kept = in_full(book, [memory.id for memory in in_brief(book)])
     return visit.page("memory_print.html", groups=grouped(kept, preset), teller=teller_of(visit, kept), kept=len(kept))
 
 
@@ -199,54 +205,66 @@ def came_from(back: str) -> Wanted:
 # What the page shows
 
 
-def everything(book: Book, state: str = "active", q: str = "") -> list[Memory]:
-    """All memories of a state, oldest first, of every agent."""
-    found: list[Memory] = []
-    cursor = None
-    while True:
-        part = book.list(scope="*", state=state, q=q or None, limit=1000, cursor=cursor)
-        found += part.items
-        cursor = part.next
-        if cursor is None:
-            return found
+def groups_of(visit: Visit, wanted: Wanted) -> list[Group[Brief]]:
+    """All that the filters let through, in the groups they stand in."""
+    book, preset = visit.book, visit.book.preset()
+    groups = grouped(fitting(in_brief(book, q=wanted.q) if wanted.q else overview(book).kept, wanted), preset)
+    for state, name in (("archived", "Archived"), ("trash", "Trash")):
+        if getattr(wanted, state):
+            gone = fitting(in_brief(book, state, wanted.q), wanted)
+            groups.append(Group(name, len(gone), gone))
+    return groups
 
 
-def matching(memories: Sequence[Memory], wanted: Wanted) -> Iterator[Memory]:
-    for memory in memories:
-        of_category = not wanted.category or (memory.category or "-") == wanted.category
-        if of_category and (not wanted.source or kind_of(memory) == wanted.source):
-            yield memory
+def fitting(memories: Sequence[Brief], wanted: Wanted) -> list[Brief]:
+    """Those that the filters let through, on whichever page they are."""
+    return [
+        memory
+        for memory in memories
+        if (not wanted.category or (memory.category or "-") == wanted.category)
+        and (not wanted.source or kind_of(memory) == wanted.source)
+    ]
 
 
-def categories(memories: Sequence[Memory], preset: Preset) -> list[str]:
+def counted(memories: Sequence[Brief]) -> dict[str, int]:
+    """How many were said, found and inferred."""
+    return dict.fromkeys(SOURCES, 0) | Counter(map(kind_of, memories))
+
+
+def categories(memories: Iterable[Brief | Memory], preset: Preset) -> list[str]:
     """Those of the preset in its order, then others that are in use."""
     used = {memory.category for memory in memories if memory.category}
     return [*preset.categories, *sorted(used - set(preset.categories))]
 
 
-def grouped(memories: Sequence[Memory], preset: Preset) -> list[Group]:
+def grouped(memories: Sequence[One], preset: Preset) -> list[Group[One]]:
     """By category, in the order of the preset; what has none comes last."""
-    heaps: dict[str | None, list[Memory]] = {}
+    heaps: dict[str | None, list[One]] = {}
     for memory in memories:
         heaps.setdefault(memory.category, []).append(memory)
     order = [*categories(memories, preset), None]
     return [Group(group_name(name, preset), len(heaps[name]), heaps[name]) for name in order if name in heaps]
 
 
-def paged(groups: Sequence[Group], asked: int, editing: str) -> tuple[int, int, list[Group]]:
+def paged(groups: Sequence[Group[Brief]], asked: int, editing: str) -> tuple[int, int, list[Group[Brief]]]:
     """The page asked for (or the one with the memory being edited), the number of pages, and what is on it."""
     places = [(group, memory) for group in groups for memory in group.rows]
     pages = max(-(-len(places) // ROWS), 1)
     page = min(max(asked, 1), pages)
-    for number, (_, memory) in enumerate(places):
-        if memory.id == editing:
-            page = number // ROWS + 1
-    shown: list[Group] = []
+    if editing:
+        page = next((nth // ROWS + 1 for nth, (_, memory) in enumerate(places) if memory.id == editing), page)
+    shown: list[Group[Brief]] = []
     for group, memory in places[(page - 1) * ROWS : page * ROWS]:
         if not shown or shown[-1].name != group.name:
             shown.append(Group(group.name, group.total))
         shown[-1].rows.append(memory)
     return page, pages, shown
+
+
+def written_out(book: Book, groups: Sequence[Group[Brief]]) -> list[Group[Memory]]:
+    """The same groups with all that their rows tell."""
+    whole = iter(in_full(book, [memory.id for group in groups for memory in group.rows]))
+    return [Group(group.name, group.total, [next(whole) for _ in group.rows]) for group in groups]
 
 
 def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.Question] = ()) -> Teller:
@@ -255,7 +273,7 @@ def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.Q
     threads += [one.memory.thread_id for one in asked if one.memory]
     titles = chat_titles(visit.book, [id for id in threads if id])
     on = visit.book.choices.memory
-    return Teller(visit.book.preset(), visit.book.rendered(), titles, visit.zone, visit.now, on)
+    return Teller(visit.book.preset(), overview(visit.book), titles, visit.zone, visit.now, on)
 
 
 # What was done just now, and how to take it back
@@ -287,7 +305,7 @@ def done_to_many(visit: Visit) -> Many | None:
 def read_events(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     known = first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()
-    if not (known and len(text) < 24 and 0 < int(first) <= int(last) < int(first) + 2 * ROWS):
+    if not (known and len(text) < 24 and 0 < int(first) <= int(last) < int(first) + MOST_AT_ONCE):
         raise Conflict("these entries cannot be taken back together; undo them one by one")
     return int(first), int(last)
 

@@ -2,13 +2,15 @@
 
 Nothing is written by choosing a file. The page shows whose lines it holds, what would come in and what stays out; each
 person in it is me, somebody I know, whose lines come in with their name as subject, or left out. What was chosen
-travels with the form, so that no script and no store is needed. While it loads the page is sent piece by piece, so
-that the count moves without script too; afterwards one button takes the whole load back.
+travels with the form, from one page of lines to the next too, so that no script and no store is needed. While it loads
+the page is sent piece by piece, so that the count moves without script, and "Stop here" ends it: what has come in
+stays. Afterwards one button takes the whole load back.
 """
 
 import base64
 import binascii
 import queue
+import secrets
 import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,23 +22,25 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked
+from keepbook.book.upkeep.elsewhere.incoming import Enough, Incoming, LeftOut, Noted, Talked
 from keepbook.book.upkeep.elsewhere.sources import look
 from keepbook.book.upkeep.imported import Imported
 from keepbook.book.upkeep.lines import is_ours
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
-from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 
 router = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 ROWS = 200
-"""So many lines are shown, each to be taken or left; further ones come in as they are."""
+"""So many lines are shown on a page, each to be taken or left."""
 MOST_BYTES = 50_000_000
 """What a file may unfold to that travels with the page."""
 MOST_CHATS = 100_000
 STEPS = 25
 """How often the count moves while it loads."""
+MOST_LOADS = 50
+STOP_SECONDS = 30.0
 ME, KNOWN, OUT = "me", "known", "out"
 Short = Annotated[str, Form(max_length=400)]
 
@@ -55,7 +59,8 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line or chat of the file and what would become of it: new, changed, there or refused."""
+    """One line or chat of the file and what would become of it: new, alike (new, but nearly what stands in the book),
+    changed, there or refused."""
 
     at: int
     what: str
@@ -66,25 +71,33 @@ class Row:
     why: str = ""
     about: str | None = None
     taken: bool = True
+    repeats: str | None = None
+    """What stands in the book already."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it is for the person to take it or leave it."""
+        return self.outcome in ("new", "alike", "changed")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What stands in the form: the file, and by number who is who, what is taken and as what."""
+    """What stands in the form: the file, and by number who is who, what is left out and as what a line is taken."""
 
     name: str = ""
     sent: bytes = b""
     told: Mapping[str, str] = field(default_factory=dict)
-    taken: frozenset[int] = frozenset()
-    shown: frozenset[int] = frozenset()
+    left: frozenset[int] = frozenset()
+    page: int = 1
+    fresh: bool = False
+    """Whether nobody has chosen anything yet: then what is nearly in the book stays out."""
 
     @property
     def packed(self) -> str:
         return base64.b64encode(zlib.compress(self.sent)).decode()
 
     def takes(self, at: int) -> bool:
-        """What was not shown cannot have been left out."""
-        return at not in self.shown or at in self.taken
+        return at not in self.left
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +115,14 @@ class Seen:
 
     @property
     def loads(self) -> int:
-        return sum(row.taken and row.outcome in ("new", "changed") for row in self.rows)
+        return sum(row.taken and row.open for row in self.rows)
+
+    @property
+    def pages(self) -> int:
+        return max(-(-len(self.rows) // ROWS), 1)
+
+    def on(self, page: int) -> list[Row]:
+        return self.rows[(page - 1) * ROWS : page * ROWS]
 
 
 @router.get(PATH)
@@ -118,15 +138,23 @@ async def look_or_load(
     packed: Annotated[str, Form()] = "",
     name: Short = "",
     shown: Annotated[str, Form(max_length=4000)] = "",
+    left: Annotated[str, Form()] = "",
     take: Annotated[list[int] | None, Form()] = None,
+    page: Annotated[int, Form(ge=1, le=10**6)] = 1,
     act: Short = "look",
 ) -> Response:
+    """Look at a file, turn to another page of it, tick all or none of its lines, or load it."""
     visit.caller.ask("book.import")
     fresh = file is not None and bool(file.filename)
     sent = await file.read() if file is not None and fresh else _unpacked(packed)
     name = (file.filename or "" if file is not None and fresh else name)[:200]
     form = {key: str(value)[:200] for key, value in (await request.form()).items() if "-" in key}
-    chosen = Chosen(name, sent) if fresh else Chosen(name, sent, form, frozenset(take or ()), _numbers(shown))
+    out = (_numbers(left) - _numbers(shown)) | (_numbers(shown) - frozenset(take or ()))
+    chosen = (
+        Chosen(name, sent, fresh=True)
+        if fresh
+        else Chosen(name, sent, form, frozenset() if act == "all" else out, page)
+    )
     return await run_in_threadpool(_looked, visit, chosen, act)
 
 
@@ -134,13 +162,20 @@ def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
     try:
         incoming = _read(chosen)
         seen = _seen(visit, chosen, incoming)
+        if act == "none" or chosen.fresh:
+            out = frozenset(row.at for row in seen.rows if row.open and (act == "none" or row.outcome == "alike"))
+            chosen = replace(chosen, left=out)
+            seen = replace(seen, rows=[replace(row, taken=row.at not in out) for row in seen.rows])
+        chosen = replace(chosen, page=min(chosen.page, seen.pages))
         if act != "load" or not seen.loads:
             return _page(visit, chosen, seen)
         if seen.undecided:
             raise Invalid("say of each person who they are, or leave them out", field="people")
     except KeepbookError as error:
         return _page(visit, chosen, wrong=error)
-    return StreamingResponse(_loading(visit, chosen, seen, _wanted(chosen, incoming)), media_type="text/html")
+    load = Load(visit.caller.owner, _wanted(chosen, incoming))
+    _remember(load)
+    return StreamingResponse(_loading(visit, chosen, seen, load), media_type="text/html")
 
 
 def _page(visit: Visit, chosen: Chosen, seen: Seen | None = None, wrong: KeepbookError | None = None) -> Response:
@@ -151,7 +186,7 @@ def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError 
     preset = visit.book.preset()
     return {
         "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories, "titles": preset.titles,
-        "default": preset.default_category, "steps": None, "undone": None, "most": ROWS,
+        "default": preset.default_category, "steps": None, "undone": None, "stopped": None, "most": ROWS,
     }  # fmt: skip
 
 
@@ -241,7 +276,8 @@ def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
             rows.append(Row(at, what, told or one.where or "not shown", None, None, "refused", why, about, False))
             continue
         got = next(came)
-        rows.append(Row(at, what, got.text, got.since, got.category, got.outcome, "", about, chosen.takes(at)))
+        taken, outcome = chosen.takes(at), "alike" if got.outcome == "new" and got.repeats else got.outcome
+        rows.append(Row(at, what, got.text, got.since, got.category, outcome, "", about, taken, got.repeats))
     people = _people(chosen, incoming)
     return Seen(incoming.source, people, rows, incoming.refused, sum(not one.role for one in people))
 
@@ -249,28 +285,69 @@ def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
 # Loading
 
 
-def _loading(visit: Visit, chosen: Chosen, seen: Seen, wanted: Incoming) -> Iterator[str]:
-    """The page, as far as it has come: the count moves while a thread of its own writes."""
-    told: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    total = len(wanted.memories) + len(wanted.chats)
-    every = max(1, total // STEPS)
+class Load:
+    """One load under way. `step` is how far it is, then what came of it; whoever has the key may stop it."""
 
-    def load() -> None:
+    def __init__(self, owner: str, wanted: Incoming) -> None:
+        self.owner, self.wanted = owner, wanted
+        self.key = secrets.token_urlsafe(12)
+        self.total = len(wanted.memories) + len(wanted.chats)
+        self.told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.stop, self.ended = threading.Event(), threading.Event()
+        self.outcome: Loaded | KeepbookError | None = None
+
+    def run(self, visit: Visit) -> None:
+        """In a thread of its own: it goes on when the page is left."""
+        every = max(1, self.total // STEPS)
+
+        def progress(done: int) -> None:
+            if self.stop.is_set():
+                raise Enough
+            if done % every == 0:
+                self.told.put(done)
+
         try:
-            told.put(_loaded(visit, wanted, lambda done: told.put(done) if done % every == 0 else None))
+            self.outcome = _loaded(visit, self.wanted, progress)
         except KeepbookError as error:
-            told.put(error)
+            self.outcome = error
+        finally:
+            self.told.put(self.outcome)
+            self.ended.set()
 
-    threading.Thread(target=load, name="import").start()
-
-    def steps() -> Iterator[Any]:
-        while isinstance(step := told.get(), int):
+    def steps(self) -> Iterator[Any]:
+        while isinstance(step := self.told.get(), int):
             yield step
         yield step
 
+
+_LOADS: dict[str, Load] = {}
+"""Those of this process, the newest few: whoever stops one comes back by its key."""
+
+
+def _remember(load: Load) -> None:
+    for key in list(_LOADS)[: -MOST_LOADS + 1]:
+        _LOADS.pop(key, None)
+    _LOADS[load.key] = load
+
+
+def _loading(visit: Visit, chosen: Chosen, seen: Seen, load: Load) -> Iterator[str]:
+    """The page, as far as it has come: the count moves while the load writes."""
+    threading.Thread(target=load.run, args=(visit,), name="import").start()
     page = templates.get_template("import.html")
-    known = _told(visit, chosen, seen) | {"steps": steps(), "total": total}
+    known = _told(visit, chosen, seen) | {"steps": load.steps(), "total": load.total, "load": load}
     yield from page.generate(visit=visit, zone=visit.zone, now=visit.now, **known)
+
+
+@router.post(f"{PATH}/stop")
+def stop(visit: Changing, key: Short = "") -> Response:
+    """End a load where it is: what has come in stays, and one Undo takes it out."""
+    visit.caller.ask("book.import")
+    load = _LOADS.get(key)
+    if load is None or load.owner != visit.caller.owner:
+        raise NotFound("this load is not under way here any more; what came in is on the Memory page", field="key")
+    load.stop.set()
+    load.ended.wait(STOP_SECONDS)
+    return visit.page("import.html", **(_told(visit, Chosen(), None) | {"stopped": load}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """`/memory/{id}`: one memory with all it has said, on both clocks, and everything that has to do with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse, Response
@@ -271,12 +272,19 @@ def entry_row(entry: Entry, *, newest: bool = False) -> EntryRow:
     if entry.action == "update" and entry.after:
         what = f"updated to version {entry.after['version']}"
     elif entry.action == "undo":
-        what = f"undid № {entry.undoes}"
+        back = _is_there(entry.after) and not _is_there(entry.before)
+        gone = _is_there(entry.before) and not _is_there(entry.after)
+        what = f"{'put back: ' if back else 'taken out again: ' if gone else ''}undid № {entry.undoes}"
     return EntryRow(entry, f"{WHO.get(entry.actor, entry.actor)}, {entry.door}", what, newest)
+
+
+def _is_there(state: Mapping[str, Any] | None) -> bool:
+    """Whether a memory stood in the book in this state: not archived, not in the trash, and begun at all."""
+    return state is not None and not state.get("archived_at") and not state.get("trashed_at")
 
 
 def _teller(visit: Visit, memory: Detailed) -> Teller:
     """With the titles of every chat that any version came from."""
     found = teller_of(visit, [memory])
     titles = chat_titles(visit.book, [version.thread_id for version in memory.versions if version.thread_id])
-    return Teller(found.preset, found.rendered, titles, found.zone, found.now, found.memory_on)
+    return Teller(found.preset, found.all, titles, found.zone, found.now, found.memory_on)

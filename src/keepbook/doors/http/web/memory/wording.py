@@ -12,7 +12,8 @@ from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from keepbook.book.ground.when import in_zone
-from keepbook.book.memory.block import Rendered, days_above_floor
+from keepbook.book.memory.block import days_above_floor
+from keepbook.book.memory.listing import Brief, Overview
 from keepbook.book.memory.memories import AUTOMATIC, Memory
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
@@ -36,6 +37,18 @@ class Where(NamedTuple):
     title: str
     address: str | None
     turn: str | None
+
+
+class Line(NamedTuple):
+    """All that stands under a memory, worked out at once: a list has many."""
+
+    mark: Mark
+    place: str
+    in_block: bool
+    since: datetime | None
+    fades: datetime | None
+    new: bool
+    where: Where | None
 
 
 class Said(Protocol):
@@ -69,9 +82,9 @@ def shown_score(score: float | None) -> str:
     return "" if score is None else f"{math.floor(score * 100 + 1e-9) / 100:.2f}".removeprefix("0")
 
 
-def kind_of(memory: Memory) -> str:
-    """What the line at the head of the page counts it as: said, found or inferred."""
-    return {"ink": "said", "extracted": "found"}.get(mark_of(memory.source, memory.confidence, None).kind, "inferred")
+def kind_of(memory: Brief) -> str:
+    """What the line at the head of the page counts it as: said, found or inferred, as `mark_of` says it."""
+    return "said" if memory.confidence == "asserted" else "found" if memory.found else "inferred"
 
 
 def group_name(category: str | None, preset: Preset) -> str:
@@ -97,11 +110,17 @@ class Teller:
     """What a page knows of the whole book when it tells of one memory."""
 
     preset: Preset
-    rendered: Rendered
+    all: Overview
     titles: Mapping[str, str | None]
     zone: ZoneInfo
     now: datetime
     memory_on: bool = True
+
+    def line(self, memory: Memory) -> Line:
+        return Line(
+            self.mark(memory), self.place(memory), self.in_block(memory), self.true_from(memory), self.fades(memory),
+            self.is_new(memory), self.where(memory),
+        )  # fmt: skip
 
     def mark(self, memory: Memory) -> Mark:
         return mark_of(memory.source, memory.confidence, memory.effective_score)
@@ -114,7 +133,7 @@ class Teller:
             return "in no chat: memory is switched off"
         if memory.scope is not None:
             return f"only for {memory.scope}"
-        fate = self.rendered.fates.get(memory.id)
+        fate = self.all.fates.get(memory.id)
         if not memory.current and (fate is None or fate.place != "in_block"):
             return "not true yet" if memory.valid_from > self.now else "no longer true, so not in new chats"
         if fate is None:
@@ -126,7 +145,7 @@ class Teller:
         return "in new chats" if memory.current else "in new chats as an earlier version said it"
 
     def in_block(self, memory: Memory) -> bool:
-        fate = self.rendered.fates.get(memory.id)
+        fate = self.all.fates.get(memory.id)
         return fate is not None and fate.place == "in_block"
 
     def true_from(self, memory: Memory) -> datetime | None:

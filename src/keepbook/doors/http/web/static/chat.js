@@ -2,7 +2,7 @@
 //
 // A streamed turn is drawn with textContent only; once it is stored, the server's own piece takes its place.
 
-import { all, complaint, find, pieces, problem, say } from "./shell.js";
+import { all, complaint, find, inPlace, pieces, problem, say } from "./shell.js";
 
 const talk = find("#talk");
 const form = find("#compose");
@@ -58,8 +58,9 @@ async function* events(answer) {
   }
 }
 
-// Say something. With `from`, the turns from that number on are replaced; without text the last reply is written anew.
-async function converse(text, from = 0) {
+// Say something. With `from`, the turns from that number on are replaced; without text the last reply is written anew, or
+// gone on with.
+async function converse(text, from = 0, goOn = false) {
   const shown = all("[data-turn]", talk);
   const last = from ? from - 1 : Number(shown.at(-1)?.dataset.turn ?? 0);
   find(".hello", talk)?.remove();
@@ -81,8 +82,11 @@ async function converse(text, from = 0) {
   try {
     if (!talk.dataset.thread) await begin();
     talk.toggleAttribute("data-unread", true);
-    const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, { text, ...(from && { instead_of: from }) });
+    const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, goOn ? { go_on: true } : { text, ...(from && { instead_of: from }) });
+    let heard = false;
     for await (const [name, data] of events(answer)) {
+      if (!heard) listChats();  // it has its name by now
+      heard = true;
       const follow = atEnd();
       if (name === "text") words.data += data.text;
       if (name === "notice") say(data.text);
@@ -104,9 +108,10 @@ async function converse(text, from = 0) {
   if (titled) all("[data-title]").forEach(place => { place.textContent = titled; });
   if (titled) document.title = `${titled} · Keepbook`;
   if (!stay) toEnd();
+  field.focus({ preventScroll: true });
   await listChats();
   if (!stay) toEnd();
-  field.focus({ preventScroll: true });
+  if (!talk.hasAttribute("data-private")) await pencil();
 }
 
 // What is stored now takes the place of what was streamed.
@@ -116,16 +121,29 @@ async function settled(last) {
     if (!answer.ok) return false;
     const fresh = pieces(await answer.text());
     const any = Boolean(find("[data-turn]", fresh));
-    for (const place of ["#chat-head", "#given"]) {
-      const now = find(place, fresh);
-      now && find(place) ? find(place).replaceWith(now) : now?.remove();
-    }
+    inPlace(all("#chat-head, #given", fresh)).forEach(piece => piece.remove());
     all(".banner.bad", talk).forEach(banner => banner.remove());
     talk.append(fresh);
     return any;
   } catch {
     return false;
   }
+}
+
+// What closing would keep is read once the page stands: of a long chat that takes its time.
+async function pencil() {
+  const answer = await fetch(`/chat/${talk.dataset.thread}/pencil`, { headers: { "X-Partial": "1" } });
+  if (!answer.ok || writing) return;
+  const fresh = pieces(await answer.text());
+  const stay = !atEnd();
+  const lines = Boolean(find(".line", fresh));
+  all(".learned .pencils", talk).forEach(old => old.remove());
+  const parts = inPlace(all(".learned, #chat-head, #given", fresh));
+  for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
+  const keys = find("[data-pencil-keys]");
+  if (keys) keys.hidden = !lines;
+  talk.removeAttribute("data-unpencilled");
+  if (!stay) toEnd();
 }
 
 async function listChats() {
@@ -138,9 +156,18 @@ function busy(on) {
   button.setAttribute("aria-label", on ? "Stop writing" : "Send");
 }
 
+// What was written so far is stored, and the stream ends by itself. Where another process writes it, hanging up does it.
+async function stop() {
+  const reply = writing;
+  button.disabled = true;
+  const answer = talk.dataset.thread && await fetch(`/chat/${talk.dataset.thread}/stop`, { method: "POST" }).catch(() => null);
+  button.disabled = false;
+  if (!answer?.ok) reply.abort();
+}
+
 form?.addEventListener("submit", event => {
   event.preventDefault();
-  if (writing) return writing.abort();
+  if (writing) return stop();
   const text = [...files.map(pasted), field.value].filter(part => part.trim()).join("\n\n");
   if (!text) return;
   files.length = 0;
@@ -154,7 +181,7 @@ document.addEventListener("submit", event => {
   const { from } = event.target.dataset;
   if (!from || writing) return;
   event.preventDefault();
-  converse(find("textarea", event.target)?.value ?? "", Number(from));
+  converse(find("textarea", event.target)?.value ?? "", Number(from), event.target.hasAttribute("data-go-on"));
 });
 
 field?.addEventListener("keydown", event => {
@@ -242,7 +269,7 @@ form && find("#file", form).addEventListener("change", ({ target }) => {
 
 document.addEventListener("keydown", event => {
   if (event.key !== "Escape") return;
-  if (writing) return writing.abort();
+  if (writing) return stop();
   if (document.activeElement?.closest(".edit[open]")) return edit(false);
   find("#saw") ? closeSaw() : find(".given:target .shut")?.click();
 });
@@ -289,6 +316,28 @@ document.addEventListener("keydown", event => {
   find("[data-saw]", turn)?.click();
 });
 
+// ── another version of a turn, in place; a link to a turn that was replaced leads to its version ────────────
+
+async function showVersion(address) {
+  const answer = await fetch(address, { headers: { "X-Partial": "1" } });
+  const fresh = answer.ok && find("#talk", pieces(await answer.text()));
+  if (!fresh) return location.assign(address);
+  talk.replaceChildren(...fresh.childNodes);
+  const turn = document.getElementById(new URL(address, location).hash.slice(1));
+  turn?.scrollIntoView({ block: "nearest" });
+  (turn && find("[data-version]", turn))?.focus({ preventScroll: true });
+}
+
+document.addEventListener("click", event => {
+  const link = event.target.closest?.("[data-version]");
+  if (!link || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  showVersion(link.href);
+});
+
+const sought = /^#turn-(\d+)$/.exec(location.hash)?.[1];
+if (sought && talk?.dataset.thread && !find(location.hash)) showVersion(`/chat/${talk.dataset.thread}?at=${sought}${location.hash}`);
+
 // ── copying ───────────────────────────────────────────────────────────────────────────────────────────────
 
 talk?.addEventListener("click", async event => {
@@ -314,4 +363,10 @@ addEventListener("pagehide", () => {
   if (navigator.sendBeacon(address)) talk.removeAttribute("data-unread");
 });
 
+// What a form left in the address is told once.
+const told = new URL(location);
+for (const name of ["closed", "pencil", "refused", "archived"]) told.searchParams.delete(name);
+if (talk?.dataset.thread && told.search !== location.search) history.replaceState(null, "", told);
+
+if (talk?.hasAttribute("data-unpencilled")) pencil();
 if (!location.hash && !find(".tour") && find("[data-turn]", talk ?? document)) toEnd(); // a tour begins at the top

@@ -37,9 +37,10 @@ document.addEventListener("change", event => {
   } else if (at.matches("[data-all]")) {
     for (const box of all("[form=many][name=id]")) box.checked = at.checked;
   }
-  if (at.matches("[data-all], [form=many]")) {
+  if (at.matches("[data-all], [form=many], [name=every]")) {
+    const every = find("#many [name=every]")?.checked;
     const count = all("[form=many][name=id]").filter(box => box.checked).length;
-    find("[data-selected]").textContent = count ? `${count} selected:` : "Select memories, then:";
+    find("[data-selected]").textContent = every ? "All of them:" : count ? `${count} selected:` : "Select memories, then:";
   }
 });
 

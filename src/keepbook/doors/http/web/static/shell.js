@@ -1,9 +1,10 @@
 // What every page gets: keyboard, toasts, and forms that change a piece of the page in place.
 //
 //   <form data-swap="#entry-7" …>   sent with X-Partial: 1; the answer takes the place of the nearest #entry-7.
-//                                   Toasts in the answer move to the corner. Without script it is a plain form.
+//                                   Toasts in the answer move to the corner, further pieces of it to where their
+//                                   ids stand. Without script it is a plain form.
 //   data-undo                       the button that takes back a write; `u` presses the last one on the page.
-//   data-key="e"                    inside an .entry: pressed by that letter while the entry has the focus.
+//   data-key="e"                    inside an .entry or .line: pressed by that letter while that has the focus.
 //   data-go="m"                     followed by `g` then that letter.
 //   [data-keys=off] on <html>       the person wants no single letters.
 
@@ -65,6 +66,13 @@ export async function send(form, button) {
   });
 }
 
+// Pieces that stand in the page already are put in their places; answers with those that have none.
+export const inPlace = nodes => nodes.filter(node => {
+  const there = node.id && document.getElementById(node.id);
+  if (there) there.replaceWith(node);
+  return !there;
+});
+
 async function swap(form, button) {
   const target = form.closest(form.dataset.swap) ?? find(form.dataset.swap);
   form.setAttribute("aria-busy", "true");
@@ -81,6 +89,7 @@ async function swap(form, button) {
   const made = pieces(await answer.text());
   for (const toast of all(".toast", made)) showToast(toast);
   const fresh = made.firstElementChild;
+  inPlace([...made.children].slice(1));
   target.replaceWith(made);
   const focus = fresh && (find("[autofocus]", fresh) ?? (fresh.matches("[tabindex]") ? fresh : null));
   focus?.focus();
@@ -115,9 +124,9 @@ const inField = at => at?.closest?.("input:not([type=checkbox], [type=radio], [t
 let went = 0;
 
 function step(by) {
-  const entries = all("main .entry[tabindex]").filter(entry => entry.checkVisibility());
+  const entries = all("main :is(.entry, .line)[tabindex]").filter(entry => entry.checkVisibility());
   if (!entries.length) return;
-  const at = entries.indexOf(document.activeElement.closest(".entry"));
+  const at = entries.indexOf(document.activeElement.closest(".entry, .line"));
   entries[at < 0 ? (by > 0 ? 0 : entries.length - 1) : Math.min(Math.max(at + by, 0), entries.length - 1)].focus();
 }
 
@@ -136,7 +145,7 @@ function letter(key, event) {
     k: () => step(-1),
     u: undoLast,
   };
-  const entry = document.activeElement?.closest(".entry");
+  const entry = document.activeElement?.closest(".entry, .line");
   const button = entry && find(`[data-key="${CSS.escape(key)}"]`, entry);
   if (!button && !acts[key]) return;
   event.preventDefault();

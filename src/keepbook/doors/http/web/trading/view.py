@@ -22,6 +22,8 @@ from keepbook.doors.http.web.frame import charts
 from keepbook.doors.http.web.frame.charts import Curve, Equity, curve
 
 NONE = "—"
+A_YEAR = 250
+"""Days of trading from which on a figure for a year is more than a guess."""
 DAY = timedelta(days=1)
 DOLLARS = ("USD", "USDT", "USDC")
 PRESSING = 0.75
@@ -180,7 +182,8 @@ def _profit(found: Performance) -> Total:
 
 
 def _sharpe(found: Performance) -> Total:
-    return _ratio(found, "Sharpe", found.sharpe, f"daily, annualised; {found.days:,} days")
+    caveat = "" if found.days >= A_YEAR else ", too few to count on"
+    return _ratio(found, "Sharpe", found.sharpe, f"daily, annualised; {found.days:,} days{caveat}")
 
 
 def _ratio(found: Performance, name: str, value: float | None, hint: str) -> Total:

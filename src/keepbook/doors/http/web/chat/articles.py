@@ -1,0 +1,69 @@
+"""The turns of a chat as pieces of its page, most of them made once.
+
+A turn never changes. One that nothing hangs on (no slip, no pencil, no version, nothing to press but what each has)
+looks the same whenever it is shown, so what was made of it is kept for the next time; a chat of two hundred turns then
+costs hardly more than one of two. What an incognito chat says is kept nowhere.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from keepbook.book.ground.when import in_zone
+from keepbook.doors.http.web.chat.talked import Talked, Turn
+from keepbook.doors.http.web.frame.visit import Visit, templates
+
+MOST = 2_000
+"""How many are kept."""
+
+_MADE: dict[tuple[Any, ...], Markup] = {}
+
+
+class Shown(NamedTuple):
+    """A turn, with the day it begins where it is the first of one."""
+
+    turn: Turn
+    begins: bool
+    is_today: bool
+
+
+def days(visit: Visit, talked: Talked, shown: Iterable[Turn]) -> Iterator[Shown]:
+    """The turns, and where another day begins."""
+    left = list(shown)
+    earlier = talked.turns[: len(talked.turns) - len(left)]
+    today = visit.now.astimezone(visit.zone).date()
+    last: date | None = in_zone(earlier[-1].message.at, visit.zone).date() if earlier else None
+    for turn in left:
+        day = in_zone(turn.message.at, visit.zone).date()
+        yield Shown(turn, day != last, day == today)
+        last = day
+
+
+def articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable[[Turn], Markup]:
+    """What makes a turn's piece of the page, or has it."""
+    if talked.thread is None:
+        raise ValueError("a chat that has not begun has no turns")
+    template, thread = templates.get_template("chat_turn.html"), talked.thread
+    pressed = {talked.editable, talked.repeatable, seen.message.turn if seen else None}
+    same = (thread.id, talked.agent, talked.with_agent is not None, visit.book.zone)
+
+    def made(turn: Turn) -> Markup:
+        told = {"talked": talked, "thread": thread, "turn": turn, "seen": seen, "refused": refused}
+        return Markup(template.render(visit=visit, zone=visit.zone, now=visit.now, **told))  # noqa: S704 a template escapes
+
+    def article(turn: Turn) -> Markup:
+        one = turn.message
+        hangs = turn.slips or turn.lines or turn.skipped or turn.of or one.broke_off or turn.number in pressed
+        if hangs or thread.incognito:
+            return made(turn)
+        key = (*same, one.turn, one.role, one.speaker, one.at, one.text, turn.note is not None)
+        piece = _MADE.get(key)
+        if piece is None:
+            if len(_MADE) >= MOST:
+                _MADE.clear()
+            piece = _MADE[key] = made(turn)
+        return piece
+
+    return article
