@@ -290,6 +290,11 @@ class AsyncReview:
         """id: its id, eight characters"""
     async def list(self, status: str = "waiting") -> collections.abc.Sequence[keepbook.book.memory.proposals.Proposal]:
         """status: waiting, accepted, declined or expired"""
+    async def reopen(self, id: str) -> keepbook.book.memory.proposals.Proposal:
+        """Take back a No: it waits again. What was accepted is undone like any other write.
+
+        id: its id, eight characters
+        """
 
 class AsyncSpending:
     """What models cost this owner: `book.spending`."""

@@ -201,6 +201,7 @@ REVIEW = face_of(
         "get": Asks("GET", "/api/memory/proposals/{id}", Proposal),
         "accept": Asks("POST", "/api/memory/proposals/{id}/accept", Written),
         "decline": Asks("POST", "/api/memory/proposals/{id}/decline", Proposal),
+        "reopen": Asks("POST", "/api/memory/proposals/{id}/reopen", Proposal),
     },
 )
 SPENDING = face_of(

@@ -18,7 +18,7 @@ from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.lines.context import answered, named, whole
 from keepbook.models.lines.matters import content_words, fit
 from keepbook.models.lines.slots import slots
-from keepbook.models.lines.wording import line, only_leads, tongue
+from keepbook.models.lines.wording import LONGEST, line, only_leads, tongue
 from keepbook.models.orders.hear import sentences
 from keepbook.models.orders.values import Deed, Place
 from keepbook.models.reader import values as reader_values
@@ -33,6 +33,8 @@ NEAR = 400
 """Letters before a piece in which it may lean on something."""
 SHORTEST = 4
 """Letters that a line needs at least."""
+LONGEST_PIECE = 4 * LONGEST
+"""What goes on longer without a stop tells no one thing, and looking for it would cost more with every word."""
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
 """Labels of pieces that state something of the person, whether worth keeping or not."""
 _PASTED = re.compile(r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -158,7 +160,7 @@ def noted(
 
 def _told(text: str, piece: Piece, start: int, end: int) -> list[tuple[int, int]]:
     """What of a piece is left, clause by clause where it is worth keeping: a line tells one thing."""
-    if end - start < SHORTEST:
+    if not SHORTEST <= end - start <= LONGEST_PIECE:
         return []
     if piece.verdict == "leave":
         return [(start, end)]

@@ -53,7 +53,7 @@ def test_a_declined_proposal_waits_again_when_the_no_is_taken_back(alice: Any) -
     alice.proposals.decline(proposal.id)
     assert review.waiting(alice) == 0
 
-    review.reopen(alice, proposal.id)
+    assert alice.proposals.reopen(proposal.id).status == "waiting"
 
     assert review.waiting(alice) == 1
     assert alice.proposals.accept(proposal.id).content == "Has a dog"
@@ -83,3 +83,10 @@ def test_only_ones_own_book_is_asked_about(kb: Any, alice: Any) -> None:
     propose(kb.book("bob"), "Has a dog")
     assert review.waiting(alice) == 0
     assert list(review.first(alice, 3)) == []
+
+
+def test_an_accepted_proposal_is_undone_and_not_reopened(alice: Any) -> None:
+    proposal = propose(alice, "Has a dog")
+    alice.proposals.accept(proposal.id)
+    with pytest.raises(Conflict, match="accepted"):
+        alice.proposals.reopen(proposal.id)

@@ -136,6 +136,9 @@ def test_what_waits_is_accepted_or_declined(ask: Ask, run: Run, book_url: str) -
     assert [one["id"] for one in ask("proposals", "list", "--status", "declined")] == [second["id"]]
     assert ask("list")["total"] == 1
     refused_in_one_line(run("proposals", "accept", first["id"]), "accepted already")
+    assert ask("proposals", "reopen", second["id"])["status"] == "waiting"
+    assert [one["id"] for one in ask("proposals", "list")] == [second["id"]]
+    refused_in_one_line(run("proposals", "reopen", first["id"]), "no answer to take back")
 
 
 # --- refusals --------------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ unlink {link} | link {memory} {other} | undo --last | forget {memory} | restore 
 configure --tier beginner | threads rename {thread} Sound | threads close {thread} | threads archive {thread}
 threads delete {thread} | threads restore {thread} | notes write Walked | notes bookmark {thread} 2
 notes edit {note} Rewritten | notes delete {note} | proposals accept {proposal} | proposals decline {second}
+proposals reopen {second}
 agent enable-memory {agent} | agent disable-memory {agent} | agent reset {agent} | agent disarm {agent}
 agent arm {agent} | agent run Walker | agent record Walker {card} | run re-examine {run} | run resolve {open}
 trading pin {lesson} | trading unpin {lesson} | trading retire {lesson} | trading restore {lesson}
@@ -60,8 +61,8 @@ token revoke {token} | trading import bars {bars} | trading import events {event
 embedder install nonsense | doctor | serve --port 70000
 """
 FAILING = (
-    "telegram", "backup", "embedder install", "serve", "proposals decline", "run re-examine", "run resolve",
-    "trading import freqtrade",
+    "telegram", "backup", "embedder install", "serve", "proposals decline", "proposals reopen", "run re-examine",
+    "run resolve", "trading import freqtrade",
 )  # fmt: skip
 """Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open."""
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}

@@ -43,6 +43,25 @@ def test_a_line_about_one_is_not_asked_about() -> None:
     assert without("my trip to Rome", "Trip to Rome and Naples in May") is None
 
 
+def test_a_value_is_meant_for_what_was_told_before_a_question(kb: Keepbook) -> None:
+    alice = kb.book("alice")
+    chat = alice.threads.start(preset="general")
+    for text in ("I weigh 61 kilos.", "How much protein should I eat?", "make that 62"):
+        _say(kb, chat, text)
+    chat.close()
+    assert [line for line in _lines(alice) if "62" in line]
+    assert not [line for line in _lines(alice) if "61" in line]
+
+
+def test_a_value_is_meant_for_a_question_that_has_one(kb: Keepbook) -> None:
+    alice = kb.book("alice")
+    chat = alice.threads.start(preset="general")
+    for text in ("I weigh 61 kilos.", "What is 20 percent of 80?", "make that 90"):
+        _say(kb, chat, text)
+    chat.close()
+    assert not [line for line in _lines(alice) if "90" in line]
+
+
 @pytest.mark.parametrize("text", ["I'm vegetarian.", "I'm vegan", "My bus pass costs 38 euros a month."])
 def test_a_plain_statement_is_noted(kb: Keepbook, text: str) -> None:
     chat = kb.book("alice").thread("elsewhere")

@@ -39,12 +39,12 @@ class Question:
 # Operations
 
 
-def reopen(book: Opened, proposal_id: str) -> Proposal:
+def reopen(book: Opened, proposal_id: str, answers: Sequence[str] = ("accepted", "declined")) -> Proposal:
     """Ask again what was answered: it waits as if nothing had been said."""
     book.ask("proposals.answer")
     with book.writing() as (tx, _):
         found = proposals.get(tx, proposal_id)
-        if found.status not in ("accepted", "declined"):
+        if found.status not in answers:
             raise Conflict(f"proposal {proposal_id} is {found.status}; there is no answer to take back", code="decided")
         waiting = update(rows).where(rows.c.owner == tx.owner, rows.c.id == proposal_id)
         tx.conn.execute(waiting.values(status="waiting", decided_at=None))
@@ -112,3 +112,7 @@ class Review:
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, _):
             return proposals.decline(tx, id, stamp(tx.clock()))
+
+    def reopen(self, id: str) -> Proposal:
+        """Take back a No: it waits again. What was accepted is undone like any other write."""
+        return reopen(self._book, id, ("declined",))

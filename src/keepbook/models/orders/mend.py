@@ -94,7 +94,7 @@ def _targets(scene: Scene, heard: Heard) -> list[Held]:
         return meant(heard.matter, able) or able if heard.matter else able
     if heard.matter:
         return list(reversed(meant(heard.matter, [*held, *scene.loose()])))
-    about = _of_unit(scene, heard.value) or _focus(scene)
+    about = _of_unit(scene, heard.value) or _focus(scene) or _behind_a_question(scene, heard.value)
     rest = content_words(re.sub(re.escape(heard.value), " ", heard.sentence, flags=re.IGNORECASE))
     if rest and not about:
         about = [one for one in reversed(held) if any(word in content_words(one.content) for word in rest)]
@@ -165,6 +165,18 @@ def _focus(scene: Scene) -> list[Held]:
     before = [one for one in scene.noted if _of_last_turn(scene, one) and (one.kept or one.score >= HINT)]
     said = [scene.of(one) for one in before]
     return [*reversed(said)] or (told if len(told) == 1 else [])
+
+
+def _behind_a_question(scene: Scene, fragment: str) -> list[Held]:
+    """What was told last, where only a question came between; one with a value of that kind is corrected itself."""
+    new = value(fragment)
+    if new is None or not scene.previous.rstrip().endswith("?"):
+        return []
+    if any(one.kind == new.kind for one in slots(scene.previous)):
+        return []
+    said = [one for one in scene.noted if one.place.turn < scene.turn and (one.kept or one.score >= HINT)]
+    last = max((one.place.turn for one in said), default=None)
+    return [scene.of(one) for one in reversed(said) if one.place.turn == last]
 
 
 def _of_last_turn(scene: Scene, one: Noted) -> bool:

@@ -50,6 +50,7 @@ def register(app: typer.Typer) -> None:
     command(proposals, "list", list_proposals)
     command(proposals, "accept", accept, writes=True)
     command(proposals, "decline", decline, writes=True)
+    command(proposals, "reopen", reopen, writes=True)
 
 
 # Threads
@@ -235,3 +236,8 @@ def accept(call: Invocation, proposal: Proposal) -> None:
 def decline(call: Invocation, proposal: Proposal) -> None:
     """Say no: nothing is kept, and it is not proposed again."""
     call.answer(call.book.proposals.decline(proposal), sheets.declined)
+
+
+def reopen(call: Invocation, proposal: Proposal) -> None:
+    """Take back a no: it waits for your word again."""
+    call.answer(call.book.proposals.reopen(proposal), sheets.reopened)

@@ -14,6 +14,7 @@ def register(app: typer.Typer) -> None:
     bench = group(app, "bench", panel=CARE, words="Measure Keepbook on this machine.")
     command(bench, "memory", bench_memory)
     command(bench, "extraction", bench_extraction)
+    command(bench, "closing", bench_closing)
     command(bench, "recall", bench_recall)
     command(bench, "http", bench_http)
     command(bench, "trading", bench_trading)
@@ -53,6 +54,19 @@ def bench_extraction(
     except (KeyError, TypeError, ValueError) as error:
         raise Invalid(f"{data} is not a file of chats for this bench: {error!r}", field="data") from None
     call.answer({"chats": chats, "out": out}, _predicted)
+
+
+def bench_closing(
+    call: Invocation,
+    turns: Annotated[int, typer.Option("--turns", min=2, help="Turns of the chat.")] = 200,
+    characters: Annotated[int, typer.Option("--characters", min=400, help="Length of the long texts.")] = 200_000,
+) -> None:
+    """Measure what reading a closing chat costs, as ratios; exit code 1 over a bar."""
+    # See bench_memory.
+    from keepbook.bench.closing import main as run
+
+    if not run(json=call.as_json, turns=turns, characters=characters):
+        raise typer.Exit(1)
 
 
 def bench_recall(

@@ -344,3 +344,8 @@ def _about(one: "Proposal") -> list[Text]:
 
 def declined(paper: Paper, one: "Proposal") -> None:
     paper.put("Declined: ", ink(one.content), ". Nothing was kept, and it is not proposed again.")
+    paper.put("Take it back: ", paper.hint("proposals reopen", one.id))
+
+
+def reopened(paper: Paper, one: "Proposal") -> None:
+    paper.put("It waits again: ", ink(one.content), ".")

@@ -420,6 +420,12 @@ def decline_proposal(call: Answering, id: Id) -> Response:
     return call.write(lambda book: book.proposals.decline(id))
 
 
+@router.post("/proposals/{id}/reopen", response_model=Proposal)
+def reopen_proposal(call: Answering, id: Id) -> Response:
+    """Take back a No: it waits again."""
+    return call.write(lambda book: book.proposals.reopen(id))
+
+
 def _tag(memory: Memory) -> str:
     return f'"{memory.version}-{stamp(memory.updated_at)}"'
 
