@@ -28,6 +28,10 @@ def short_story(now: datetime) -> Keepbook:
     return kb
 
 
+TO_DO: list[Any] = []
+"""What is told beside the visitors, when a test lets it."""
+
+
 @pytest.fixture
 def seconds() -> Seconds:
     return Seconds()
@@ -35,8 +39,9 @@ def seconds() -> Seconds:
 
 @pytest.fixture
 def visitors(seconds: Seconds) -> Iterator[Visitors]:
-    made = Visitors(most=3, idle_seconds=60, clock=seconds, tells=short_story)
+    made = Visitors(most=3, idle_seconds=60, clock=seconds, tells=short_story, aside=TO_DO.append)
     yield made
+    TO_DO.clear()
     made.close()
 
 
@@ -171,10 +176,22 @@ def test_who_comes_from_another_machine_is_served_too(app: Any) -> None:
     assert held(client) == ["Lives in Vienna"]
 
 
-def test_an_old_story_is_told_anew(visitors: Visitors, seconds: Seconds) -> None:
+def test_an_old_story_is_told_anew_and_nobody_waits_for_it(visitors: Visitors, seconds: Seconds) -> None:
+    def began(visitor: Any) -> datetime:
+        (memory,) = visitor.kb.book(demo_settings().owner).list()
+        assert isinstance(memory.created_at, datetime)
+        return memory.created_at
+
+    first = began(visitors.enter(None))
     seconds.now += FRESH_SECONDS + 1
-    book = visitors.enter(None).kb.book(demo_settings().owner)
-    assert book.list()[0].created_at > visitors.story.book(demo_settings().owner).list()[0].created_at
+    assert began(visitors.enter(None)) == first, "who comes now gets the story there is"
+    assert began(visitors.enter(None)) == first
+    (tells,) = TO_DO
+    tells()
+    seconds.now += 100
+    for visitor in list(visitors._visitors.values()):
+        visitors.leave(visitor)
+    assert began(visitors.enter(None)) > first
 
 
 def test_the_first_address_opens_with_a_tour_and_no_other_does(app: Any) -> None:

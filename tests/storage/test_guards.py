@@ -1025,6 +1025,8 @@ def put_any_row(book: Attacked, table: str, owner: str) -> None:
     }
     kinds = {Integer: 1, Text: "ROWROW01", LargeBinary: b"row"}
     row = {column.name: listed.get(column.name) or kinds.get(type(column.type), 0.5) for column in known.c}
+    if "instead_of" in row:
+        row["instead_of"] = None  # a first turn takes nobody's place
     names = ", ".join(f'"{name}"' for name in row)
     if book.raw.way == ADMIN:
         book.raw.run("SET LOCAL session_replication_role = 'replica'")  # as SQLite's raw way: no foreign keys

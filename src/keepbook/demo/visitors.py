@@ -1,6 +1,7 @@
 """A book in memory for each visitor, gone with the visit.
 
-The story is told once and copied for whoever comes; told anew from time to time, so that it always ends about now.
+The story is told once and copied for whoever comes; told anew from time to time, so that it always ends about now, and
+beside the visitors: nobody waits for it.
 A visitor is known by a cookie that we chose. Whoever has not been seen for half an hour has left. When all places are
 taken, those make room first who never came back with the cookie, of these those whose address holds most places, and
 of these the one longest away: a crowd of requests without cookies throws out itself. A visitor with a request under way
@@ -47,8 +48,13 @@ class Visitor:
     """Under way at this moment."""
 
 
+def _in_a_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="story", daemon=True).start()
+
+
 class Visitors:
-    """Everybody who is looking at the demo. `clock` counts seconds; `tells` makes the book that is copied."""
+    """Everybody who is looking at the demo. `clock` counts seconds; `tells` makes the book that is copied, `aside` of
+    the visitors' way where it is told again."""
 
     def __init__(
         self,
@@ -57,6 +63,7 @@ class Visitors:
         idle_seconds: float = IDLE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         tells: Callable[[datetime], Keepbook] = tell,
+        aside: Callable[[Callable[[], None]], None] = _in_a_thread,
     ) -> None:
         self._most = most
         self._idle_seconds = idle_seconds
@@ -66,6 +73,7 @@ class Visitors:
         self._lock = threading.Lock()
         self.story = self._newest = tells(datetime.now(UTC))
         self._told_at = clock()
+        self._aside, self._telling = aside, False
 
     def __len__(self) -> int:
         return len(self._visitors)
@@ -111,12 +119,19 @@ class Visitors:
         return visitor
 
     def _fresh(self) -> Keepbook:
-        """The story, told anew when its last chapter is no longer of this hour."""
-        if self._clock() - self._told_at > FRESH_SECONDS:
+        """The story as it was last told. When its last chapter is no longer of this hour, it is told anew for those who
+        come after; who comes now gets this one at once."""
+        if self._clock() - self._told_at > FRESH_SECONDS and not self._telling:
+            self._telling = True
+            self._aside(self._tell_anew)
+        return self._newest
+
+    def _tell_anew(self) -> None:
+        told = self._tells(datetime.now(UTC))
+        with self._lock:
             if self._newest is not self.story:
                 self._newest.close()
-            self._newest, self._told_at = self._tells(datetime.now(UTC)), self._clock()
-        return self._newest
+            self._newest, self._told_at, self._telling = told, self._clock(), False
 
     def _drop_idle(self) -> None:
         before = self._clock() - self._idle_seconds

@@ -34,31 +34,41 @@ class Page(Generic[Item]):
 
 def to_json(value: Any) -> Any:
     """A value of the book as plain JSON types."""
-    kind = type(value)
-    if kind in _PLAIN:  # most of what there is
-        return value
-    if isinstance(value, datetime):
-        return stamp(value)
-    if isinstance(value, Page):
-        return {value.rows: to_json(value.items), "total": value.total, "next": value.next}
-    if (shape := _shape(kind)) is not None:  # type: ignore[arg-type]  # every class has a hash
-        names, take = shape
-        return {
-            name: item if type(item) in _PLAIN else to_json(item) for name, item in zip(names, take(value), strict=True)
-        }
-    if isinstance(value, Mapping):
-        return {key: to_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
-    return value
+    kind: type = type(value)
+    return _way(kind)(value)
 
 
 @cache
-def _shape(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]] | None:
-    """The fields of a dataclass or a named tuple, and what takes them all at once."""
+def _way(kind: type) -> Callable[[Any], Any]:
+    """How the values of a class become JSON."""
+    if kind in _PLAIN:
+        return lambda value: value
+    if issubclass(kind, datetime):
+        return stamp
+    if issubclass(kind, Page):
+        return lambda page: {page.rows: to_json(page.items), "total": page.total, "next": page.next}
     if is_dataclass(kind):
-        names = tuple(field.name for field in fields(kind))
-        return names, attrgetter(*names) if len(names) > 1 else lambda one: [getattr(one, name) for name in names]
+        return _by_fields([field.name for field in fields(kind)])
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return kind._fields, iter
-    return None
+        return _by_fields(kind._fields)
+    if issubclass(kind, Mapping):
+        return lambda pairs: {key: to_json(item) for key, item in pairs.items()}
+    if issubclass(kind, list | tuple):
+        return lambda items: [item if type(item) in _PLAIN else to_json(item) for item in items]
+    return lambda value: value
+
+
+def _by_fields(names: Sequence[str]) -> Callable[[Any], dict[str, Any]]:
+    """Takes all fields at once; most of them are plain."""
+    take: Callable[[Any], Iterable[Any]] = (
+        attrgetter(*names) if len(names) > 1 else lambda one: [getattr(one, name) for name in names]
+    )
+
+    def told(value: Any) -> dict[str, Any]:
+        found = dict(zip(names, take(value), strict=True))
+        for name, item in found.items():
+            if type(item) not in _PLAIN:
+                found[name] = to_json(item)
+        return found
+
+    return told

@@ -124,8 +124,7 @@ class State:
 
     @property
     def name(self) -> str:
-        """Trash outranks archived."""
-        return "trash" if self.trashed_at else "archived" if self.archived_at else "active"
+        return state_name(self)
 
 
 STATE_FIELDS = tuple(field.name for field in fields(State))
@@ -167,12 +166,17 @@ def is_protected(source: str, state: State) -> bool:
     return source not in AUTOMATIC or state.confidence == "asserted" or state.last_confirmed_at is not None
 
 
+def state_name(state: Any) -> str:
+    """Trash outranks archived."""
+    return "trash" if state.trashed_at else "archived" if state.archived_at else "active"
+
+
 def days_between(earlier: str, later: str) -> float:
     return (parse_stamp(later) - parse_stamp(earlier)).total_seconds() / 86400
 
 
 def to_memory(
-    state: State,
+    state: Any,
     version: Any,
     references: tuple[int, str | None],
     *,
@@ -181,7 +185,8 @@ def to_memory(
     now: str,
     preset: Preset,
 ) -> Memory:
-    """Put a memory's shape together from its state, one version, and how often and when it was injected."""
+    """Put a memory's shape together from its state (or a row that has it), one version, and how often and when it was
+    injected."""
     count, last_injected = references
     referenced = max(state.edited_at, state.last_confirmed_at or "", last_injected or "")
     since = max(version.recorded_at, state.last_confirmed_at or "")
@@ -204,7 +209,7 @@ def to_memory(
         score=version.score,
         effective_score=faded,
         importance=state.importance,
-        state=state.name,
+        state=state_name(state),
         current=covers(version.valid_from, version.valid_until, now),
         valid_from=parse_stamp(version.valid_from),
         valid_until=_when(version.valid_until),
@@ -217,7 +222,7 @@ def to_memory(
         archived_at=_when(state.archived_at),
         archived_reason=state.archived_reason,
         thread_id=version.thread_id,
-        turn_ids=tuple(stored.loads(version.turn_ids)),
+        turn_ids=_told_turns(version.turn_ids),
         made_by=version.made_by,
         stale=days_between(referenced, now) >= STALE_DAYS,
     )
@@ -235,7 +240,7 @@ def to_version(row: Any) -> Version:
         score=row.score,
         made_by=row.made_by,
         thread_id=row.thread_id,
-        turn_ids=tuple(stored.loads(row.turn_ids)),
+        turn_ids=_told_turns(row.turn_ids),
         valid_from=parse_stamp(row.valid_from),
         valid_until=_when(row.valid_until),
         recorded_at=parse_stamp(row.recorded_at),
@@ -263,6 +268,10 @@ def said_by(state: Any, version: Any) -> Said:
 
 def state_fields(state: State) -> dict[str, Any]:
     return {name: getattr(state, name) for name in STATE_FIELDS}
+
+
+def _told_turns(held: str) -> tuple[Any, ...]:
+    return () if held == "[]" else tuple(stored.loads(held))
 
 
 def _when(text: str | None) -> datetime | None:
@@ -355,7 +364,7 @@ def find_row(tx: Tx, id: str) -> Any:
 
 def shaped(row: Any, now: str, preset: Preset) -> Memory:
     return to_memory(
-        to_state(row),
+        row,
         row,
         (row.nth or 0, row.injected_at),
         id=row.id,

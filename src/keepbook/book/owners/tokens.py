@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from keepbook.book.ground.explained import explained
 from keepbook.book.ground.ids import new_id
@@ -21,6 +22,7 @@ from keepbook.book.owners import authority
 from keepbook.book.owners.owners import clean_owner
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Database
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import page_sessions, tokens
 
 KINDS = ("person", "agent", "service")
@@ -145,7 +147,7 @@ class Tokens:
         """The token behind a secret, if it still opens something."""
         now = self._database.clock()
         with self._database.unscoped() as conn:
-            row = conn.execute(select(tokens).where(tokens.c.hash == _hash(secret))).first()
+            row = _BY_HASH.first(conn, {"hash": _hash(secret)})
         if row is None or not (known := _shaped(row)).opens(now):
             return None
         if known.last_used_at is None or now - known.last_used_at >= NOTED_EVERY:
@@ -183,13 +185,8 @@ class Tokens:
     def of_session(self, secret: str) -> Token | None:
         """The token behind a page's session, while both open."""
         now = stamp(self._database.clock())
-        query = (
-            select(tokens)
-            .join(page_sessions, page_sessions.c.token_id == tokens.c.id)
-            .where(page_sessions.c.hash == _hash(secret), page_sessions.c.expires_at > now)
-        )
         with self._database.unscoped() as conn:
-            row = conn.execute(query).first()
+            row = _BY_SESSION.first(conn, {"hash": _hash(secret), "now": now})
         if row is None or not (known := _shaped(row)).opens(self._database.clock()):
             return None
         return known
@@ -245,7 +242,15 @@ def _one(conn: Connection, id: str) -> Token:
     return _shaped(row)
 
 
-def _shaped(row: Row[tuple[object, ...]]) -> Token:
+_BY_HASH = Prepared(select(tokens).where(tokens.c.hash == bindparam("hash")))
+_BY_SESSION = Prepared(
+    select(tokens)
+    .join(page_sessions, page_sessions.c.token_id == tokens.c.id)
+    .where(page_sessions.c.hash == bindparam("hash"), page_sessions.c.expires_at > bindparam("now"))
+)
+
+
+def _shaped(row: Any) -> Token:
     def when(text: str | None) -> datetime | None:
         return None if text is None else parse_stamp(text)
 

@@ -59,7 +59,7 @@ def bring_in(
     book.ask("book.import")
     try:
         with book.writing() as (tx, preset):
-            brought = write(tx, book.origin, preset, incoming, sense=book.meaning, progress=progress)
+            brought = write(tx, book.origin, preset, incoming, sense=book.meaning, progress=progress, looks=dry_run)
             taken = told(brought, incoming.source, book.owner, dry_run=dry_run)
             if dry_run:
                 raise _OnlyLooked(taken)

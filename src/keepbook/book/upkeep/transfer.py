@@ -80,9 +80,11 @@ def export_lines(tx: Tx) -> Iterator[str]:
     yield (line := canonical(HEADER))
     closing.add(line, str(HEADER["kind"]))
     for kind, table in KINDS.items():
-        query = select(table).where(table.c.owner == tx.owner).order_by(*table.primary_key.columns)
+        columns = [column for column in table.c if column.name != "owner"]
+        names = [column.name for column in columns]
+        query = select(*columns).where(table.c.owner == tx.owner).order_by(*table.primary_key.columns)
         for row in tx.conn.execute(query.execution_options(yield_per=1000)):
-            told = {"kind": kind} | {name: value for name, value in row._mapping.items() if name != "owner"}
+            told = dict(zip(names, row, strict=True), kind=kind)
             if kind == "seal" and told["what"] in NOT_EXPORTED:
                 told["salt"] = None
             yield (line := canonical(told))

@@ -18,7 +18,7 @@ from keepbook.book.book import Book
 from keepbook.book.ground import idempotency
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.owners.authority import OPERATIONS, READ, TABLE
-from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER, Caller, gives_memory
+from keepbook.doors.auth import Caller, gives_memory
 from keepbook.doors.http.stream import MEDIA_TYPE, Streams
 
 KEYED = ("memories.inject", "tools.list")
@@ -122,11 +122,6 @@ class Call:
         return answer(value, status if isinstance(status, int) else status(value), headers(value) if headers else None)
 
 
-Named = Annotated[str | None, Header(alias=OWNER_HEADER, description="Whose book, with a service token.")]
-"""Read by the gate; named here so that the OpenAPI document tells of it."""
-Acting = Annotated[
-    str | None, Header(alias=ACTOR_HEADER, description="With a service token of scope person: as whom it acts.")
-]
 Key = Annotated[str | None, Header(max_length=200, description="Sent again with the same key, a write happens once.")]
 
 
@@ -134,10 +129,10 @@ def may(operation: str, *, own: bool = False) -> Any:
     """The call of an endpoint that does this: asked once, before anything of the request is read. With `own` it is
     about one agent, and the endpoint says which with `call.agent`, `call.run` or `call.own`."""
 
-    async def reading(request: Request, _: Named = None, __: Acting = None) -> Call:
+    async def reading(request: Request) -> Call:
         return await Call(request, operation).admitted(own)
 
-    async def writing(request: Request, idempotency_key: Key = None, _: Named = None, __: Acting = None) -> Call:
+    async def writing(request: Request, idempotency_key: Key = None) -> Call:
         return await Call(request, operation, idempotency_key).admitted(own)
 
     reads = TABLE[OPERATIONS[operation]].scope == READ and operation not in KEYED

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER
 from keepbook.doors.http import problems
 
 TAGS = {
@@ -48,6 +49,11 @@ EXAMPLES: dict[str, Any] = {
     "try_never": {"text": "I saw a doctor today"},
 }
 """By operation id: a body that works."""
+HEADERS = {
+    OWNER_HEADER: "Whose book, with a service token.",
+    ACTOR_HEADER: "With a service token of scope person: as whom it acts.",
+}
+"""What the gate reads of every request to the API, before the framework sees it."""
 
 
 def described(app: FastAPI) -> dict[str, Any]:
@@ -64,10 +70,22 @@ def described(app: FastAPI) -> dict[str, Any]:
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         parts.setdefault("schemas", {})["Problem"] = problems.Problem.model_json_schema()
         made["security"] = [{"token": []}, {}]
+        _show_headers(made)
         _show_examples(made)
         app.openapi_schema = _renamed(made)
         _title_schemas(app.openapi_schema["components"]["schemas"])
     return app.openapi_schema
+
+
+def _show_headers(made: dict[str, Any]) -> None:
+    text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    for path, operations in made["paths"].items():
+        for operation in operations.values() if path.startswith("/api/") else ():
+            operation.setdefault("parameters", []).extend(
+                {"name": name, "in": "header", "required": False, "description": told,
+                 "schema": text | {"description": told, "title": name}}
+                for name, told in HEADERS.items()
+            )  # fmt: skip
 
 
 def _show_examples(made: dict[str, Any]) -> None:

@@ -19,6 +19,8 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import labels
 from keepbook.book.memory.changes import Statement, remember, update
+from keepbook.book.memory.memories import Memory
+from keepbook.book.memory.similar import find_alike
 from keepbook.book.owners import owners
 from keepbook.book.owners.choices import chosen
 from keepbook.book.text.secrets import find_secrets
@@ -67,6 +69,7 @@ def write(
     *,
     sense: Sense | None = None,
     progress: Progress = lambda _: None,
+    looks: bool = False,
 ) -> Brought:
     """Bring one person's things into their book, in the caller's transaction. Where `progress` raises `Enough`, what
     has come in until then stays and the rest is left."""
@@ -74,7 +77,7 @@ def write(
     if incoming.memories and not choices.memory:
         raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
     importing = replace(origin, source="imported")
-    writer = _Writer(tx, importing, preset, incoming.source, choices.never, sense)
+    writer = _Writer(tx, importing, preset, incoming.source, choices.never, sense, looks=looks)
     came: list[Came] = []
     refused = list(incoming.refused)
     steps: list[Noted | Talked] = [*incoming.memories, *incoming.chats]
@@ -101,8 +104,17 @@ class _StaysOut(Exception):
 
 class _Writer:
     def __init__(
-        self, tx: Tx, origin: Origin, preset: Preset, source: str, never: tuple[str, ...], sense: Sense | None
+        self,
+        tx: Tx,
+        origin: Origin,
+        preset: Preset,
+        source: str,
+        never: tuple[str, ...],
+        sense: Sense | None,
+        *,
+        looks: bool,
     ) -> None:
+        self._looks = looks
         self._tx, self._origin, self._preset = tx, origin, preset
         self._source, self._never, self._sense = source, never, sense
         self._known = _came_before(tx, source)
@@ -125,7 +137,16 @@ class _Writer:
         for later in rest:
             update(self._tx, self._origin, self._preset, written.id, later)
         alike = (near.content for near in written.similar if near_duplicate(first.content, near.content))
-        return NEW, next(alike, None)
+        return NEW, next(alike, None) or (self._under_another_heading(written) if self._looks else None)
+
+    def _under_another_heading(self, new: Memory) -> str | None:
+        """Who only looks is told of what stands in another category too: to a person it is the same line."""
+        for category in self._preset.categories:
+            if category != new.category:
+                same, near = find_alike(self._tx, new.content, category, None, new.scope)
+                if same is not None or near:
+                    return str((same or near[0]).content)
+        return None
 
     def _again(self, before: "_Before", said: Statement) -> tuple[str, str | None]:
         """Known from an earlier import: only what the source says otherwise since, and nobody has touched here."""

@@ -94,3 +94,20 @@ def test_an_agent_is_made_from_a_template_in_the_browser(person: Page, alice: An
     expect(person.get_by_role("heading", name="Weekly planner")).to_be_visible()
     (agent,) = alice.agents.list()
     assert agent.schedule == "0 7 * * *"
+    person.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(person.get_by_text("The agent is gone.")).to_be_visible()
+    assert not list(alice.agents.list())
+
+
+def test_a_template_fills_only_what_nobody_typed_and_is_undone_in_the_toast(person: Page) -> None:
+    person.goto("/agents/new")
+    person.get_by_label("Name", exact=True).first.fill("My own name")
+    person.get_by_role("link", name="Research with forecasts").click()
+    expect(person.get_by_label("Prompt of a run")).to_have_value(BY_KEY["research"].prompt)
+    expect(person.get_by_label("Name", exact=True).first).to_have_value("My own name")
+    expect(person.get_by_text("This needs a model.")).to_be_visible()
+    expect(person.get_by_role("button", name="Save, without running")).to_be_visible()
+    person.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(person.get_by_label("Prompt of a run")).to_have_value("")
+    expect(person.get_by_role("button", name="Make the agent")).to_be_visible()
+    expect(person.get_by_text("This needs a model.")).to_have_count(0)

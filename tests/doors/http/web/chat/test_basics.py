@@ -242,3 +242,41 @@ def test_an_incognito_chat_is_marked_wherever_it_is_named(client: TestClient, ta
     assert '<span class="sr">incognito</span>' in page
     assert "Incognito: it reads and writes no memory" in page
     assert "<span>Incognito chat</span>" in page
+
+
+def test_what_an_incognito_chat_says_is_found_nowhere_and_gone_when_it_is_deleted(
+    client: TestClient, alice: Any, talk: Any
+) -> None:
+    chat = talk("I work as a zeppelin pilot in Kiruna.", incognito=True)
+    assert chat.thread.title is None
+    page = client.get(f"/chat/{chat.id}?pencil=1").text
+    assert "What closing would keep" not in page
+    assert "Close chat" not in page
+    assert "zeppelin pilot" not in client.get("/search?q=zeppelin").text
+    assert not alice.threads.recall("zeppelin")
+    assert chat.close().written == ()
+    assert alice.list().total == 0
+    client.post(f"/chat/{chat.id}/delete")
+    assert chat.id not in client.get("/chat/list").text
+    alice.threads.delete(chat.id, forever=True)
+    assert client.get(f"/chat/{chat.id}").status_code == 404
+
+
+def test_an_archived_chat_is_said_to_be_one_and_comes_back(client: TestClient, alice: Any, talk: Any) -> None:
+    chat = talk("I live in Graz.", close=True)
+    shown = client.post(f"/chat/{chat.id}/archive").text
+    assert "Archived. It rests under Archived in your list." in shown
+    assert "This chat is archived." in client.get(f"/chat/{chat.id}").text
+    back = client.post(f"/chat/{chat.id}/restore").text
+    assert "This chat is archived." not in back
+    assert alice.threads.get(chat.id).thread.state == "idle"
+
+
+def test_a_chat_is_named_by_its_matter_as_soon_as_there_is_one(client: TestClient, alice: Any, talk: Any) -> None:
+    chat = talk("Hello")
+    assert chat.thread.title is None
+    talk("I need a plan for the garden wall.", chat=chat)
+    assert (chat.thread.title, chat.thread.titled_by) == ("Garden wall", "rules")
+    alice.threads.rename(chat.id, "My wall")
+    client.post(f"/chat/{chat.id}", data={"text": "Something about boats and rivers", "instead_of": "3"})
+    assert chat.thread.title == "My wall"

@@ -188,3 +188,15 @@ def test_more_that_came_right_lies_higher() -> None:
     low, high = reliability([(60, 0.4, (0.2, 0.6), 5), (60, 0.7, (0.5, 0.9), 5)]).points
     assert high.y < low.y
     assert high.x == low.x
+
+
+def test_the_words_on_the_diagonal_keep_clear_of_bars_and_of_the_line() -> None:
+    from keepbook.doors.http.web.frame.charts import reliability
+
+    groups = [(13, 0.17, (0.03, 0.56), 6), (32, 0.17, (0.03, 0.56), 6), (72, 0.71, (0.36, 0.92), 7)]
+    plot = reliability([*groups, (85, 0.5, (0.19, 0.81), 6)])
+    right, base = plot.label
+    for point in plot.points:
+        beside = not right - 55 <= point.x <= right
+        assert beside or point.top > base or point.bottom < base - 12, "no bar goes through them"
+    assert reliability([]).label == (106.0, 221.0)

@@ -144,6 +144,8 @@ def _words(agent: Agent, done: str) -> Done | None:
             return Done(f"{agent.name} starts fresh. Chats and decisions stay.")
         case "armed":
             return Done(f"{agent.name} may run here.")
+        case "made":
+            return Done(f"{agent.name} is made. It runs when you say so.", f"{at}/remove")
         case "saved":
             return Done("Saved.")
         case _:

@@ -179,7 +179,7 @@ def create(visit: Changing, written: Annotated[Written, Form()]) -> Response:
         agent = visit.writing().agents.create(given.pop("name"), **given)
     except (Invalid, Conflict) as error:
         return _form(visit, written, None, error)
-    return visit.back(f"{HOME}/{agent.id}")
+    return visit.back(f"{HOME}/{agent.id}", done="made", agent=agent.id)
 
 
 @router.get(f"{HOME}/{{id}}/edit")

@@ -5,9 +5,8 @@ looks the same whenever it is shown, so what was made of it is kept for the next
 costs hardly more than one of two. What an incognito chat says is kept nowhere.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import date
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -18,30 +17,25 @@ from keepbook.doors.http.web.frame.visit import Visit, templates
 MOST = 2_000
 """How many are kept."""
 
-_MADE: dict[tuple[Any, ...], Markup] = {}
+_MADE: dict[tuple[Any, ...], str] = {}
 
 
-class Shown(NamedTuple):
-    """A turn, with the day it begins where it is the first of one."""
-
-    turn: Turn
-    begins: bool
-    is_today: bool
-
-
-def days(visit: Visit, talked: Talked, shown: Iterable[Turn]) -> Iterator[Shown]:
-    """The turns, and where another day begins."""
-    left = list(shown)
-    earlier = talked.turns[: len(talked.turns) - len(left)]
-    today = visit.now.astimezone(visit.zone).date()
-    last: date | None = in_zone(earlier[-1].message.at, visit.zone).date() if earlier else None
-    for turn in left:
+def turns_of(visit: Visit, talked: Talked, shown: Sequence[Turn], seen: Any, refused: int) -> Markup:
+    """The pieces of these turns, the last of the chat, with the days that begin among them."""
+    article, day_of = _articles(visit, talked, seen, refused), templates.get_template("chat_day.html")
+    earlier = talked.turns[: len(talked.turns) - len(shown)]
+    last = in_zone(earlier[-1].message.at, visit.zone).date() if earlier else None
+    pieces: list[str] = []
+    for turn in shown:
         day = in_zone(turn.message.at, visit.zone).date()
-        yield Shown(turn, day != last, day == today)
+        if day != last:
+            pieces.append(day_of.render(at=turn.message.at, zone=visit.zone, now=visit.now))
         last = day
+        pieces.append(article(turn))
+    return Markup("".join(pieces))  # noqa: S704 templates escape
 
 
-def articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable[[Turn], Markup]:
+def _articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable[[Turn], str]:
     """What makes a turn's piece of the page, or has it."""
     if talked.thread is None:
         raise ValueError("a chat that has not begun has no turns")
@@ -49,13 +43,13 @@ def articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable[
     pressed = {talked.editable, talked.repeatable, seen.message.turn if seen else None}
     same = (thread.id, talked.agent, talked.with_agent is not None, visit.book.zone)
 
-    def made(turn: Turn) -> Markup:
+    def made(turn: Turn) -> str:
         told = {"talked": talked, "thread": thread, "turn": turn, "seen": seen, "refused": refused}
-        return Markup(template.render(visit=visit, zone=visit.zone, now=visit.now, **told))  # noqa: S704 a template escapes
+        return template.render(visit=visit, zone=visit.zone, now=visit.now, **told)
 
-    def article(turn: Turn) -> Markup:
+    def article(turn: Turn) -> str:
         one = turn.message
-        hangs = turn.slips or turn.lines or turn.skipped or turn.of or one.broke_off or turn.number in pressed
+        hangs = turn.slips or turn.lines or turn.skipped or turn.of or one.broke_off or one.turn in pressed
         if hangs or thread.incognito:
             return made(turn)
         key = (*same, one.turn, one.role, one.speaker, one.at, one.text, turn.note is not None)

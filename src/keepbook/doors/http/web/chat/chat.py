@@ -16,8 +16,9 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.chats.view import take_back_no
 from keepbook.book.ground.limits import TRASH_DAYS
+from keepbook.book.ground.opened import viewing
 from keepbook.doors.http.web.chat import saw
-from keepbook.doors.http.web.chat.articles import articles, days
+from keepbook.doors.http.web.chat.articles import turns_of
 from keepbook.doors.http.web.chat.prose import plain, prose
 from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
@@ -28,7 +29,7 @@ from keepbook.models.unfinished import stop as stop_writing
 router = APIRouter(include_in_schema=False)
 
 templates.filters.update(prose=prose, plain=plain)
-templates.globals.update(articles=articles, days=days)
+templates.globals.update(turns_of=turns_of)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"
@@ -83,11 +84,12 @@ def show(
     """The chat, with the version that turn `at` belongs to, and what the reply `saw` was given beside it. Each showing
     has a name, so that a reload is not taken for leaving (see `leave`)."""
     view = secrets.token_hex(4)
-    page = visit.page(
-        "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
-        seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
-        view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
-    )  # fmt: skip
+    with viewing(visit.book):
+        page = visit.page(
+            "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
+            seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
+            view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
+        )  # fmt: skip
     secure = visit.request.url.scheme == "https"
     path = f"/chat/{id}/leave"
     page.set_cookie(VIEW, view, VIEW_SECONDS, path=path, httponly=True, samesite="strict", secure=secure)

@@ -116,14 +116,15 @@ def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talke
     """The chat as its page shows it, with the version of a turn that `at` belongs to; with `pencil` it is read for what
     closing would keep, which may take its time."""
     book = visit.book
-    thread = book.threads.get(id).thread
+    chat = book.threads.get(id)
+    thread = chat.thread
     preset = book.preset(thread.preset)
-    agent = agent_of(book.threads.get(id)) if thread.agent else None
+    agent = agent_of(chat) if thread.agent else None
     if not thread.turns:
         begun = beginning(visit)
         name = begun.agent if agent is None else agent.name
         return Talked(thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent)
-    messages = [one for one in book.threads.get(id).messages() if one.role in ("user", "assistant")]
+    messages = [one for one in chat.messages() if one.role in ("user", "assistant")]
     block = given(book, thread)
     ahead = block is None and not any(one.role == "user" for one in messages)
     if ahead and not thread.incognito:
@@ -163,7 +164,7 @@ def _told(
     notes = {note.turn: note for note in book.notes.list() if note.thread_id == thread.id}
     entries = [one for one in book.ledger(thread=thread.id, limit=None) if one.memory_id and one.action in saved.KINDS]
     told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
-    under = {} if silent else {one.turn: saved.events_of(one) for one in messages}
+    under = {} if silent else {one.turn: saved.events_of(one) for one in messages if one.parts}
     inside = {event for events in under.values() for event in events}
     people = set() if silent else {one.turn for one in messages if one.role == "user"}
     kept = []
@@ -177,11 +178,11 @@ def _told(
             kept.append(slip)
     turns, taken, of = [], list[Place](), of_each(messages, shown)
     for one in shown:
-        slips = [told[event] for event in under.get(one.turn, ()) if event in told]
-        mine = one.role == "user"
-        lines, out = (read.of(one.turn), []) if mine else ([], [] if silent else taken)
+        slips = [told[event] for event in under[one.turn] if event in told] if one.turn in under else []
+        lines = read.of(one.turn) if read.lines and one.role == "user" else []
+        out = [] if silent or one.role == "user" else taken
         turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn)))
-        taken = learned.skipped(one)
+        taken = learned.skipped(one) if one.parts else []
     return turns, kept
 
 

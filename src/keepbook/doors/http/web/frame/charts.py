@@ -6,6 +6,7 @@ so that a picture fills its column without a script; down, it is pixels, so that
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
+from itertools import pairwise
 from math import ceil, floor, log10, sqrt
 from typing import NamedTuple
 
@@ -131,6 +132,7 @@ class Reliability(NamedTuple):
     points: Sequence[Point]
     path: str
     marks: Sequence[tuple[float, float, int]]  # where a level lies across and up, and its number
+    label: tuple[float, float]  # where the words on the diagonal end
 
 
 class Axis:
@@ -395,7 +397,23 @@ def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]])
         for stated, share, (low, high), count in groups
     ]
     path = "M" + "L".join(f"{point.x:g} {point.y:g}" for point in points) if points else ""
-    return Reliability(points, path, [(_across(n / 100), _up(n / 100), n) for n in (0, 25, 50, 75, 100)])
+    marks = [(_across(n / 100), _up(n / 100), n) for n in (0, 25, 50, 75, 100)]
+    return Reliability(points, path, marks, _beside_the_diagonal(points))
+
+
+def _beside_the_diagonal(points: Sequence[Point]) -> tuple[float, float]:
+    """Where words fit above the diagonal without touching a bar or the line between the points."""
+    drawn = [(point.x, point.bottom + (point.top - point.bottom) * nth / 40) for point in points for nth in range(41)]
+    drawn += [
+        (one.x + (other.x - one.x) * nth / 40, one.y + (other.y - one.y) * nth / 40)
+        for one, other in pairwise(points)
+        for nth in range(41)
+    ]
+    spots = [(_across(share / 100) - 9, _up(share / 100) - 12) for share in (27, 92, 60, 45, 75, 35, 52, 68, 84)]
+    for right, base in spots:
+        if not any(right - 60 <= x <= right + 4 and base - 16 <= y <= base + 6 for x, y in drawn):
+            return right, base
+    return spots[0]
 
 
 def _across(share: float) -> float:

@@ -140,8 +140,7 @@ async function pencil() {
   all(".learned .pencils", talk).forEach(old => old.remove());
   const parts = inPlace(all(".learned, #chat-head, #given", fresh));
   for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
-  const keys = find("[data-pencil-keys]");
-  if (keys) keys.hidden = !lines;
+  for (const keys of all("[data-keys-of]")) keys.hidden = (keys.dataset.keysOf === "pencil") !== lines;
   talk.removeAttribute("data-unpencilled");
   if (!stay) toEnd();
 }
