@@ -94,7 +94,7 @@ def keeping(calendar: Calendar) -> Iterator[Step]:
         "-29 21:02": lambda life: life.book.confirm("€900 to a world index fund"),
         "-22 20:53": _take_back,
         "-21 10:30": _reword("Mortgage of", f"Mortgage of €212,000, fixed at 2.9 % until {words['rate']}."),
-        "-13 22:10": lambda life: life.book.choose(never=["health", "diagnosis"]),
+        "now-29m": lambda life: life.book.choose(never=["health", "diagnosis"]),
         "-11 07:45": _link("May pay back up to", "relates_to", "Mortgage of"),
         "-11 07:46": _link("Lives in Vienna", "relates_to", "Mortgage of"),
         "-11 07:47": _link("Takes the train", "because_of", "office is near Wien Mitte"),
