@@ -25,6 +25,8 @@ OUT = Path(topic_words.__file__).parent / "topics.json"
 PARTS, OFTEN, FREE, BOTH = 5, 4, 3.0, 10.0
 WORDS_LEAST, LEAST = -0.4, -1.0
 """Where "meant" begins. Below even: what was kept against somebody's wish is worse than what was left out."""
+NONE, ELSE = "none", 0.3
+"""Sentences of every day that are about none of the groups, and how much each counts beside those of a group."""
 HALF = 0.5
 """A word of the frame counts half as much as a signal while it is learned."""
 
@@ -48,15 +50,23 @@ def with_lines(sentences: list[Told]) -> list[Told]:
     return [*sentences, *lines]
 
 
+def of_every_group(sentences: list[Told]) -> list[Told]:
+    """What is about none of them is so for each."""
+    groups = sorted({one.group for one in sentences} - {NONE})
+    return [one._replace(group=name) for one in sentences for name in (groups if one.group == NONE else [one.group])]
+
+
 class Words:
     def __init__(self, of: list[Told]) -> None:
-        sentences = with_lines(of)
-        counts = Counter(word for one in sentences for word in topic_words.frame_words(one.text))
+        neutral = {one.text for one in with_lines(of) if one.group == NONE}
+        sentences = of_every_group(with_lines(of))
+        counts = Counter(word for one in with_lines(of) for word in topic_words.frame_words(one.text))
         self.frame = sorted(word for word, times in counts.items() if times >= OFTEN and word not in STOP_WORDS)
         self.signals = sorted(topic_words.signals(sentences[0].text, sentences[0].group))
         self.groups = sorted({one.group for one in sentences})
         meant = np.array([one.meant for one in sentences], float)
-        self.found = logistic(np.array([self.row(one) for one in sentences]), meant, np.ones(len(meant)), FREE)
+        counts_for = np.array([ELSE if one.text in neutral else 1.0 for one in sentences])
+        self.found = logistic(np.array([self.row(one) for one in sentences]), meant, counts_for, FREE)
 
     def row(self, one: Told) -> list[float]:
         given, said = topic_words.signals(one.text, one.group), topic_words.frame_words(one.text)
@@ -85,22 +95,24 @@ def main() -> None:
     directions = dict(
         zip((one.text for one in sentences), embedder.embed([one.text for one in sentences]), strict=True)
     )
-    groups = sorted({one.group for one in sentences})
+    groups = sorted({one.group for one in sentences} - {NONE})
+    neutral = {one.text for one in sentences if one.group == NONE}
 
     def layers(of: list[Told]) -> dict[str, np.ndarray]:
         return {group: layer_of(of, np.array([directions[one.text] for one in of]), group) for group in groups}
 
-    rows, meant = [], []
+    rows, meant, counts = [], [], []
     for part in range(PARTS):
         others = [one for at, one in enumerate(sentences) if at % PARTS != part]
         words, meaning = Words(others), layers(others)
-        for one in sentences[part::PARTS]:
+        for one in of_every_group(sentences[part::PARTS]):
             layer, english = meaning[one.group], topic_words.is_english(one.text)
             by_meaning = float(np.dot(directions[one.text], layer[:-1]) + layer[-1])
             both = [words.score(one), by_meaning]
             rows.append([*both, 0, 0, 0] if english else [0, 0, *both, 1])
             meant.append(one.meant)
-    both = logistic(np.array(rows, float), np.array(meant, float), np.ones(len(meant)), BOTH)
+            counts.append(ELSE if one.text in neutral else 1.0)
+    both = logistic(np.array(rows, float), np.array(meant, float), np.array(counts), BOTH)
     sums = np.array(rows) @ both[:-1] + both[-1]
     for name, least in (("even", 0.0), ("least", LEAST)):
         right = sum(s >= least and m for s, m in zip(sums, meant, strict=True))

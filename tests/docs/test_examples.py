@@ -31,6 +31,7 @@ LISTINGS = {
     "threads": ["threads", "list"],
     "notes bookmark": ["threads", "list"],
     "notes": ["notes", "list"],
+    "proposals reopen": ["proposals", "list", "--status", "declined"],
     "proposals": ["proposals", "list"],
     "run": ["run", "list"],
 }

@@ -87,11 +87,9 @@ def _chat(turns: int) -> list[Cost]:
 def _growth(name: str, piece: str, characters: int) -> Cost:
     """What a character costs in a long text against one in a text of a quarter."""
     whole = piece * (characters // len(piece) + 1)
-    each = {size: _seconds(lambda size=size: extract(reading_of([whole[:size]]))) / size
-            for size in (characters // 4, characters)}  # fmt: skip
-    return Cost(
-        f"{name}: a character of {characters} / of a quarter", each[characters] / each[characters // 4], MOST_GROWTH
-    )
+    quarter, full = reading_of([whole[: characters // 4]]), reading_of([whole[:characters]])
+    first, last = _seconds(lambda: extract(quarter)) / (characters // 4), _seconds(lambda: extract(full)) / characters
+    return Cost(f"{name}: a character of {characters} / of a quarter", last / first, MOST_GROWTH)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -9,6 +9,7 @@ from keepbook import Book, Keepbook
 from keepbook.book.chats.face import Chat
 from keepbook.models.chat import Talk
 from keepbook.models.lines.matters import apart, same_matter, without
+from keepbook.models.lines.slots import filled
 from keepbook.models.model import TextDelta
 
 
@@ -60,6 +61,19 @@ def test_a_value_is_meant_for_a_question_that_has_one(kb: Keepbook) -> None:
         _say(kb, chat, text)
     chat.close()
     assert not [line for line in _lines(alice) if "90" in line]
+
+
+@pytest.mark.parametrize(
+    ("line", "fragment", "made"),
+    [
+        ("Has a cottage in Lofoten which they do not intend to sell", "the other way round", []),
+        ("Wants to retire", "the opposite", []),
+        ("Has a friend who works at the harbour", "airport", []),
+        ("Is allergic to walnuts", "hazelnuts", ["Is allergic to hazelnuts"]),
+    ],
+)
+def test_a_value_never_takes_the_place_of_a_verb(line: str, fragment: str, made: list[str]) -> None:
+    assert filled(line, fragment) == made
 
 
 @pytest.mark.parametrize("text", ["I'm vegetarian.", "I'm vegan", "My bus pass costs 38 euros a month."])

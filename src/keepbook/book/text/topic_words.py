@@ -21,6 +21,7 @@ from keepbook.book.text.words import fold
 UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
 """Scripts without spaces: a word is looked for anywhere."""
 _MARKS = regex("[\u0300-\u036f']+")
+_WILL = regex(r"\bi'll\b")
 _TOKEN = regex(r"[^\W_]+")
 _PART = regex(r"[^\W_]+\*?|[*^]")
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "ß": "ss", "’": "'", "‘": "'"})
@@ -99,7 +100,8 @@ class Said(NamedTuple):
 
 def _plain(text: str) -> str:
     """Without accents and apostrophes: as people type in haste."""
-    return _MARKS.sub("", unicodedata.normalize("NFD", fold(text).translate(_LETTERS)))
+    said = _WILL.sub("i will", fold(text).translate(_LETTERS))  # who says "I'll" is not ill
+    return _MARKS.sub("", unicodedata.normalize("NFD", said))
 
 
 class _Words(NamedTuple):
@@ -167,6 +169,12 @@ def score(text: str, group: str) -> float:
     return float(
         told + learned["groups"][group] + learned["bias"] + sum(frame.get(token, 0.0) for token in frame_words(text))
     )
+
+
+def is_named(text: str, group: str) -> bool:
+    """Whether any word of the group stands in a text: its frame alone ("every morning") says nothing of a group."""
+    said, words = _seen(text[:LONGEST])[0], _lexicon()[group]
+    return any(kind.found(said) for kind in (words.sure, words.loose, words.hint))
 
 
 def frame_words(text: str) -> frozenset[str]:

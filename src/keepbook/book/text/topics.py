@@ -69,7 +69,7 @@ def _of_group(text: str, group: str, sense: Sense | None) -> bool:
     worded = topic_words.score(text, group)
     meant = None if sense is None or topic_words.UNSPACED.search(text) else topic_meaning.score(text, group, sense)
     if meant is None:
-        return worded >= float(learned["words"]["least"])
+        return worded >= float(learned["words"]["least"]) and topic_words.is_named(text, group)
     both: dict[str, float] = learned["both"]
     kind = "" if topic_words.is_english(text) else " foreign"
     return both[f"words{kind}"] * worded + both[f"meaning{kind}"] * meant >= both[f"least{kind}"]

@@ -155,6 +155,12 @@ _UNIT = re.compile(r"[\s-]*(?P<unit>%|[^\W\d_]+)")
 _HELD = re.compile(r"^.*\b(?:in|at|to|from|with|for|on|by|is|are|was|called|named|of|as|into)\s+(?:the |a |an |my "
                    r"|their |our )?"
                    r"(?P<held>[^\s,.;]+(?: [^\s,.;]+){0,2})\W*$", re.IGNORECASE)  # fmt: skip
+_NO_VALUE = re.compile(
+    r"\b(?:intend|want|plan|like|love|hate|need|have|has|had|going|hope|try|tries|trying|prefer|decide|refuse|able|used|"
+    r"wish|aim|mean)(?:s|d|ed|ing)?\s+to\s+$|\b(?:which|who|whom|whose)\b",
+    re.IGNORECASE,
+)
+"""What follows is a verb ("intend to sell"), or said of something else ("a cottage which …"): no value goes there."""
 _FAINT = frozenset(
     [
         "i",
@@ -303,6 +309,7 @@ def _named(line: str, known: list[Slot], text: str, kind: str) -> list[str]:
     if len(names) > 1:
         return [_put(line, one.start, one.end, text) for one in names]
     held = _HELD.search(line)
+    held = None if held and _NO_VALUE.search(line[: held.start("held")]) else held
     if len(names) == 1 and (kind == "name" or (held and names[0].start >= held.start("held"))):
         return [_put(line, names[0].start, names[0].end, text)]
     if held and not any(one.start >= held.start("held") for one in known if one.kind in ("number", "date", "time")):
