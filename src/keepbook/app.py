@@ -132,7 +132,7 @@ class Keepbook:
             raise Invalid("a token opens a server: give its address, https://host", field="token")
         self.demo = demo
         """Whether this is a visitor's copy of the demo: no key, no program, no model but the offline one."""
-        self.opened_at = clock()
+        self.copied_at: datetime | None = None
         self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
         place = self._place = str(db) if db is not None else self.settings.db
         load = partial(load_preset, folders=(self.settings.presets,))
@@ -377,6 +377,7 @@ class Keepbook:
         """Another installation in memory that begins with everything in this one, which is in memory too."""
         other = Keepbook(":memory:", settings=self.settings, embedder=self._embedder, demo=self.demo)
         self._database.copy_into(other._database)
+        other.copied_at = other._database.clock()
         return other
 
     def close(self) -> None:

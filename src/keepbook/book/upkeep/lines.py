@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Column, Double, Integer, Table
@@ -66,15 +66,11 @@ KINDS: dict[str, Table] = {
 """The lines of an export and the tables they come from, in file order."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Line:
     number: int
     value: Any
-
-    @cached_property
-    def said(self) -> str:
-        """As an export spells it."""
-        return canonical(self.value)
+    text: str = ""
 
 
 # Rules
@@ -82,7 +78,7 @@ class Line:
 
 def read_lines(texts: Sequence[str]) -> Iterator[Line]:
     """Every line as JSON, as they are asked for; the first that is not is named by its number."""
-    yield from (Line(number, _parsed(text, number)) for number, text in enumerate(texts, 1) if text.strip())
+    yield from (Line(number, _parsed(text, number), text) for number, text in enumerate(texts, 1) if text.strip())
 
 
 def _parsed(text: str, number: int) -> Any:
@@ -182,18 +178,28 @@ def _younger(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[
     return {"batch": 1} if kind == "trade" else {}
 
 
+def spelled(lines: Sequence[Line]) -> list[str]:
+    """The lines as an export spells them: as they stand, where their sum is the one that the last line tells."""
+    *texts, _ = (line.text for line in lines)
+    last = lines[-1].value
+    told = last.get("sum") if isinstance(last, dict) else None
+    if hashlib.sha256("".join([f"{text}\n" for text in texts]).encode()).hexdigest() != told:
+        texts = [canonical(line.value) for line in lines[:-1]]
+    return [*texts, canonical(last)]
+
+
 def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:
     """The closing line must speak of exactly the lines before it."""
     if format == BEFORE_COVERS:
         holds = last.value == {"kind": "end", "lines": len(lines) - 2}
     else:
-        closing = Closing()
-        for line in lines[:-1]:
-            closing.add(line.said, line.value["kind"])
+        closing, said = Closing(), spelled(lines)
+        for line, text in zip(lines[:-1], said, strict=False):
+            closing.add(text, line.value["kind"])
         named = last.value if isinstance(last.value, dict) else {}
         if named.get("kind") == "end" and named.get("lines") == closing.count and named.get("sum") != closing.sum:
             raise altered("the sum of its lines is another than the last line says")
-        holds = last.said == closing.line(named.get("hash"))
+        holds = said[-1] == closing.line(named.get("hash"))
     if not holds:
         raise broken(last.number, "should close the file; it seems to be cut off")
 

@@ -43,6 +43,7 @@ from keepbook.book.upkeep.lines import (
     of_ours,
     read_lines,
     sorted_by_kind,
+    spelled,
 )
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
@@ -103,7 +104,7 @@ def import_lines(
         _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
-        restored = _restore(tx, found, [line.said for line in ours])
+        restored = _restore(tx, found, spelled(ours))
         return replace(restored, to_arm=admission.settle(tx))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise altered(f"{type(error).__name__}: {error}") from error

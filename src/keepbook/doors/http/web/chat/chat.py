@@ -341,7 +341,8 @@ def leave(visit: Changing, id: str, view: str = "") -> Response:
     """
     chat = visit.writing().threads.get(id)
     still_here = visit.request.cookies.get(VIEW, view) != view
-    only_looked_at = visit.demo and chat.thread.touched_at < visit.kb.opened_at  # the story's own words
+    copied_at = visit.kb.copied_at
+    only_looked_at = copied_at is not None and chat.thread.touched_at < copied_at  # the story's own words
     if has_news(chat.thread) and not still_here and not only_looked_at:
         chat.close()
     return Response(status_code=204)
