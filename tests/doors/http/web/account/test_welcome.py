@@ -244,6 +244,7 @@ def test_an_allergy_is_told_with_the_starter_and_proved_in_a_new_chat(
     person.goto("/")
     person.get_by_role("button", name="Tell me three things to remember").click()
     expect(person.locator("#talk")).to_contain_text("Tell me three things that I should remember")
+    person.wait_for_load_state()  # Enter sends once the page's script is there
     person.get_by_label("Message").fill("Remember that I am allergic to peanuts.")
     person.get_by_label("Message").press("Enter")
     until(lambda: kb.book("alice").list().total)
