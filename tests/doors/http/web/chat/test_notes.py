@@ -141,6 +141,7 @@ def test_who_may_only_read_writes_no_note(client: TestClient, kb: Any, alice: An
 def test_a_person_writes_edits_deletes_and_takes_it_back(person: Page, alice: Any) -> None:
     person.goto("/journal")
     person.get_by_role("link", name="Write a note").click()
+    person.wait_for_load_state()
     field = person.get_by_label("Write a note").last
     expect(field).to_be_focused()
     field.fill("Ask the bank\nabout fees")

@@ -241,8 +241,11 @@ def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     person = opens(width=width).new_page()
     person.goto("/")
     person.get_by_role("button", name="Bring in my memory from elsewhere").click()
+    expect(person.get_by_label("A file to bring in")).to_be_attached()
+    person.wait_for_load_state()  # a file is looked at as it is chosen once the page's script is there
     person.get_by_label("A file to bring in").set_input_files(file)
     expect(person.get_by_text("Recognised: ChatGPT")).to_be_visible()
+    person.wait_for_load_state()  # the button counts once the page's script is there
     person.get_by_label("Take: A present").uncheck()
     person.get_by_role("button", name="Load 2").click()
     expect(person.get_by_text("2 chats came in")).to_be_visible()
