@@ -9,7 +9,8 @@ is stored as such, and can be gone on with.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
@@ -25,7 +26,7 @@ from keepbook.models.noted import NOTEBOOK
 from keepbook.models.offline.title import UNTITLED
 from keepbook.models.offline.title import title as title_by_rules
 from keepbook.models.orders.obey import Heeded, at_hand, obey
-from keepbook.models.orders.values import Deed, of_parts, was_heard
+from keepbook.models.orders.values import Deed, Place, of_parts, was_heard
 from keepbook.models.prompt import compose
 from keepbook.models.unfinished import Piece, about, being_written, going_on, until, whole_words
 from keepbook.tools.catalogue import build
@@ -82,7 +83,7 @@ class Talk:
             await asyncio.to_thread(self._make_way, instead_of, "user")
         hidden = hidden or await asyncio.to_thread(self._left_to_know, instead_of)
         heeded = await asyncio.to_thread(self._heed, text, hidden, instead_of)
-        await asyncio.to_thread(self._name, instead_of)
+        await asyncio.to_thread(self._name, instead_of, any(map(_withdrawn, heeded.deeds)))
         for call in order_calls(heeded.deeds):
             yield Called(call)
         async for event in self._answer(heeded.message):
@@ -264,16 +265,16 @@ class Talk:
                 close_after_hours=self.book.close_after_hours,
             )  # fmt: skip
 
-    def _name(self, anew: int | None = None) -> str | None:
-        """By its matter as soon as there is one, and by the new one where the first turn was said anew. A name by hand
-        is never touched, an incognito chat has none."""
-        thread = self.chat.thread
-        turns = [_turn(message) for message in threads.standing(self.chat.messages())]
-        first = anew is not None and sum(turn.role == "user" for turn in turns) == 1 and thread.titled_by != "person"
-        if (thread.title is not None and not first) or thread.incognito:
+    def _name(self, anew: int | None = None, withdrew: bool = False) -> str | None:
+        """By its matter as soon as there is one; by another where the first turn was said anew, or words of the chat
+        were taken back. A name by hand is never touched, an incognito chat has none."""
+        thread, messages = self.chat.thread, threads.standing(self.chat.messages())
+        first = anew is not None and sum(message.role == "user" for message in messages) == 1
+        again = (first or withdrew) and thread.titled_by != "person"
+        if (thread.title not in (None, UNTITLED) and not again) or thread.incognito:
             return None
-        title = title_by_rules(turns)[: threads.TITLE_LIMIT]
-        if title == UNTITLED:
+        title = title_by_rules(_naming(messages))[: threads.TITLE_LIMIT]
+        if title == (thread.title or UNTITLED):
             return None
         try:
             self._named = self.book.threads.rename(self.chat.id, title, by="rules").title
@@ -288,7 +289,7 @@ class Talk:
         by_rules, self._named = self._named, None
         if self._models.cheap is self._models.offline:
             return by_rules
-        turns = [_turn(message) for message in threads.standing(await asyncio.to_thread(self.chat.messages))]
+        turns = _naming(threads.standing(await asyncio.to_thread(self.chat.messages)))
         made = await self._models.title(turns, over_cap=await self._over_cap())
         await self._count("title", made.made_by, made.usage)
         if made.made_by == self._models.offline.name:
@@ -316,6 +317,20 @@ class Talk:
     def _begins_beside_a_closing(self) -> bool:
         with self.book.reading() as (tx, _, now):
             return threads.get(tx, self.chat.id).turns == 0 and threads.being_closed(tx, now) > 0
+
+
+def _withdrawn(deed: Deed) -> tuple[Place, ...]:
+    return deed.taken if deed.kind == "withdraw" else ()
+
+
+def _naming(messages: Sequence[Message]) -> list[Turn]:
+    """What names a chat: its turns without the words that were taken back, and without what took them back."""
+    taken = {one.turn: [place for deed in of_parts(one.parts) for place in _withdrawn(deed)] for one in messages}
+    texts = {one.turn: one.text for one in messages if not taken[one.turn]}
+    for place in sorted(chain.from_iterable(taken.values()), key=lambda one: one.start, reverse=True):
+        if (text := texts.get(place.turn)) is not None:
+            texts[place.turn] = f"{text[: place.start]} {text[place.end :]}"
+    return [replace(_turn(one), text=texts[one.turn]) for one in messages if one.turn in texts]
 
 
 @dataclass(frozen=True, slots=True)

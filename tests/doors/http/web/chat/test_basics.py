@@ -280,3 +280,15 @@ def test_a_chat_is_named_by_its_matter_as_soon_as_there_is_one(client: TestClien
     alice.threads.rename(chat.id, "My wall")
     client.post(f"/chat/{chat.id}", data={"text": "Something about boats and rivers", "instead_of": "3"})
     assert chat.thread.title == "My wall"
+
+
+def test_what_was_taken_back_names_no_chat(talk: Any) -> None:
+    chat = talk("I live in Graz.")
+    assert chat.thread.title == "Lives in Graz"
+    talk("Forget that I live in Graz.", chat=chat)
+    assert chat.thread.title == "New chat"
+    talk("I work as a nurse.", chat=chat)
+    assert chat.thread.title == "Works as a nurse"
+    both = talk("I work as a nurse. I keep bees.")
+    talk("Forget that I work as a nurse.", chat=both)
+    assert "nurse" not in both.thread.title
