@@ -54,6 +54,15 @@ def test_a_value_is_meant_for_what_was_told_before_a_question(kb: Keepbook) -> N
     assert not [line for line in _lines(alice) if "61" in line]
 
 
+def test_what_is_told_beside_a_correction_is_not_lost(kb: Keepbook) -> None:
+    alice = kb.book("alice")
+    chat = alice.threads.start(preset="general")
+    _say(kb, chat, "I work four days a week as a nurse.")
+    _say(kb, chat, "Make that three days. And my daughter Mia is allergic to peanuts.")
+    assert [one.content for one in chat.pencil()] == ["Daughter Mia is allergic to peanuts"]
+    assert _lines(alice) == ["Works three days a week as a nurse"]
+
+
 def test_a_value_is_meant_for_a_question_that_has_one(kb: Keepbook) -> None:
     alice = kb.book("alice")
     chat = alice.threads.start(preset="general")

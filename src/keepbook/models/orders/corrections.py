@@ -123,7 +123,22 @@ AFFIRMS = re.compile(
 
 
 def correction(text: str) -> Heard | None:
-    """The correction that a turn consists of or begins with, as a value; None where it is none."""
+    """The correction that a turn consists of or begins with, as a value; None where it is none. What the person goes on
+    to tell of themselves, in a sentence of its own, is no part of it."""
+    found = _correction(text)
+    if found is None or not found.value:
+        return found
+    at = text.find(found.value, found.start)
+    later = (start for start, end in sentences(text) if start > at >= 0 and _TELLS.match(text[start:end]))
+    return replace(found, end=min(found.end, next(later, found.end)))
+
+
+_TELLS = re.compile(
+    r"\W*(?:(?:and|also|oh|plus|btw|by the way|but)\W+)*(?:i|i'?m|i'?ve|we|we'?re|we'?ve|my|our)\b", re.IGNORECASE
+)
+
+
+def _correction(text: str) -> Heard | None:
     if AFFIRMS.match(text):
         return None
     if one := _QUOTED.match(text.strip()):
