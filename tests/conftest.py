@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 from tests import quicker
-from tests.databases import Pool, admin, database, url_of
+from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, make, url_of
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -183,6 +183,8 @@ def _once(folder: Path, name: str, make: Callable[[], str]) -> str:
 def postgres_admin_url(pytestconfig: pytest.Config) -> str:
     """The server's own `postgres` database, as a superuser."""
     folder = pytestconfig.stash[_folder]
+    if CLUSTER:
+        return url_of(CLUSTER, "postgres")
 
     def start() -> str:
         command = [sys.executable, str(SERVER), "start", str(folder)]
@@ -201,11 +203,14 @@ def postgres_template(pytestconfig: pytest.Config, postgres_admin_url: str) -> s
     """The name of a migrated, empty database to copy."""
 
     def migrate() -> str:
-        from keepbook.storage.database import upgrade  # here: pure tests run also while storage does not
+        # Here: pure tests run also while storage does not.
+        from keepbook.storage.database import distribute, upgrade
 
-        admin(postgres_admin_url, "DROP DATABASE IF EXISTS {}", TEMPLATE)
-        admin(postgres_admin_url, "CREATE DATABASE {}", TEMPLATE)
+        drop(postgres_admin_url, TEMPLATE)
+        make(postgres_admin_url, TEMPLATE)
         upgrade(url_of(postgres_admin_url, TEMPLATE))
+        if CLUSTER:
+            distribute(url_of(postgres_admin_url, TEMPLATE), SHARDS)
         return TEMPLATE
 
     return _once(pytestconfig.stash[_folder], "template", migrate)
@@ -266,7 +271,7 @@ def alike() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["postgresql"] if CLUSTER else ["sqlite", "postgresql"])
 def engine_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -345,8 +350,8 @@ class Prepared:
         server, template = self._postgres()
 
         def make() -> str:
-            admin(server, "DROP DATABASE IF EXISTS {}", name)
-            admin(server, "CREATE DATABASE {} TEMPLATE {}", name, template)
+            drop(server, name)
+            copied(server, name, template)
             return self._filled(url_of(server, name), fill)
 
         said = _once(self._folder, f"postgresql-{name}", make)
