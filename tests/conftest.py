@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 from tests import quicker
-from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, make, url_of
+from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, hold_to_one_node, make, url_of
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -50,6 +50,10 @@ time.tzset()
 
 # After the environment: what it loads reads it.
 quicker.share()
+hold_to_one_node()
+
+collect_ignore_glob = [] if CLUSTER else ["storage/test_cluster*"]
+"""What only a cluster can be asked: `make test-citus`."""
 
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"

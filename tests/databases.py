@@ -15,7 +15,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import text
 from tests.quicker import WARM
+
+from keepbook.storage import postgres
 
 CLUSTER = os.environ.get("KEEPBOOK_TEST_CITUS", "")
 """The operator's address of a Citus cluster's coordinator, in whose `pg_dist_node` its nodes stand."""
@@ -52,6 +55,18 @@ def admin(url: str, statement: str, *names: str) -> None:
 
 def url_of(admin_url: str, database: str) -> str:
     return urlunsplit(urlsplit(admin_url)._replace(path=f"/{database}"))
+
+
+def hold_to_one_node() -> None:
+    """On a cluster a transaction that serves somebody fails if it asks more than the one node that they lie on. A plan
+    for everybody, which the server makes only to compare its cost, would look as if it did."""
+    if CLUSTER:
+        alone = (
+            "set_config('citus.multi_task_query_log_level', 'error', true), "
+            "set_config('plan_cache_mode', 'force_custom_plan', true)"
+        )
+        for name in ("_SERVE", "_SERVE_AND_LOCK"):
+            setattr(postgres, name, text(f"{getattr(postgres, name)}, {alone}"))
 
 
 @cache

@@ -7,6 +7,8 @@ transaction's owner goes along to the nodes (`keepbook_serve`), and the policies
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +116,16 @@ def prepare_to_guard(conn: Connection) -> None:
     conn.execute(text("SET LOCAL citus.multi_shard_modify_mode = 'sequential'"))
 
 
+@contextmanager
+def here_alone(conn: Connection, *, when: bool = True) -> Iterator[None]:
+    """What stands here stays on this node, as rights to columns must; means nothing to one PostgreSQL."""
+    if when:
+        conn.execute(text("SET LOCAL citus.enable_ddl_propagation = off"))
+    yield
+    if when:
+        conn.execute(text("SET LOCAL citus.enable_ddl_propagation = on"))
+
+
 def shards_of(conn: Connection) -> int:
     """Into how many parts every table is spread."""
     parts = text("SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = CAST('ledger' AS regclass)")
@@ -187,7 +199,7 @@ def _nodes(conn: Connection) -> tuple[str, ...]:
         raise Invalid(A_WORKER, field="db")
     found = [(f"{host}:{port}", ready) for host, port, ready in conn.execute(_NODES)]
     if not found:
-        raise Conflict("this cluster has no worker yet; SELECT citus_add_node(host, port) first", code="no_cluster")
+        raise Invalid("this cluster has no worker yet; SELECT citus_add_node(host, port) first", code="no_cluster")
     if lost := [name for name, ready in found if not ready]:
         raise Conflict(f"not every worker is ready: {', '.join(lost)}; see pg_dist_node, then try again", code="busy")
     return tuple(name for name, _ in found)

@@ -19,6 +19,9 @@ from keepbook.storage.statements import split
 Catalogue = dict[str, str]
 """`trigger ledger_appends` → its definition, spelled in one way."""
 
+GUARDING = ("trigger", "function", "policy", "right", "guard")
+"""What can be put back; a `guard` is any of a shard's."""
+
 ALONE = "SET LOCAL citus.enable_ddl_propagation = off"
 """What is made to look at is made here; on a single PostgreSQL these are words without a meaning."""
 ASIDE = "keepbook_as_installed"
@@ -53,7 +56,7 @@ def differences(address: str) -> list[str]:
 
 def repair_guards(address: str) -> list[str]:
     """Put back every trigger, function, policy and right that is missing or altered; answers what was done."""
-    found = [line for line in differences(address) if line.split()[0] in ("trigger", "function", "policy", "right")]
+    found = [line for line in differences(address) if line.split()[0] in GUARDING]
     if not found:
         return []
     if is_postgresql(address):
@@ -182,7 +185,8 @@ def _repair_server(address: str) -> None:
             conn.execute(text("GRANT SELECT ON alembic_version TO keepbook_app"))
             for statement in split(schema.guards("postgresql")):
                 again = re.sub(r"^((?:--[^\n]*\n)*\s*)CREATE (FUNCTION|TRIGGER)", r"\1CREATE OR REPLACE \2", statement)
-                conn.exec_driver_sql(again, execution_options={"no_parameters": True})
+                with cluster.here_alone(conn, when="GRANT UPDATE (" in statement):
+                    conn.exec_driver_sql(again, execution_options={"no_parameters": True})
             if spread:
                 cluster.distribute(conn, cluster.shards_of(conn))
     finally:

@@ -61,10 +61,11 @@ token revoke {token} | trading import bars {bars} | trading import events {event
 embedder install nonsense | doctor | serve --port 70000
 """
 FAILING = (
-    "telegram", "backup", "db distribute", "embedder install", "serve", "proposals decline", "proposals reopen", "run re-examine",
-    "run resolve", "trading import freqtrade",
+    "telegram", "backup", "db distribute", "embedder install", "serve", "proposals decline", "proposals reopen",
+    "run re-examine", "run resolve", "trading import freqtrade",
 )  # fmt: skip
-"""Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open."""
+"""Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open,
+no cluster."""
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
 SHARED = {*MARKET, "covers", "seals", "tokens", "leases", "page_sessions", "due"}
 """What an operator's command may touch that is no book: the market, keys and the links that cover them."""
