@@ -17,7 +17,7 @@ from sqlalchemy import event
 
 from keepbook import Conflict, Invalid, Keepbook, KeepbookError, NotAllowed
 from keepbook.settings import Settings
-from keepbook.storage.database import upgrade
+from keepbook.storage.database import distribute, upgrade
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
