@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SPREAD := -n $(WORKERS) --dist worksteal
 # What every engine must pass, and what only a cluster can be asked.
 ON_CITUS := tests/storage/test_cluster.py tests/storage/test_cluster_under_load.py tests/storage/test_guards.py tests/storage/test_row_security.py tests/book/memory \
-	tests/book/ledger tests/book/chats tests/book/agents tests/book/trading tests/book/upkeep/test_transfer.py \
+	tests/book/ledger/test_undo.py tests/book/ledger/test_verify.py tests/book/chats tests/book/agents tests/book/trading tests/book/upkeep/test_transfer.py \
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
