@@ -17,7 +17,7 @@ ON_CITUS := tests/storage/test_cluster.py tests/storage/test_cluster_under_load.
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-pooler test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ test-adapters: setup ## Run a real program on each adapter whose framework needs
 test-citus: setup ## Run the contract suites on a Citus cluster, whose operator's address is KEEPBOOK_TEST_CITUS
 	@test -n "$$KEEPBOOK_TEST_CITUS" || { echo "Say where the cluster is: KEEPBOOK_TEST_CITUS=postgresql://postgres@host:9700/keepbook"; exit 2; }
 	@$(BIN)/python -m pytest -n 0 $(if $(ARGS),$(ARGS),$(ON_CITUS))
+
+test-pooler: setup ## Run a book through PgBouncer that pools by transaction (needs pgbouncer)
+	@KEEPBOOK_TEST_POOLER=1 $(BIN)/python -m pytest -n 0 tests/storage/test_pooler.py $(ARGS)
 
 test-typescript: setup ## Build clients/typescript from the OpenAPI document and test it against a server (needs Node 20)
 	@$(BIN)/python scripts/typescript.py

@@ -52,8 +52,11 @@ time.tzset()
 quicker.share()
 hold_to_one_node()
 
-collect_ignore_glob = [] if CLUSTER else ["storage/test_cluster*"]
-"""What only a cluster can be asked: `make test-citus`."""
+collect_ignore_glob = [
+    *([] if CLUSTER else ["storage/test_cluster*"]),
+    *([] if "KEEPBOOK_TEST_POOLER" in os.environ else ["storage/test_pooler.py"]),
+]
+"""What only a cluster, or a pooler, can be asked: `make test-citus`, `make test-pooler`."""
 
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"

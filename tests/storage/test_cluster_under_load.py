@@ -4,7 +4,10 @@ Whoever was told "written" finds it again, every chain holds, and the guards are
 this machine (`citus-up`): its workers are stopped as a power cut would stop them.
 """
 
+import io
+import json
 import os
+import pwd
 import signal
 import subprocess
 import threading
@@ -22,7 +25,7 @@ from keepbook import Keepbook, KeepbookError
 from keepbook.storage.installed import differences
 
 pytestmark = pytest.mark.process
-OWNERS = [f"writer-{number}" for number in range(6)]
+OWNERS = [f"writer-{number}" for number in range(3)]
 
 
 class Writers:
@@ -72,8 +75,8 @@ def nothing_is_lost(url: str, writers: Writers) -> None:
     with closing(Keepbook(url, embedder="none")) as kb:
         for owner in OWNERS:
             book = kb.book(owner)
-            kept = {memory.content for memory in book.list(limit=100_000)}
-            assert set(writers.acknowledged[owner]) <= kept
+            book.export(told := io.StringIO())
+            assert [text for text in writers.acknowledged[owner] if json.dumps(text) not in told.getvalue()] == []
             assert book.verify().ok
     assert differences(url) == []
 
@@ -94,7 +97,9 @@ def test_parts_move_while_everybody_writes(book_url: str) -> None:
         writers.reached(3)
         for shard, host, port in placements(book_url):
             ((to, at),) = workers - {(host, port)}
-            admin.execute("SELECT citus_move_shard_placement(%s, %s, %s, %s, %s)", [shard, host, port, to, at])
+            # Writers of that part wait for it. A move by replication is refused where row-level security is forced.
+            move = "SELECT citus_move_shard_placement(%s, %s, %s, %s, %s, 'block_writes')"
+            admin.execute(move, [shard, host, port, to, at])
             writers.reached(1)
         writers.reached(3)
     nothing_is_lost(book_url, writers)
@@ -124,7 +129,11 @@ class Node:
         owner = self.folder.stat()
         log = f"{self.folder}.log"
         words = [str(self._program), "-D", str(self.folder), "-l", log, "-w", "-t", "120", "start"]
-        subprocess.run(words, user=owner.st_uid, group=owner.st_gid, cwd="/", check=True, stdout=subprocess.DEVNULL)
+        # With nothing of ours: it outlives the test, and would look for certificates in a home that is gone.
+        home = {"HOME": pwd.getpwuid(owner.st_uid).pw_dir, "PATH": os.defpath, "LANG": "C.UTF-8"}
+        subprocess.run(
+            words, user=owner.st_uid, group=owner.st_gid, env=home, cwd="/", check=True, stdout=subprocess.DEVNULL
+        )
 
 
 def test_both_workers_die_while_everybody_writes(book_url: str) -> None:

@@ -23,9 +23,9 @@ WORDS = [
 ]
 
 
-def rows(crowd: int) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
-    """The rows of the crowd, in batches of owners, by table and in an order the guards accept."""
-    for start in range(0, crowd, 5000):
+def rows(crowd: int, first: int = 0) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
+    """The rows of the crowd, in batches of owners, by table and in an order the guards accept; `first` are there."""
+    for start in range(first, crowd, 5000):
         found: dict[str, list[tuple[Any, ...]]] = {
             "owners": [],
             "ledger": [],

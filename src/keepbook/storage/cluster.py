@@ -87,6 +87,13 @@ def place_of(table: Table) -> str:
     return "owner" if "owner" in table.primary_key.columns else "everywhere"
 
 
+def lost_node(words: str) -> str | None:
+    """What a coordinator says where a worker went away in the middle of something; None of any other error."""
+    first = words.splitlines()[0] if words else ""
+    known = ("could not commit transaction", "connection to the remote node", "failure on connection")
+    return first if any(sign in first for sign in known) else None
+
+
 # Operations
 
 

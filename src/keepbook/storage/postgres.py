@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
@@ -56,6 +56,13 @@ _SERVE = text("SELECT keepbook_serve(:owner)")
 _SERVE_AND_LOCK = text("SELECT keepbook_serve(:owner, :lock)")
 
 
+POOLING = "pooling"
+BEHIND_A_POOLER = (
+    f"a pooler such as PgBouncer stands before this server and drops what connections say at their start; write "
+    f"?{POOLING}=transaction at the end of the address"
+)
+
+
 class Postgres:
     """The engine of one PostgreSQL database."""
 
@@ -65,10 +72,14 @@ class Postgres:
         self._allow_bypass_login = allow_bypass_login
         url = make_url(_with_driver(address))
         self.address = url.render_as_string(hide_password=True).replace("+psycopg", "")
-        options = f"-c role={APP_ROLE} -c lock_timeout={int(busy_seconds * 1000)} -c timezone=UTC"
+        self._pooled = _is_pooled(url)
+        wait = int(busy_seconds * 1000)
+        # Behind a pooler a connection is somebody else's after each transaction: each says anew what it is.
+        self._anew = text(f"SELECT set_config('role', '{APP_ROLE}', true), set_config('lock_timeout', '{wait}', true)")
+        options = {"options": f"-c role={APP_ROLE} -c lock_timeout={wait} -c timezone=UTC"}
         self._engine = create_engine(
-            url,
-            connect_args={"options": options, "connect_timeout": 10},
+            url.difference_update_query([POOLING]),
+            connect_args={"connect_timeout": 10} | ({"prepare_threshold": None} if self._pooled else options),
             pool_size=10,
             max_overflow=20,
             pool_timeout=busy_seconds,
@@ -78,6 +89,8 @@ class Postgres:
 
     def prepare(self) -> None:
         with self.unscoped(writes=False) as conn:
+            if conn.execute(text("SELECT current_user")).scalar() != APP_ROLE:
+                raise Invalid(BEHIND_A_POOLER, field="db", code="pooler")
             cluster.refuse_what_does_not_serve(conn)
             found = schema.revision(conn)
             way_around = conn.execute(_WAYS_AROUND, {"tables": sorted(SCOPED)}).scalars().all()
@@ -99,21 +112,28 @@ class Postgres:
 
     @contextmanager
     def reading(self, owner: str) -> Iterator[Connection]:
-        with self._readers.connect() as conn, conn.begin():
+        with self._begun(self._readers) as conn:
             conn.execute(_SERVE, {"owner": owner})
             yield conn
 
     @contextmanager
     def writing(self, owner: str) -> Iterator[Connection]:
-        with self._engine.connect() as conn, conn.begin():
+        with self._begun(self._engine) as conn:
             conn.execute(_SERVE_AND_LOCK, {"owner": owner, "lock": _lock_number(owner)})
             yield conn
 
     @contextmanager
     def unscoped(self, *, writes: bool, turn: str | None = None) -> Iterator[Connection]:
-        with (self._engine if writes else self._readers).connect() as conn, conn.begin():
+        with self._begun(self._engine if writes else self._readers) as conn:
             if turn is not None:
                 conn.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _lock_number(f"turn {turn}")})
+            yield conn
+
+    @contextmanager
+    def _begun(self, engine: Engine) -> Iterator[Connection]:
+        with engine.connect() as conn, conn.begin():
+            if self._pooled:
+                conn.execute(self._anew)
             yield conn
 
     def compact(self) -> list[str]:
@@ -130,6 +150,8 @@ class Postgres:
             return NotAllowed("the database refuses: this owner's scope does not cover that", code="guard")
         if isinstance(driver, psycopg.IntegrityError | psycopg.DataError):
             return Invalid(f"the book cannot hold that: {str(driver).splitlines()[0]}", code="refused")
+        if isinstance(driver, psycopg.InternalError) and (lost := cluster.lost_node(str(driver))):
+            return KeepbookError(f"a node of {self.address} does not answer: {lost}; try again", code="unavailable")
         return _unreachable(driver, self.address)
 
     def damage(self) -> KeepbookError | None:
@@ -208,6 +230,14 @@ def _make_role(conn: Connection) -> None:
     conn.execute(text(f'GRANT USAGE ON SCHEMA "{place}" TO {APP_ROLE}'))
 
 
+def _is_pooled(url: URL) -> bool:
+    """Whether the address says that each transaction may come to another connection."""
+    said = url.query.get(POOLING)
+    if said not in (None, "transaction"):
+        raise Invalid(f"{POOLING} is transaction, or left out; not {said!r}", field="db")
+    return said is not None
+
+
 def _admin_engine(address: str) -> Engine:
     return create_engine(_with_driver(address), connect_args={"connect_timeout": 10})
 
@@ -234,6 +264,8 @@ def _needs_upgrade(place: str) -> Conflict:
 
 def _unreachable(error: BaseException | None, place: str) -> KeepbookError | None:
     words = str(error)
+    if "unsupported startup parameter" in words:
+        return Invalid(BEHIND_A_POOLER, field="db", code="pooler")
     if f'role "{APP_ROLE}"' in words:
         return _needs_upgrade(place)
     if isinstance(error, psycopg.OperationalError):

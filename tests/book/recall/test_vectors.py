@@ -213,6 +213,23 @@ def test_another_embedder_never_meets_the_vectors_of_the_first(kb: Any) -> None:
     assert held(kb) == 1
 
 
+def test_vectors_stay_within_their_memory_and_misses_are_counted(kb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice, bob = meant(kb), meant(kb, "bob")
+    bob.meaning = alice.meaning
+    for book in (alice, bob):
+        book.remember("Walks the dog at seven")
+        alice.meaning.fill(book.owner)
+    for book in (alice, bob, alice, bob):
+        book.recall("puppy")
+    assert (kb.counted()["vectors", "missed"], kb.counted()["vectors", "held"]) == (2, 2)
+    monkeypatch.setattr("keepbook.book.recall.vectors.HELD_BYTES", 1)  # room for the last one only
+    alice.remember("Feeds the dog at eight")
+    alice.meaning.fill("alice")
+    for book in (alice, bob, alice, bob):
+        book.recall("puppy")
+    assert (kb.counted()["vectors", "missed"], kb.counted()["vectors", "held"]) == (5, 3)
+
+
 def test_when_the_embedder_fails_words_answer_and_say_so(kb: Any) -> None:
     embedder = Themes()
     alice = meant(kb, embedder=embedder)

@@ -38,6 +38,11 @@ class Loaded:
         self.parts = parts
         self.codes = codes
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes, with what is worked out of it: directions in floats, and whose each is."""
+        return int(self.codes.nbytes) * 5 + 200 * len(self.parts)
+
     def grown(self, added: int, parts: Sequence[Part], codes: "Codes") -> "Loaded":
         """The same with more behind it; what was worked out for the old ones is not worked out again."""
         # numpy comes with the extra, here and below: whoever has vectors has an embedder and so has it.

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 BATCH = 64
 """So many texts are embedded and written in one go; a crash loses no more than that."""
 CATCH_UP_WITHIN = 1.0
-OWNERS = 32
-"""Of so many owners the vectors are held in memory, the last used ones."""
+HELD_BYTES = 256 * 2**20
+"""So much of vectors is held in memory by a process, those of the owners that asked last."""
 DIRECTIONS = 256
 """And so many directions of texts, for what is asked about them again."""
 
@@ -211,12 +211,16 @@ class Meaning:
         key = (tx.owner, kind)
         with self._lock:
             held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
         loaded = load(tx, self.embedder.space, kind, held)
+        if loaded is not None:
+            self._database.tally.add({("vectors", "missed" if held is None else "held"): 1})
         if loaded is not None and loaded is not held and not tx.writes:  # what is not committed may never have been
             with self._lock:
                 self._held[key] = loaded
                 self._held.move_to_end(key)
-                while len(self._held) > OWNERS:
+                while len(self._held) > 1 and sum(each.size for each in self._held.values()) > HELD_BYTES:
                     self._held.popitem(last=False)
         return loaded
 

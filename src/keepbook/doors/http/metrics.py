@@ -18,6 +18,7 @@ COUNTERS = {
     "closes": ("keepbook_closes", "Chats read for memories: closed, failed, or parked after the last try.", "outcome"),
     "jobs": ("keepbook_jobs", "What the sweeps did, by work.", "work"),
     "failed_jobs": ("keepbook_failed_jobs", "What they tried in vain.", None),
+    "vectors": ("keepbook_vectors", "Questions by meaning: vectors held in memory, or missed and read.", "found"),
     "tokens_in": ("keepbook_model_tokens_in", "Tokens that models read.", "model"),
     "tokens_out": ("keepbook_model_tokens_out", "Tokens that models wrote.", "model"),
 }

@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     command(bench, "http", bench_http)
     command(bench, "trading", bench_trading)
     command(bench, "pages", bench_pages)
+    command(bench, "scale", bench_scale)
 
 
 def bench_memory(
@@ -129,6 +130,33 @@ def bench_pages(
     from keepbook.doors.http.app import create_app
 
     if not run(call.as_json, create_app, trades, decisions):
+        raise typer.Exit(1)
+
+
+def bench_scale(
+    call: Invocation,
+    owners: Annotated[int, typer.Option("--owners", min=1, help="Grow to this many owners.")] = 100_000,
+    memories: Annotated[int, typer.Option("--memories", min=1, help="And one owner to this many memories.")] = 100_000,
+    messages: Annotated[int, typer.Option("--messages", min=1, help="And to this many messages.")] = 1_000_000,
+    full: Annotated[bool, typer.Option("--full", help="A million of each: hours.")] = False,
+    postgres: Annotated[
+        str | None, typer.Option("--postgres", metavar="URL", help="Measure on this server too.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", metavar="URL", help="And in this empty database of a Citus cluster.")
+    ] = None,
+    pictures: Annotated[
+        str | None, typer.Option("--pictures", metavar="FOLDER", help="Write the curves there, as SVG.")
+    ] = None,
+) -> None:
+    """Measure how block, remember, list, recall, verify, export and closing grow, as ratios."""
+    # See bench_memory.
+    from keepbook.bench.scale import main as run
+
+    sizes = {"owners": owners, "memories": memories, "messages": messages}
+    if full:
+        sizes = dict.fromkeys(sizes, 1_000_000)
+    if not run(sizes, postgres=postgres, cluster=cluster, folder=pictures, json=call.as_json):
         raise typer.Exit(1)
 
 

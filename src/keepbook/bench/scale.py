@@ -1,0 +1,261 @@
+"""`keepbook bench scale`: how what a person waits for grows, with other owners, with memories and with messages.
+
+Each engine is asked in the same way: SQLite in a file, PostgreSQL, and a Citus cluster where there is one. The books
+are true: written by the operations on SQLite, every chain whole, then copied row by row to a server. Other owners are
+furniture, put in bare. A figure is a median, told as a ratio to the smallest size, so that machines can be compared.
+"""
+
+import io
+import itertools
+import json
+import random
+import sqlite3
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from keepbook.app import Keepbook
+from keepbook.bench.crowd import COLUMNS, rows
+from keepbook.bench.memory import a_server, sentence, timed
+from keepbook.bench.pictures import Line, chart
+from keepbook.book.book import Book
+from keepbook.errors import KeepbookError
+from keepbook.settings import Settings
+from keepbook.storage.database import distribute, is_postgresql, upgrade
+from keepbook.storage.tables import metadata
+
+STEPS = (1_000, 10_000, 100_000, 1_000_000)
+DATABASE = "keepbook_bench_scale"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One median: on which engine, what was done, and among how many of what."""
+
+    engine: str
+    among: str
+    size: int
+    work: str
+    ms: float
+
+
+# The books
+
+
+def true_books(path: Path, memories: Sequence[int], messages: Sequence[int]) -> None:
+    """An owner for each number of memories, and one for each number of messages, on SQLite."""
+    chance = random.Random(5)
+    with Keepbook(path, embedder="none") as kb:
+        for size in memories:
+            _written(kb.book(f"memories-{size}"), size, lambda book: book.remember(sentence(chance), force=True))
+        for size in messages:
+            book = kb.book(f"messages-{size}")
+            chats = itertools.cycle([book.threads.start() for _ in range(max(1, size // 1_000))])
+            _written(book, size, lambda _, chats=chats: next(chats).add("user", sentence(chance)))
+
+
+def _written(book: Book, size: int, write: Callable[[Book], object]) -> None:
+    for start in range(0, size, 1_000):
+        with book.transaction():
+            for _ in range(min(1_000, size - start)):
+                write(book)
+
+
+def copied(path: Path, address: str) -> None:
+    """Every row of a SQLite book, as it is, into an empty server."""
+    # Loaded lazily: SQLite alone must not need the PostgreSQL driver.
+    import psycopg
+
+    with closing(sqlite3.connect(path)) as source, psycopg.connect(address) as target:
+        target.execute("SET LOCAL session_replication_role = replica")  # its guards saw these rows already
+        for table in metadata.sorted_tables:
+            names = ", ".join(f'"{column.name}"' for column in table.c)
+            found = source.execute(f"SELECT {names} FROM {table.name}")
+            with target.cursor() as cursor, cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
+                for row in found:
+                    copy.write_row(row)
+
+
+def crowd(place: str, first: int, until: int) -> None:
+    """Other owners, those numbered from `first`."""
+    if not is_postgresql(place):
+        with closing(sqlite3.connect(place, isolation_level=None)) as conn:
+            conn.execute("PRAGMA synchronous = OFF")
+            for batch in rows(until, first):
+                conn.execute("BEGIN IMMEDIATE")
+                for table, columns in COLUMNS.items():
+                    marks = ", ".join("?" * len(columns.split(", ")))
+                    conn.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", batch[table])
+                conn.execute("COMMIT")
+        return
+    # As in `copied`.
+    import psycopg
+
+    with psycopg.connect(place) as conn:
+        conn.execute("SET LOCAL session_replication_role = replica")
+        for batch in rows(until, first):
+            for table, columns in COLUMNS.items():
+                with conn.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+                    for row in batch[table]:
+                        copy.write_row(row)
+        conn.commit()
+        conn.autocommit = True
+        conn.execute("ANALYZE")
+
+
+# Measuring
+
+
+def daily(book: Book, chance: random.Random) -> dict[str, Callable[[], object]]:
+    return {
+        "block": book.block,
+        "list": lambda: book.list(limit=50),
+        "recall": lambda: book.recall(sentence(chance)),
+        "remember": lambda: book.remember(sentence(chance), force=True),
+    }
+
+
+def rarely(book: Book, chance: random.Random) -> dict[str, Callable[[], object]]:
+    def close() -> None:
+        chat = book.threads.start()
+        for _ in range(4):
+            chat.add("user", f"I moved to {chance.choice(('Oslo', 'Lima', 'Graz'))} and {sentence(chance).lower()}")
+        chat.close()
+
+    return {"verify": book.verify, "export": lambda: book.export(io.StringIO()), "close": close}
+
+
+def talking(book: Book, chance: random.Random) -> dict[str, Callable[[], object]]:
+    chat = book.threads.start()
+    return {
+        "say": lambda: chat.add("user", sentence(chance)),
+        "recall of chats": lambda: book.recall_chats(sentence(chance)),
+    }
+
+
+def asked(engine: str, among: str, size: int, works: dict[str, Callable[[], object]], rounds: int) -> Iterator[Point]:
+    for name, work in works.items():
+        work()
+        times = [timed(work) for _ in range(rounds)]
+        yield Point(engine, among, size, name, round(statistics.median(times) * 1000, 3))
+
+
+def measured(engine: str, place: str, sizes: dict[str, list[int]], rounds: int) -> Iterator[Point]:
+    """All that is asked of one engine; the books are there already."""
+    chance = random.Random(9)
+    with Keepbook(place, settings=Settings(db=place, allow_bypass_login=True), embedder="none") as kb:
+        for size in sizes["memories"]:
+            book = kb.book(f"memories-{size}")
+            yield from asked(engine, "memories", size, daily(book, chance), rounds)
+            yield from asked(engine, "memories", size, rarely(book, chance), 3)
+        for size in sizes["messages"]:
+            yield from asked(engine, "messages", size, talking(kb.book(f"messages-{size}"), chance), rounds)
+        first, least = 0, kb.book(f"memories-{sizes['memories'][0]}")
+        for size in sizes["owners"]:
+            crowd(place, first, size)
+            first = size
+            yield from asked(engine, "owners", size, daily(least, chance), rounds)
+
+
+# The engines
+
+
+@contextmanager
+def on_a_server(admin: str, shards: int | None) -> Iterator[str]:
+    """An empty database of its own on one PostgreSQL; on a cluster the one that is given, which must be empty."""
+    # As in `copied`.
+    import psycopg
+    from sqlalchemy import make_url
+
+    if shards is not None:
+        upgrade(admin)
+        distribute(admin, shards)
+        yield admin
+        return
+    address = make_url(admin).set(database=DATABASE).render_as_string(hide_password=False)
+    with psycopg.connect(admin, autocommit=True) as conn:
+        conn.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
+        conn.execute(f"CREATE DATABASE {DATABASE}")
+        try:
+            upgrade(address)
+            yield address
+        finally:
+            conn.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
+
+
+def measure(
+    sizes: dict[str, list[int]], rounds: int, postgres: str | None, cluster: str | None, shards: int
+) -> Iterator[Point]:
+    with tempfile.TemporaryDirectory(prefix="keepbook-bench-") as name:
+        folder = Path(name)
+        true_books(folder / "books.db", sizes["memories"], sizes["messages"])
+        with a_server(postgres, folder) as server:
+            for engine, admin, parts in (("PostgreSQL", server, None), ("cluster", cluster, shards)):
+                if admin is not None:
+                    with on_a_server(admin, parts) as place:
+                        copied(folder / "books.db", place)
+                        yield from measured(engine, place, sizes, rounds)
+        yield from measured("SQLite", str(folder / "books.db"), sizes, rounds)
+
+
+# Telling
+
+
+def ratios(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Each beside the smallest size of its kind."""
+    least = {}
+    for point in sorted(points, key=lambda each: each.size):
+        least.setdefault((point.engine, point.among, point.work), point.ms)
+    return [asdict(each) | {"ratio": round(each.ms / least[each.engine, each.among, each.work], 2)} for each in points]
+
+
+def pictures(points: Sequence[Point], folder: Path) -> list[Path]:
+    """One for each thing that grows: milliseconds by size, both in powers of ten."""
+    made = []
+    for among in dict.fromkeys(point.among for point in points):
+        here = [point for point in points if point.among == among]
+        lines = [
+            Line(f"{work}, {engine}", [(p.size, p.ms) for p in here if (p.work, p.engine) == (work, engine)], work)
+            for work, engine in dict.fromkeys((point.work, point.engine) for point in here)
+        ]
+        made.append(folder / f"scale-{among}.svg")
+        made[-1].write_text(chart(f"As {among} grow", among, "ms", lines), encoding="utf-8")
+    return made
+
+
+def main(
+    sizes: dict[str, int],
+    *,
+    rounds: int = 20,
+    postgres: str | None = None,
+    cluster: str | None = None,
+    shards: int = 32,
+    folder: str | None = None,
+    json: bool = False,
+) -> bool:
+    """Print every median as it is measured, with its ratio to the smallest; answers that all was measured."""
+    steps = {name: [step for step in STEPS if step < most] + [most] for name, most in sizes.items()}
+    points: list[Point] = []
+    try:
+        for point in measure(steps, rounds, postgres, cluster, shards):
+            points.append(point)
+            if not json:
+                ratio = ratios(points)[-1]["ratio"]
+                told = f"{point.work} among {point.size:,} {point.among} ({point.engine})"
+                print(f"{ratio:8.2f} ×  {point.ms:10.3f} ms  {told}", flush=True)
+    except KeepbookError as error:
+        print(f"left out: {error}", file=sys.stderr)
+    if json:
+        _print_json(ratios(points))
+    if folder is not None:
+        pictures(points, Path(folder))
+    return bool(points)
+
+
+def _print_json(found: list[dict[str, Any]]) -> None:
+    print(json.dumps(found, indent=2))
