@@ -24,6 +24,7 @@ from keepbook.bench.crowd import COLUMNS, rows
 from keepbook.bench.memory import a_server, sentence, timed
 from keepbook.bench.pictures import Line, chart
 from keepbook.book.book import Book
+from keepbook.book.chats.face import Chat
 from keepbook.errors import KeepbookError
 from keepbook.settings import Settings
 from keepbook.storage.database import distribute, is_postgresql, upgrade
@@ -56,7 +57,11 @@ def true_books(path: Path, memories: Sequence[int], messages: Sequence[int]) -> 
         for size in messages:
             book = kb.book(f"messages-{size}")
             chats = itertools.cycle([book.threads.start() for _ in range(max(1, size // 1_000))])
-            _written(book, size, lambda _, chats=chats: next(chats).add("user", sentence(chance)))
+            _written(book, size, _saying(chats, chance))
+
+
+def _saying(chats: Iterator[Chat], chance: random.Random) -> Callable[[Book], object]:
+    return lambda _: next(chats).add("user", sentence(chance))
 
 
 def _written(book: Book, size: int, write: Callable[[Book], object]) -> None:
@@ -208,7 +213,7 @@ def measure(
 
 def ratios(points: Sequence[Point]) -> list[dict[str, Any]]:
     """Each beside the smallest size of its kind."""
-    least = {}
+    least: dict[tuple[str, str, str], float] = {}
     for point in sorted(points, key=lambda each: each.size):
         least.setdefault((point.engine, point.among, point.work), point.ms)
     return [asdict(each) | {"ratio": round(each.ms / least[each.engine, each.among, each.work], 2)} for each in points]

@@ -1278,11 +1278,15 @@ CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "m
 CREATE FUNCTION keepbook_refuse(why text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'guard: %', why USING ERRCODE = 'integrity_constraint_violation'; END $$;
 
--- Whom a transaction serves, and its turn to write. By a command and not by set_config: where the tables are spread over
--- several nodes, it is the command that goes along to them.
+-- Whom a transaction serves, and its turn to write. Where the tables are spread over several nodes it is said by a
+-- command: only that goes along to them.
 CREATE FUNCTION keepbook_serve(an_owner text, turn bigint DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  EXECUTE format('SET LOCAL keepbook.owner = %L', an_owner);
+  IF current_setting('citus.propagate_set_commands', true) = 'local' THEN
+    EXECUTE format('SET LOCAL keepbook.owner = %L', an_owner);
+  ELSE
+    PERFORM set_config('keepbook.owner', an_owner, true);
+  END IF;
   IF turn IS NOT NULL THEN PERFORM pg_advisory_xact_lock(turn); END IF;
 END $$;
 
@@ -1870,11 +1874,12 @@ GRANT SELECT, INSERT ON skill_fields, lessons TO keepbook_app;
 GRANT UPDATE (withdrawn_at) ON lessons TO keepbook_app;
 
 -- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
--- and a guard would look at that one.
+-- and a guard would look at that one. Whom to serve is said in every transaction and looks at no table.
 DO $$
 DECLARE a_function regprocedure;
 BEGIN
-  FOR a_function IN SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'keepbook\_%' LOOP
+  FOR a_function IN SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    AND proname LIKE 'keepbook\_%' AND proname <> 'keepbook_serve' LOOP
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', a_function, current_schema());
   END LOOP;
 END $$;
