@@ -145,7 +145,8 @@ def talking(book: Book, chance: random.Random) -> dict[str, Callable[[], object]
 
 def asked(engine: str, among: str, size: int, works: dict[str, Callable[[], object]], rounds: int) -> Iterator[Point]:
     for name, work in works.items():
-        work()
+        if rounds > 1:
+            work()
         times = [timed(work) for _ in range(rounds)]
         yield Point(engine, among, size, name, round(statistics.median(times) * 1000, 3))
 
@@ -157,7 +158,7 @@ def measured(engine: str, place: str, sizes: dict[str, list[int]], rounds: int) 
         for size in sizes["memories"]:
             book = kb.book(f"memories-{size}")
             yield from asked(engine, "memories", size, daily(book, chance), rounds)
-            yield from asked(engine, "memories", size, rarely(book, chance), 3)
+            yield from asked(engine, "memories", size, rarely(book, chance), 1)
         for size in sizes["messages"]:
             yield from asked(engine, "messages", size, talking(kb.book(f"messages-{size}"), chance), rounds)
         first, least = 0, kb.book(f"memories-{sizes['memories'][0]}")
