@@ -1,10 +1,10 @@
 """What every test may ask for: a book on each engine, a clock that obeys, and a clean environment.
 
-A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL. One server
-serves the whole run, all xdist workers included; it starts when the first test asks and surely stops with
-the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, emptied after
-its test for another (see tests/databases.py). Nothing is ever skipped: where PostgreSQL cannot start, its
-tests fail and say why.
+A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL, or on one of them where
+one will do. One server serves the whole run, all xdist workers included; it starts when the first test asks and surely
+stops with the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, emptied
+after its test for another (see tests/databases.py). Nothing is ever skipped: where PostgreSQL cannot start, its tests
+fail and say why.
 """
 
 import asyncio
@@ -23,8 +23,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import hypothesis
 import pytest
@@ -66,6 +68,8 @@ hypothesis.settings.register_profile("deep", hypothesis.settings.get_profile("us
 hypothesis.settings.load_profile("deep" if DEEPER > 1 else "usual")
 
 
+ENGINES = ("sqlite", "postgresql")
+
 BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
 """The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
 outlive a test, too."""
@@ -94,10 +98,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             usual = getattr(test, "_hypothesis_internal_use_settings", None) or hypothesis.settings()
             deeper = hypothesis.settings(usual, max_examples=usual.max_examples * DEEPER)
             test._hypothesis_internal_use_settings = deeper  # type: ignore[union-attr]
+    if DEEPER == 1:
+        items[:] = [item for item in items if _on_its_engine(item)]
     if config.getoption("no_processes"):
         left_out = [item for item in items if item.get_closest_marker("process")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+ONE_WILL_DO = {"adapters", "doors", "models", "tools"}
+"""Rooms above the book. What they ask of it is tested on both engines in tests/book, tests/storage and tests/contracts;
+here each test takes one of the two by its name, so that each room stands on both. `make test-deep` takes both."""
+
+
+def _on_its_engine(item: pytest.Item) -> bool:
+    """Who names `engine_name` or is marked `both_engines` depends on it, and has both wherever it stands."""
+    engine = getattr(item, "callspec", None) and item.callspec.params.get("engine_name")  # type: ignore[attr-defined]
+    if engine is None or item.path.relative_to(Path(__file__).parent).parts[0] not in ONE_WILL_DO:
+        return True
+    chosen = any("engine_name" in str(mark.args[0]) for mark in item.iter_markers("parametrize"))
+    if chosen or item.get_closest_marker("both_engines") or "engine_name" in signature(item.function).parameters:  # type: ignore[attr-defined]
+        return True
+    return bool(engine == ENGINES[crc32(item.nodeid.replace(engine, "").encode()) % 2])
 
 
 class _NoProcesses:
@@ -266,7 +288,7 @@ def alike() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=ENGINES)
 def engine_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -20,6 +20,7 @@ from tests.traded import EVENTS, trade_lines
 
 from keepbook import Keepbook
 
+pytestmark = pytest.mark.both_engines  # each has guards of its own
 Run = Any
 WORD = {
     name: word
