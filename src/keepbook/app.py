@@ -374,7 +374,10 @@ class Keepbook:
         return self._database.backend.facts()
 
     def copied(self, clock: Clock = utc_now) -> "Keepbook":
-        """Another installation in memory that begins with everything in this one, which is in memory too."""
+        """Another installation in memory that begins with everything in this one, which is in memory too.
+
+        clock: what tells the time there.
+        """
         other = Keepbook(":memory:", clock=clock, settings=self.settings, embedder=self._embedder, demo=self.demo)
         self._database.copy_into(other._database)
         other.copied_at = other._database.clock()
@@ -385,7 +388,10 @@ class Keepbook:
         return self._database.image()
 
     def become(self, image: bytes) -> bool:
-        """Hold, in memory, what an image holds; where that is of another schema nothing happens, and it says no."""
+        """Hold, in memory, what another one held; where that is of another schema nothing happens, and it says no.
+
+        image: what `image` gave of that one.
+        """
         return self._database.become(image)
 
     def close(self) -> None:
