@@ -31,7 +31,7 @@ from zlib import crc32
 import hypothesis
 import pytest
 from tests import quicker
-from tests.databases import Pool, admin, database, url_of
+from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, hold_to_one_node, make, url_of
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -52,6 +52,10 @@ time.tzset()
 
 # After the environment: what it loads reads it.
 quicker.share()
+hold_to_one_node()
+
+collect_ignore_glob = [] if CLUSTER else ["storage/test_cluster*"]
+"""What only a cluster can be asked: `make test-citus`."""
 
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
@@ -68,7 +72,7 @@ hypothesis.settings.register_profile("deep", hypothesis.settings.get_profile("us
 hypothesis.settings.load_profile("deep" if DEEPER > 1 else "usual")
 
 
-ENGINES = ("sqlite", "postgresql")
+ENGINES = ("postgresql",) if CLUSTER else ("sqlite", "postgresql")
 
 BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
 """The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
@@ -119,7 +123,7 @@ def _on_its_engine(item: pytest.Item) -> bool:
     chosen = any("engine_name" in str(mark.args[0]) for mark in item.iter_markers("parametrize"))
     if chosen or item.get_closest_marker("both_engines") or "engine_name" in signature(item.function).parameters:  # type: ignore[attr-defined]
         return True
-    return bool(engine == ENGINES[crc32(item.nodeid.replace(engine, "").encode()) % 2])
+    return bool(engine == ENGINES[crc32(item.nodeid.replace(engine, "").encode()) % len(ENGINES)])
 
 
 class _NoProcesses:
@@ -205,6 +209,8 @@ def _once(folder: Path, name: str, make: Callable[[], str]) -> str:
 def postgres_admin_url(pytestconfig: pytest.Config) -> str:
     """The server's own `postgres` database, as a superuser."""
     folder = pytestconfig.stash[_folder]
+    if CLUSTER:
+        return url_of(CLUSTER, "postgres")
 
     def start() -> str:
         command = [sys.executable, str(SERVER), "start", str(folder)]
@@ -223,11 +229,14 @@ def postgres_template(pytestconfig: pytest.Config, postgres_admin_url: str) -> s
     """The name of a migrated, empty database to copy."""
 
     def migrate() -> str:
-        from keepbook.storage.database import upgrade  # here: pure tests run also while storage does not
+        # Here: pure tests run also while storage does not.
+        from keepbook.storage.database import distribute, upgrade
 
-        admin(postgres_admin_url, "DROP DATABASE IF EXISTS {}", TEMPLATE)
-        admin(postgres_admin_url, "CREATE DATABASE {}", TEMPLATE)
+        drop(postgres_admin_url, TEMPLATE)
+        make(postgres_admin_url, TEMPLATE)
         upgrade(url_of(postgres_admin_url, TEMPLATE))
+        if CLUSTER:
+            distribute(url_of(postgres_admin_url, TEMPLATE), SHARDS)
         return TEMPLATE
 
     return _once(pytestconfig.stash[_folder], "template", migrate)
@@ -367,8 +376,8 @@ class Prepared:
         server, template = self._postgres()
 
         def make() -> str:
-            admin(server, "DROP DATABASE IF EXISTS {}", name)
-            admin(server, "CREATE DATABASE {} TEMPLATE {}", name, template)
+            drop(server, name)
+            copied(server, name, template)
             return self._filled(url_of(server, name), fill)
 
         said = _once(self._folder, f"postgresql-{name}", make)
