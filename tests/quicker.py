@@ -6,7 +6,7 @@ import atexit
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from threading import RLock
+from threading import RLock, local
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -134,9 +134,11 @@ def _portal() -> BlockingPortal:
 
 
 def _share_loop() -> None:
-    """A test client that no `with` has opened would start a thread and a loop for each request."""
+    """A test client that no `with` has opened would start a thread and a loop for each request, and would go there and
+    back for each part of an answer: who asks for no stream is answered in one go.
+    """
     try:
-        from starlette.testclient import TestClient
+        from starlette import testclient
     except ImportError:  # the engine's own tests run also without a server
         return
 
@@ -144,4 +146,31 @@ def _share_loop() -> None:
     def portal(self: Any) -> Iterator[BlockingPortal]:
         yield self.portal if self.portal is not None else _portal()
 
-    TestClient._portal_factory = portal  # type: ignore[method-assign, assignment]
+    asked, ask, in_parts = local(), testclient.TestClient.request, testclient._TestClientTransport.handle_request
+
+    def request(self: Any, *given: Any, **named: Any) -> Any:
+        asked.whole = True
+        try:
+            return ask(self, *given, **named)
+        finally:
+            asked.whole = False
+
+    def handle(self: Any, request: Any) -> Any:
+        if not getattr(asked, "whole", False) or not isinstance(request.stream, testclient.httpx.AsyncByteStream):
+            return in_parts(self, request)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await self.app(scope | {"state": self.app_state.copy()}, receive, send)
+
+        async def answered() -> Any:
+            whole = testclient.httpx.ASGITransport(app, self.raise_server_exceptions, self.root_path, self.client)
+            answer = await whole.handle_async_request(request)
+            body = testclient.httpx.ByteStream(await answer.aread())
+            return testclient.httpx.Response(answer.status_code, headers=answer.headers, stream=body, request=request)
+
+        with self.portal_factory() as loop:
+            return loop.call(answered)
+
+    testclient.TestClient._portal_factory = portal  # type: ignore[method-assign, assignment]
+    testclient.TestClient.request = request  # type: ignore[method-assign]
+    testclient._TestClientTransport.handle_request = handle  # type: ignore[method-assign]

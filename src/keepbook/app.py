@@ -31,6 +31,7 @@ from keepbook.settings import Settings, load_settings
 from keepbook.storage.copies import copy as copy_database
 from keepbook.storage.copies import is_server, opened
 from keepbook.storage.database import Clock, Database
+from keepbook.storage.database import distribute as distribute_database
 from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
@@ -45,12 +46,18 @@ if TYPE_CHECKING:
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
     from keepbook.models.compress import Budget
+    from keepbook.storage.cluster import Spread
     from keepbook.tools.catalogue import ToolSet
 
 
 def upgrade(db: str) -> list[str]:
     """Bring a database to this program's schema, as its administrator; answers the steps taken."""
     return upgrade_database(db)
+
+
+def distribute(db: str, shards: int = 32) -> "Spread":
+    """Spread a PostgreSQL book over the nodes of its Citus cluster, as its administrator; answers what was done."""
+    return distribute_database(db, shards)
 
 
 def differences(db: str) -> list[str]:
@@ -373,12 +380,26 @@ class Keepbook:
         """What is open: engine, place, size, schema."""
         return self._database.backend.facts()
 
-    def copied(self) -> "Keepbook":
-        """Another installation in memory that begins with everything in this one, which is in memory too."""
-        other = Keepbook(":memory:", settings=self.settings, embedder=self._embedder, demo=self.demo)
+    def copied(self, clock: Clock = utc_now) -> "Keepbook":
+        """Another installation in memory that begins with everything in this one, which is in memory too.
+
+        clock: what tells the time there.
+        """
+        other = Keepbook(":memory:", clock=clock, settings=self.settings, embedder=self._embedder, demo=self.demo)
         self._database.copy_into(other._database)
         other.copied_at = other._database.clock()
         return other
+
+    def image(self) -> bytes:
+        """Everything in this one, which is in memory, in one piece for `become`."""
+        return self._database.image()
+
+    def become(self, image: bytes) -> bool:
+        """Hold, in memory, what another one held; where that is of another schema nothing happens, and it says no.
+
+        image: what `image` gave of that one.
+        """
+        return self._database.become(image)
 
     def close(self) -> None:
         """Close the database; what was opened here answers no more."""

@@ -16,7 +16,7 @@ import typer
 from starlette.testclient import TestClient
 
 from keepbook import Keepbook
-from keepbook.demo.story import demo_settings
+from keepbook.demo.stage import demo_settings
 from keepbook.doors.auth import Caller
 from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app

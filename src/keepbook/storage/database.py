@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, TimeoutError
@@ -21,6 +21,9 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.settings import UNLIMITED, Allowance
 from keepbook.storage.tally import Tally
+
+if TYPE_CHECKING:
+    from keepbook.storage.cluster import Spread
 
 Clock = Callable[[], datetime]
 
@@ -172,12 +175,25 @@ class Database:
 
     def copy_into(self, other: "Database") -> None:
         """Make another book the same as this one, where the engine can: both in memory."""
-        if not hasattr(self.backend, "copy_into"):
-            raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
-        self.backend.copy_into(other.backend)
+        self._in_memory().copy_into(other.backend)
+
+    def image(self) -> bytes:
+        """All of this book, where the engine can: in memory."""
+        image: bytes = self._in_memory().image()
+        return image
+
+    def become(self, image: bytes) -> bool:
+        """Hold what an image holds; no where it has another schema than this program makes."""
+        fits: bool = self._in_memory().become(image)
+        return fits
 
     def close(self) -> None:
         self.backend.close()
+
+    def _in_memory(self) -> Any:
+        if not hasattr(self.backend, "copy_into"):
+            raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
+        return self.backend
 
     def _waited(self, kind: str, since: float) -> None:
         """Until the database let it begin: a connection, and to write the owner's turn."""
@@ -250,3 +266,13 @@ def upgrade(address: str) -> list[str]:
         return upgrade_server(address)
     open_backend(address, 30.0).prepare()
     return []
+
+
+def distribute(address: str, shards: int) -> "Spread":
+    """Spread a PostgreSQL database over the nodes of its Citus cluster, as its administrator."""
+    if not is_postgresql(address):
+        raise Invalid("a file lies on one machine; only a PostgreSQL book can be distributed", field="db")
+    # See open_backend.
+    from keepbook.storage.postgres import distribute_server
+
+    return distribute_server(address, shards)
