@@ -57,7 +57,7 @@ class _Known(NamedTuple):
 
     signs: Mapping[str, int]
     shown: tuple[str, ...]
-    count: int
+    many: int
 
 
 MOST_PASTS, MOST_IN_ONE, FIRST = 64, 5_000, 100
@@ -101,7 +101,7 @@ def past(book: Opened, known: str | None = None, valid: str | None = None) -> Pa
                 Stood(each.id, each.version.content, each.state.confidence, each.version.recorded_at)
                 for each in (told_of[id] for id in first)
             ],
-            render_again(_entries([told_of[id] for id in kept.shown]), preset, kept.count),
+            render_again(_entries([told_of[id] for id in kept.shown]), preset, kept.many),
         )
 
 
