@@ -215,8 +215,6 @@ def show(person: Page, page: Shown, lived: dict[str, str]) -> None:
         person.locator("#file").set_input_files(
             {"name": "file.txt", "mimeType": "text/plain", "buffer": page.file.encode()}
         )
-        if person.get_by_role("button", name="Look at it").is_visible() and "trading" in page.path:
-            person.get_by_role("button", name="Look at it").click()
         person.locator(".drop.has").wait_for()
         for whose in person.locator(".whose select").all()[:1]:
             whose.select_option("me")
