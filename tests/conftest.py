@@ -73,7 +73,9 @@ ENGINES = ("sqlite", "postgresql")
 BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
 """The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
 outlive a test, too."""
-os.environ.update([BYPASS])
+WORDS_ALONE = "KEEPBOOK_EMBEDDER", "none"
+"""Also in the programs that a test starts; tests of meaning name their embedder."""
+os.environ.update([BYPASS, WORDS_ALONE])
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -438,8 +440,7 @@ def nobodys(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     patch.setenv("XDG_DATA_HOME", str(home / "data"))
     patch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
-    # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
-    patch.setenv("KEEPBOOK_EMBEDDER", "none")
+    patch.setenv(*WORDS_ALONE)
     patch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # whatever model runs on this machine is not found
     patch.setenv(*BYPASS)
 
