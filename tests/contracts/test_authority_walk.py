@@ -27,7 +27,7 @@ from keepbook.errors import KeepbookError
 
 
 def on(engine: str) -> Any:
-    """Who is refused is refused at the door: the two long walks go one on each engine, with `make test-deep` on both."""
+    """Who is refused is refused at the door: the two long walks go one on each engine, in `make test-deep` on both."""
     return pytest.mark.parametrize("engine_name", ENGINES if DEEPER > 1 else [engine], indirect=True)
 
 
