@@ -1,8 +1,9 @@
 """What thousands of small tests would each pay for anew is paid for once: compiled statements, connections to
-PostgreSQL that know its tables, and a loop for HTTP.
+PostgreSQL that know its tables, a loop for HTTP, and certificates.
 """
 
 import atexit
+import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -22,6 +23,7 @@ def share() -> None:
     _share_statements()
     _share_connections()
     _share_loop()
+    _share_certificates()
 
 
 def _share_statements() -> None:
@@ -174,3 +176,17 @@ def _share_loop() -> None:
     testclient.TestClient._portal_factory = portal  # type: ignore[method-assign, assignment]
     testclient.TestClient.request = request  # type: ignore[method-assign]
     testclient._TestClientTransport.handle_request = handle  # type: ignore[method-assign]
+
+
+def _share_certificates() -> None:
+    """Each client of HTTP would read all certificates of the world anew, to speak to a server on this machine."""
+    read = ssl.create_default_context
+
+    @cache
+    def known(*given: Any) -> ssl.SSLContext:
+        return read(*given[:1], **dict(given[1:]))
+
+    def context(purpose: Any = ssl.Purpose.SERVER_AUTH, **named: Any) -> ssl.SSLContext:
+        return known(purpose, *named.items())
+
+    ssl.create_default_context = context

@@ -6,6 +6,7 @@ languages keep the person's own words.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from keepbook.book.text.words import STOP_WORDS
 
@@ -133,6 +134,7 @@ def third(verb: str) -> str:
     return low[:-1] + "ies" if re.search(r"[^aeiou]y$", low) else low + "s"
 
 
+@lru_cache(maxsize=1024)  # an open chat is read anew with each turn
 def bare(text: str) -> str:
     """The clause without what only leads to it or trails behind it."""
     out = text.strip(_EDGES)
@@ -150,6 +152,7 @@ def only_leads(text: str) -> bool:
     return found is not None and not re.search(r"\w", out[found.end() :])
 
 
+@lru_cache(maxsize=1024)
 def line(text: str) -> str:
     """One readable line of at most `LONGEST` letters."""
     out = re.sub(r"\s+", " ", bare(text))
