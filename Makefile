@@ -29,12 +29,12 @@ test: setup ## Run every test on SQLite, PostgreSQL and Chromium (ARGS="tests/co
 	@$(BIN)/python scripts/browser.py
 	@$(BIN)/python -m pytest $(SPREAD) $(ARGS)
 
-test-fast: setup ## Run the tests of the engine that start no process but PostgreSQL
-	@$(BIN)/python -m pytest $(SPREAD) --no-processes $(ENGINE) $(ARGS)
+test-fast: setup ## Glance at the engine: its tests that start no process but PostgreSQL, each on one database
+	@$(BIN)/python -m pytest $(SPREAD) --glance --no-processes $(ENGINE) $(ARGS)
 
-test-deep: setup ## Run every test, with ten times as many drawn examples: long
+test-deep: setup ## Run every test, with twenty times as many drawn examples: long
 	@$(BIN)/python scripts/browser.py
-	@KEEPBOOK_TESTS_DEEPER=10 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
+	@KEEPBOOK_TESTS_DEEPER=20 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
 
 test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
 	@$(BIN)/python scripts/test_adapters.py $(ARGS)

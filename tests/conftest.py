@@ -1,10 +1,10 @@
 """What every test may ask for: a book on each engine, a clock that obeys, and a clean environment.
 
-A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL. One server
-serves the whole run, all xdist workers included; it starts when the first test asks and surely stops with
-the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, emptied after
-its test for another (see tests/databases.py). Nothing is ever skipped: where PostgreSQL cannot start, its
-tests fail and say why.
+A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL, or on one of them where
+one will do. One server serves the whole run, all xdist workers included; it starts when the first test asks and surely
+stops with the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, emptied
+after its test for another (see tests/databases.py). Nothing is ever skipped: where PostgreSQL cannot start, its tests
+fail and say why.
 """
 
 import asyncio
@@ -23,8 +23,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import hypothesis
 import pytest
@@ -73,10 +75,14 @@ hypothesis.settings.register_profile("deep", hypothesis.settings.get_profile("us
 hypothesis.settings.load_profile("deep" if DEEPER > 1 else "usual")
 
 
+ENGINES = ("postgresql",) if CLUSTER else ("sqlite", "postgresql")
+
 BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
 """The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
 outlive a test, too."""
-os.environ.update([BYPASS])
+WORDS_ALONE = "KEEPBOOK_EMBEDDER", "none"
+"""Also in the programs that a test starts; tests of meaning name their embedder."""
+os.environ.update([BYPASS, WORDS_ALONE])
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -93,18 +99,62 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="leave out the tests marked `process`; any other that starts a process, but for PostgreSQL, fails",
     )
+    parser.addoption(
+        "--glance",
+        action="store_true",
+        help="each test on one engine, a third of the drawn examples, and nothing of what takes longest",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if DEEPER > 1:
+    glance = config.getoption("glance")
+    if DEEPER > 1 or glance:
         for test in {getattr(item, "obj", None) for item in items if hasattr(getattr(item, "obj", None), "hypothesis")}:
             usual = getattr(test, "_hypothesis_internal_use_settings", None) or hypothesis.settings()
-            deeper = hypothesis.settings(usual, max_examples=usual.max_examples * DEEPER)
-            test._hypothesis_internal_use_settings = deeper  # type: ignore[union-attr]
+            drawn = max(1, usual.max_examples // 3) if glance else usual.max_examples * DEEPER
+            test._hypothesis_internal_use_settings = hypothesis.settings(usual, max_examples=drawn)  # type: ignore[union-attr]
+    if DEEPER == 1:
+        items[:] = [item for item in items if _on_its_engine(item, everywhere=glance)]
+    items[:] = [item for item in items if not (glance and item.nodeid.startswith(LONG))]
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     if config.getoption("no_processes"):
         left_out = [item for item in items if item.get_closest_marker("process")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+ONE_WILL_DO = {"adapters", "doors", "models", "tools"}
+"""Rooms above the book. What they ask of it is tested on both engines in tests/book, tests/storage and tests/contracts;
+here each test takes one of the two by its name, so that each room stands on both. `make test-deep` takes both."""
+
+
+LONG = tuple(
+    f"tests/{name}"
+    for name in (
+        "book/ledger/test_tamper.py::test_whoever",
+        "contracts/test_authority_walk.py",
+        "contracts/test_house.py::test_types",
+        "contracts/test_killed_run.py",
+        "demo/test_story.py",
+        "doors/http/test_openapi.py",
+        "doors/http/test_serving.py::test_killed",
+    )
+)
+"""What takes longest begins first, so that nobody waits for one who began it last."""
+
+
+def _on_its_engine(item: pytest.Item, *, everywhere: bool) -> bool:
+    """Who names `engine_name` or is marked `both_engines` depends on it, and has both wherever it stands; but for a
+    glance."""
+    engine = getattr(item, "callspec", None) and item.callspec.params.get("engine_name")  # type: ignore[attr-defined]
+    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    if engine is None or not (everywhere or room in ONE_WILL_DO):
+        return True
+    chosen = any("engine_name" in str(mark.args[0]) for mark in item.iter_markers("parametrize"))
+    named = "engine_name" in signature(item.function).parameters  # type: ignore[attr-defined]
+    if chosen or (not everywhere and (named or item.get_closest_marker("both_engines"))):
+        return True
+    return bool(engine == ENGINES[crc32(item.nodeid.replace(engine, "").encode()) % len(ENGINES)])
 
 
 class _NoProcesses:
@@ -278,7 +328,7 @@ def alike() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["postgresql"] if CLUSTER else ["sqlite", "postgresql"])
+@pytest.fixture(params=ENGINES)
 def engine_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -428,8 +478,7 @@ def nobodys(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     patch.setenv("XDG_DATA_HOME", str(home / "data"))
     patch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
-    # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
-    patch.setenv("KEEPBOOK_EMBEDDER", "none")
+    patch.setenv(*WORDS_ALONE)
     patch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # whatever model runs on this machine is not found
     patch.setenv(*BYPASS)
 

@@ -77,6 +77,8 @@ def _traded(kb: Any, book: Any) -> None:
     told = {"time": "At", "symbol": "What", "side": "Way", "quantity": "Lots", "price": "Price"}
     fill = b"At,What,Way,Lots,Price\n2026-01-05 10:00,EUR/USD,buy,2,1.10\n"
     assert book.trading.bring_in(fill, format="my broker", columns=told).added == 1
+    sold = b"At,What,Way,Lots,Price\n2026-01-06 10:00,EUR/USD,sell,1,1.20\n"
+    assert book.trading.take_back(book.trading.bring_in(sold, columns=told).load).trades == 1
     book.trading.reflect(deployment=made.id)
     assert book.trading.lessons(deployment=made.id)
     header, first, *_ = trade_lines()

@@ -380,12 +380,26 @@ class Keepbook:
         """What is open: engine, place, size, schema."""
         return self._database.backend.facts()
 
-    def copied(self) -> "Keepbook":
-        """Another installation in memory that begins with everything in this one, which is in memory too."""
-        other = Keepbook(":memory:", settings=self.settings, embedder=self._embedder, demo=self.demo)
+    def copied(self, clock: Clock = utc_now) -> "Keepbook":
+        """Another installation in memory that begins with everything in this one, which is in memory too.
+
+        clock: what tells the time there.
+        """
+        other = Keepbook(":memory:", clock=clock, settings=self.settings, embedder=self._embedder, demo=self.demo)
         self._database.copy_into(other._database)
         other.copied_at = other._database.clock()
         return other
+
+    def image(self) -> bytes:
+        """Everything in this one, which is in memory, in one piece for `become`."""
+        return self._database.image()
+
+    def become(self, image: bytes) -> bool:
+        """Hold, in memory, what another one held; where that is of another schema nothing happens, and it says no.
+
+        image: what `image` gave of that one.
+        """
+        return self._database.become(image)
 
     def close(self) -> None:
         """Close the database; what was opened here answers no more."""

@@ -38,6 +38,7 @@ import keepbook.book.trading.breakdown
 import keepbook.book.trading.exposure
 import keepbook.book.trading.files
 import keepbook.book.trading.findings
+import keepbook.book.trading.imports.loads
 import keepbook.book.trading.lessons
 import keepbook.book.trading.market.bars
 import keepbook.book.trading.market.events
@@ -722,6 +723,11 @@ class AsyncTrading:
         deployment: one of the deployments: its name or id
         progress: is called with how many are done
         """
+    async def loads(self, *, limit: int = 100) -> collections.abc.Sequence[keepbook.book.trading.imports.loads.Load]:
+        """What came in by `bring_in`, file by file, the newest first; also what was taken back.
+
+        limit: how many at most
+        """
     async def mappings(self) -> collections.abc.Mapping[str, collections.abc.Mapping[str, str]]:
         """The mappings of columns that were kept, by name."""
     async def performance(
@@ -788,6 +794,8 @@ class AsyncTrading:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
     async def skills(self) -> collections.abc.Sequence[keepbook.book.trading.skills.Skill]:
         """In the order in which they were made, each with what it says now."""
+    async def take_back(self, load: int) -> keepbook.book.trading.imports.loads.Load:
+        """Take a file out again, with its trades and fills. `load` is the number that `bring_in` answered."""
     async def trades(
         self,
         *,

@@ -32,8 +32,8 @@ LOCAL_ONLY = {
     "Tokens": "asked_for check of_session session_for sign_in sign_out stands",
 }
 INSTALLATION = (
-    "copied counted demo facts import_from meaning models owners perform queue_runs_in_turn settings sweep "
-    "sweep_in_turn tools"
+    "become copied counted demo facts image import_from meaning models owners perform queue_runs_in_turn settings "
+    "sweep sweep_in_turn tools"
 )
 
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from keepbook import Keepbook
 from keepbook.book.ground.when import stamp
 from keepbook.book.owners import authority
-from keepbook.demo.story import demo_settings
+from keepbook.demo.stage import demo_settings
 from keepbook.doors.http.app import create_app
 from keepbook.errors import NotAllowed
 from keepbook.settings import load_settings

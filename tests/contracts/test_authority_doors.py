@@ -10,7 +10,7 @@ from tests.contracts.test_authority import exported, key
 
 from keepbook import Keepbook
 from keepbook.book.trading.freqtrade import NEEDED
-from keepbook.demo.story import demo_settings
+from keepbook.demo.stage import demo_settings
 from keepbook.doors.http.app import create_app
 from keepbook.errors import NotAllowed, NotFound
 

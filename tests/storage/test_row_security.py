@@ -345,10 +345,11 @@ GROWING = {
     "skill_fields": {"SELECT", "INSERT"},
     "deployments": {"SELECT", "INSERT", "UPDATE"},
     "positions": {"SELECT", "INSERT", "UPDATE"},
-    "trades": {"SELECT", "INSERT", "UPDATE"},
+    "trades": {"SELECT", "INSERT", "UPDATE", "DELETE"},
     "trade_days": {"SELECT", "INSERT", "UPDATE", "DELETE"},
     "lessons": {"SELECT", "INSERT", "UPDATE (withdrawn_at)"},
-    "fills": {"SELECT", "INSERT", "UPDATE (fee, remaining)"},
+    "fills": {"SELECT", "INSERT", "UPDATE (fee, remaining)", "DELETE"},
+    "loads": {"SELECT", "INSERT", "UPDATE (gone, undone_at)"},
     "mappings": {"SELECT", "INSERT", "DELETE"},
 }
 """All that the role may do with what only grows: to delete and to blank is the erasing function's alone."""

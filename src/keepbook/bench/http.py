@@ -83,6 +83,15 @@ def measure(rounds: int) -> Iterator[Figure]:
         for page in PAGES:
             asked = ("GET", page.format(id=id, chat=chat), None)
             yield _beside(f"page {page}", ours, bare, lambda asked=asked: asked, max(10, rounds // 5))
+        with Keepbook(db, embedder="none") as kb:
+            book = kb.book(kb.settings.owner)
+
+            def changed() -> Any:
+                """What the server has worked out for this page is of no use any more; the write is not its work."""
+                book.remember(f"Keeps the number {next(numbered)} in mind", force=True)
+                return "GET", "/profile/facts", None
+
+            yield _beside("page /profile/facts after a write", ours, bare, changed, max(10, rounds // 5))
 
 
 def _fill(db: str, numbers: range) -> str:

@@ -14,7 +14,8 @@ from keepbook.client.trading import MARKET
 from keepbook.errors import NotAllowed
 
 HERE_ONLY = frozenset((
-    "copied", "counted", "demo", "facts", "import_from", "meaning", "models", "owners", "perform", "queue_runs_in_turn",
+    "become", "copied", "counted", "demo", "facts", "image", "import_from", "meaning", "models", "owners", "perform",
+    "queue_runs_in_turn",
     "settings", "sweep", "sweep_in_turn", "tools",
 ))  # fmt: skip
 """What an installation has only where its database is: files, programs, models, and what its operator does."""

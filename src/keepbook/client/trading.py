@@ -11,6 +11,7 @@ from keepbook.book.trading.exposure import Coming
 from keepbook.book.trading.face import Trading
 from keepbook.book.trading.files import Loaded
 from keepbook.book.trading.imports.load import Imported
+from keepbook.book.trading.imports.loads import Load
 from keepbook.book.trading.lessons import Lesson
 from keepbook.book.trading.market.bars import Bar
 from keepbook.book.trading.market.events import Event
@@ -78,6 +79,7 @@ def _bring_in(
     multipliers: Mapping[str, float] | None = None,
     deployment: str | None = None,
     dry_run: bool = False,
+    progress: Callable[[int], None] | None = None,
     **told: Any,
 ) -> Steps[Imported]:
     pairs = {
@@ -85,7 +87,10 @@ def _bring_in(
         for name, given in (("map", columns), ("multiplier", multipliers))
     }
     told |= {"deployment_id": deployment, "dry_run": str(dry_run).lower(), "brokers": "true"}
-    return value_of(Imported, (yield _file("trades", source, **pairs, **told)))  # type: ignore[no-any-return]
+    found: Imported = value_of(Imported, (yield _file("trades", source, **pairs, **told)))
+    if progress is not None:
+        progress(found.rows)
+    return found
 
 
 def _set_field(_: Face, ref: str, field: str, value: str, expect_version: int | None = None) -> Steps[Field]:
@@ -138,6 +143,8 @@ TRADING_ROOM = face_of(
         "change_deployment": _change_deployment,
         "load": _load,
         "bring_in": _bring_in,
+        "loads": Asks("GET", f"{TRADING}/loads", list[Load], "loads"),
+        "take_back": Asks("POST", f"{TRADING}/loads/{{load}}/undo", Load),
         "mappings": Asks("GET", f"{TRADING}/mappings", dict[str, dict[str, str]], "mappings"),
         "positions": Asks("GET", f"{TRADING}/positions", list[Position], "positions", OF),
         "trades": Asks("GET", f"{TRADING}/trades", Page[Trade], named=OF),

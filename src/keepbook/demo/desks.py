@@ -291,7 +291,7 @@ def _scheduled(life: Life, cast: Cast) -> None:
 def _look_again(life: Life, cast: Cast, most: int) -> None:
     """On Fridays at the oldest one that is in, and at the end at all of them."""
     life.book.decisions.follow()
-    held = [one for one in life.book.decisions.list(state="open") if one.so_far_r is not None]
+    held = [one for one in life.book.decisions.list(state="open", forecasts=False) if one.so_far_r is not None]
     for one in held[::-1][:most]:
         _carry_out(life, cast, partial(Runner.re_examine, run_id=one.run_id), {})
         life.clock.wait(20)
@@ -311,7 +311,9 @@ def _think_again(life: Life, cast: Cast) -> None:
 def _get_out(life: Life) -> None:
     """Once she does not wait for the target, of the one that is furthest ahead."""
     life.book.decisions.follow()
-    held = [one for one in life.book.decisions.list(state="open") if (one.so_far_r or 0) > 0.2]
-    if held and not any(one.closed_by == "person" for one in life.book.decisions.list(state="resolved")):
+    held = [one for one in life.book.decisions.list(state="open", forecasts=False) if (one.so_far_r or 0) > 0.2]
+    if held and not any(
+        one.closed_by == "person" for one in life.book.decisions.list(state="resolved", forecasts=False)
+    ):
         best = max(held, key=lambda one: one.so_far_r or 0.0)
         life.book.decisions.exit(best.run_id, best.last_close)

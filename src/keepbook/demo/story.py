@@ -3,6 +3,7 @@
 A chapter is a function that says what happens when; the steps of all chapters are put in the order of time and then
 lived through, since a ledger is written in one direction only. Another chapter is one more function in
 `CHAPTERS`. The seed sets the pace of what is said; the dates follow the day on which it is told.
+Visitors get it `packed`.
 """
 
 import json
@@ -10,20 +11,18 @@ import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from keepbook.app import Keepbook
 from keepbook.demo.desks import working
+from keepbook.demo.guesses import guessing
 from keepbook.demo.life import Chapter, Clock, Deed, Life, Step
 from keepbook.demo.plays import Calendar, read
+from keepbook.demo.stage import OWNER, demo_settings
 from keepbook.demo.trades import trading
-from keepbook.settings import Settings
 
-OWNER = "Ines Varga"
 ZONE = "Europe/Vienna"
 SEED = 7
-NOWHERE = Path("/nonexistent")
 DAYS = 97
 """How long ago it begins."""
 
@@ -41,15 +40,6 @@ def tell(now: datetime, *, seed: int = SEED) -> Keepbook:
         step.do(life)
     clock.turn(now)
     return kb
-
-
-def demo_settings() -> Settings:
-    """Nothing of the machine's own: no environment, no file, no key, no folder, and limits for a crowd of strangers."""
-    return Settings.of_nobody(
-        db=":memory:", owner=OWNER, preset="advisor", model="offline", cheap_model=None, embedder="none",
-        monthly_tokens=200_000, max_memories=2_000, max_chats=500, max_bytes=5_000_000, jobs_every=0,
-        presets=NOWHERE, cards=NOWHERE, agent_folder=NOWHERE,
-    )  # fmt: skip
 
 
 def _calendar(now: datetime) -> Calendar:
@@ -133,7 +123,9 @@ def reading_between_the_lines(calendar: Calendar) -> Iterator[Step]:
         yield Step(at(f"-{days} 04:00"), lambda life: life.kb.sweep())
 
 
-CHAPTERS: tuple[Chapter, ...] = (talking, keeping, answering, reading_between_the_lines, working, trading)
+CHAPTERS: tuple[Chapter, ...] = (
+    talking, keeping, answering, reading_between_the_lines, working, guessing, trading,
+)  # fmt: skip
 
 
 # Deeds

@@ -1,7 +1,6 @@
 """A book in memory for each visitor, gone with the visit.
 
-The story is told once and copied for whoever comes; told anew from time to time, so that it always ends about now, and
-beside the visitors: nobody waits for it.
+The story is opened once and copied for whoever comes, with a clock that begins where it ends.
 A visitor is known by a cookie that we chose. Whoever has not been seen for half an hour has left. When all places are
 taken, those make room first who never came back with the cookie, of these those whose address holds most places, and
 of these the one longest away: a crowd of requests without cookies throws out itself. A visitor with a request under way
@@ -15,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -23,7 +21,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
-from keepbook.demo.story import tell
+from keepbook.demo.packed import open_story
+from keepbook.demo.stage import from_the_end
 from keepbook.errors import LimitReached
 
 COOKIE = "keepbook_visit"
@@ -31,8 +30,6 @@ HEADER = b"x-keepbook-visit"
 """How the turnstile tells the gate who came; whatever a client sends under this name is dropped."""
 IDLE_SECONDS = 30 * 60
 MOST = 100
-FRESH_SECONDS = 60 * 60
-"""How old the end of the story may be."""
 FULL = "The demo is full at the moment. Try again in a few minutes, or run your own: keepbook demo\n"
 
 
@@ -48,13 +45,8 @@ class Visitor:
     """Under way at this moment."""
 
 
-def _in_a_thread(work: Callable[[], None]) -> None:
-    threading.Thread(target=work, name="story", daemon=True).start()
-
-
 class Visitors:
-    """Everybody who is looking at the demo. `clock` counts seconds; `tells` makes the book that is copied, `aside` of
-    the visitors' way where it is told again."""
+    """Everybody who is looking at the demo. `clock` counts seconds; `opens_story` makes the book that is copied."""
 
     def __init__(
         self,
@@ -62,18 +54,14 @@ class Visitors:
         most: int = MOST,
         idle_seconds: float = IDLE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
-        tells: Callable[[datetime], Keepbook] = tell,
-        aside: Callable[[Callable[[], None]], None] = _in_a_thread,
+        opens_story: Callable[[], Keepbook] = open_story,
     ) -> None:
         self._most = most
         self._idle_seconds = idle_seconds
         self._clock = clock
-        self._tells = tells
         self._visitors: dict[str, Visitor] = {}
         self._lock = threading.Lock()
-        self.story = self._newest = tells(datetime.now(UTC))
-        self._told_at = clock()
-        self._aside, self._telling = aside, False
+        self.story = opens_story()
 
     def __len__(self) -> int:
         return len(self._visitors)
@@ -104,7 +92,6 @@ class Visitors:
             for visitor in self._visitors.values():
                 visitor.kb.close()
             self._visitors.clear()
-            self._newest.close()
             self.story.close()
 
     def _welcome(self, address: str) -> Visitor:
@@ -114,24 +101,9 @@ class Visitors:
                 raise LimitReached("the demo is full; try again in a few minutes")
             places = Counter([address, *(visitor.address for visitor in self._visitors.values())])
             self._drop(min(idle, key=lambda one: (one.came_back, -places[one.address], one.seen)))
-        visitor = Visitor(secrets.token_urlsafe(16), self._fresh().copied(), self._clock(), address)
+        visitor = Visitor(secrets.token_urlsafe(16), self.story.copied(from_the_end()), self._clock(), address)
         self._visitors[visitor.key] = visitor
         return visitor
-
-    def _fresh(self) -> Keepbook:
-        """The story as it was last told. When its last chapter is no longer of this hour, it is told anew for those who
-        come after; who comes now gets this one at once."""
-        if self._clock() - self._told_at > FRESH_SECONDS and not self._telling:
-            self._telling = True
-            self._aside(self._tell_anew)
-        return self._newest
-
-    def _tell_anew(self) -> None:
-        told = self._tells(datetime.now(UTC))
-        with self._lock:
-            if self._newest is not self.story:
-                self._newest.close()
-            self._newest, self._told_at, self._telling = told, self._clock(), False
 
     def _drop_idle(self) -> None:
         before = self._clock() - self._idle_seconds

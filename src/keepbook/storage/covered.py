@@ -20,6 +20,7 @@ from keepbook.storage.tables import (
     injected,
     injections,
     lessons,
+    loads,
     mappings,
     memories,
     messages,
@@ -41,7 +42,7 @@ COVERED: dict[str, Table] = {
     for table in (
         owners, choices, tokens, threads, messages, notes, proposals, injections, injected, erasures, agents, runs,
         transcripts, decisions, former_results, skills, skill_fields, deployments, positions, fills,
-        mappings, lessons, memories, versions,
+        loads, mappings, lessons, memories, versions,
     )
 }  # fmt: skip
 

@@ -175,12 +175,25 @@ class Database:
 
     def copy_into(self, other: "Database") -> None:
         """Make another book the same as this one, where the engine can: both in memory."""
-        if not hasattr(self.backend, "copy_into"):
-            raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
-        self.backend.copy_into(other.backend)
+        self._in_memory().copy_into(other.backend)
+
+    def image(self) -> bytes:
+        """All of this book, where the engine can: in memory."""
+        image: bytes = self._in_memory().image()
+        return image
+
+    def become(self, image: bytes) -> bool:
+        """Hold what an image holds; no where it has another schema than this program makes."""
+        fits: bool = self._in_memory().become(image)
+        return fits
 
     def close(self) -> None:
         self.backend.close()
+
+    def _in_memory(self) -> Any:
+        if not hasattr(self.backend, "copy_into"):
+            raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
+        return self.backend
 
     def _waited(self, kind: str, since: float) -> None:
         """Until the database let it begin: a connection, and to write the owner's turn."""

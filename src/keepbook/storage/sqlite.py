@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +95,35 @@ class Sqlite:
 
     def copy_into(self, other: Any) -> None:
         """Make another book in memory the same as this one in memory, page by page."""
-        if not (self._in_memory and isinstance(other, Sqlite) and other._in_memory):
-            raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
-        with self._turn, other._turn:
+        if not isinstance(other, Sqlite):
+            raise _not_in_memory()
+        with other._alone() as there, self._alone() as here:
+            here.backup(there)
+
+    def image(self) -> bytes:
+        """This book in memory as the file that it would be."""
+        with self._alone() as here, closing(sqlite3.connect(":memory:")) as whole:
+            here.backup(whole)
+            whole.execute("VACUUM")
+            return whole.serialize()
+
+    def become(self, image: bytes) -> bool:
+        """Hold, in memory, what an image holds; no where its schema is not the one that is here."""
+        with self._alone() as here, closing(sqlite3.connect(":memory:")) as given:
+            given.deserialize(image)
+            if _schema(given) != _schema(here):
+                return False
+            given.backup(here)
+            return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[sqlite3.Connection]:
+        """The connection of a book in memory, which has one."""
+        if not self._in_memory:
+            raise _not_in_memory()
+        with self._turn:
             here: Any = self._engine.raw_connection().driver_connection
-            here.backup(other._engine.raw_connection().driver_connection)
+            yield here
 
     def refusal(self, error: Exception) -> KeepbookError | None:
         driver = getattr(error, "orig", error)
@@ -213,6 +237,14 @@ class Sqlite:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
+
+
+def _schema(conn: sqlite3.Connection) -> set[tuple[str, ...]]:
+    return set(conn.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master"))
+
+
+def _not_in_memory() -> Invalid:
+    return Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
 
 
 def _check_place(path: Path) -> None:

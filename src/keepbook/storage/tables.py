@@ -918,10 +918,31 @@ fills = _table(
     Column("fee", Number, nullable=False),
     Column("multiplier", Number, nullable=False),
     Column("remaining", Word, nullable=False),
+    Column("load", Integer),
     PrimaryKeyConstraint("owner", "deployment_id", "key"),
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
 )
 Index("fills_by_time", fills.c.owner, fills.c.deployment_id, fills.c.symbol, fills.c.time)
+
+# What brokers' files brought, load by load, so that one can be taken back: the `batches` of trades it made and, in
+# `before`, what of earlier fills it found open. What is taken back keeps its fills in `gone`, and its trades as former.
+loads = _table(
+    "loads",
+    _owner(),
+    Column("nth", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("actor", Word, nullable=False),
+    Column("deployment_id", Word, nullable=False),
+    Column("title", Word, nullable=False),
+    Column("trades", Integer, nullable=False),
+    Column("fills", Integer, nullable=False),
+    Column("batches", Word, nullable=False),
+    Column("before", Word, nullable=False),
+    Column("undone_at", Word),
+    Column("gone", Word),
+    PrimaryKeyConstraint("owner", "nth"),
+    ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
+)
 
 # Which columns of a file are which of ours, by a name of the owner's.
 mappings = _table(
@@ -967,6 +988,7 @@ OWNED = (
     answers,
     lessons,
     mappings,
+    loads,
     fills,
     trade_days,
     former_trades,

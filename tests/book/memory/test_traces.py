@@ -3,6 +3,7 @@
 from typing import Any
 
 from keepbook.book.ground.when import stamp
+from keepbook.book.memory import traces
 from keepbook.book.memory.traces import chat_titles, instants, past, seen_by
 
 
@@ -62,10 +63,28 @@ def test_the_past_is_what_as_of_and_the_block_say(alice: Any) -> None:
     alice.forget(gone.id)
 
     for known, valid in ((then, then), (stamp(alice.now), then), (stamp(alice.now), stamp(alice.now))):
-        found = past(alice, known, valid)
-        assert list(found.memories) == [
+        for _ in range(2):  # the second time from what is known of the first
+            found = past(alice, known, valid)
+        assert list(found.first) == [
             (memory.id, memory.content, memory.confidence, stamp(memory.recorded_at))
             for memory in alice.as_of(known, valid)
         ]
-        assert found.rendered == alice.rendered(known=known, valid=valid)
+        assert list(found.signs) == [memory.id for memory in alice.as_of(known, valid)]
+        assert found.rendered[:2] == alice.rendered(known=known, valid=valid)[:2]
     assert "Lives in Vienna" in past(alice, then, then).rendered.text
+
+
+def test_a_past_that_is_known_follows_what_is_written_and_holds_no_words(alice: Any) -> None:
+    first = alice.remember("Lives in Vienna")
+    then = stamp(alice.now)
+    before = past(alice, then, then)
+    alice.update(first.id, "Lives in Graz")
+    assert past(alice, then, then) == before
+    now = past(alice)
+    assert now.signs.keys() == before.signs.keys()
+    assert now.signs != before.signs
+    assert "Graz" in now.rendered.text
+    alice.delete(first.id)
+    assert not past(alice).signs
+    assert "Graz" not in repr(traces._PASTS)
+    assert "Vienna" not in repr(traces._PASTS)

@@ -20,6 +20,7 @@ from tests.traded import EVENTS, trade_lines
 
 from keepbook import Keepbook
 
+pytestmark = pytest.mark.both_engines  # each has guards of its own
 Run = Any
 WORD = {
     name: word
@@ -49,7 +50,7 @@ agent enable-memory {agent} | agent disable-memory {agent} | agent reset {agent}
 agent arm {agent} | agent run Walker | agent record Walker {card} | run re-examine {run} | run resolve {open}
 trading pin {lesson} | trading unpin {lesson} | trading retire {lesson} | trading restore {lesson}
 trading reflect --deployment {deployment} | trading import skills {skills} | trading import deployments {deployments}
-trading import trades {trades} --deployment {deployment}
+trading import trades {trades} --deployment {deployment} | trading loads | trading undo 1
 trading import positions {positions} --deployment {deployment}
 trading import freqtrade {nothing} | extract {turns} --dry-run | chat | agent delete {agent} | quickstart | telegram
 import {book} --merge | erase --confirm bob

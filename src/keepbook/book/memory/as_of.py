@@ -5,35 +5,39 @@ recorded by then exist. `valid` is the world's clock: of those versions, newest 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import Column, ColumnElement, Select, bindparam, func, select, true
 
 from keepbook.book.ground import stored
 from keepbook.book.memory.block import Entry
 from keepbook.book.memory.memories import Memory, State, holding_at, to_memory
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Among, Prepared
 from keepbook.storage.tables import injected, ledger, versions
+
+Some = Callable[[Column[Any]], ColumnElement[bool]]
+"""Of which memories: said of the column that names them."""
 
 
 class Cut(NamedTuple):
-    """How much of the book is known: which entries, which versions, which injections."""
+    """How much of the book is known: up to an instant, or what an injection knew."""
 
-    entries: ColumnElement[bool]
-    versions: ColumnElement[bool]
-    injected: ColumnElement[bool]
+    by: str
+    values: Mapping[str, Any]
 
 
 def by_instant(known: str) -> Cut:
     """What was known at an instant."""
-    return Cut(ledger.c.at <= known, versions.c.recorded_at <= known, injected.c.at <= known)
+    return Cut("instant", {"known": known})
 
 
 def before_injection(seq: int, nth: int) -> Cut:
     """What an injection knew: counted in entries and injections, so that clocks may stand still or jump."""
-    return Cut(ledger.c.seq <= seq, versions.c.event <= seq, injected.c.injection < nth)
+    return Cut("injection", {"seq": seq, "nth": nth})
 
 
 class Past(NamedTuple):
@@ -47,16 +51,24 @@ class Past(NamedTuple):
     injection_knew: str | None
 
 
-def past_of(tx: Tx, cut: Cut, valid: str) -> list[Past]:
-    """Every memory known by then and holding in the world at `valid`, oldest first; forgotten ones too."""
-    states = _states(tx, cut)
-    chains = _chains(tx, cut)
-    references = _references(tx, cut)
+def past_of(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = None) -> list[Past]:
+    """Every memory known by then and holding in the world at `valid`, oldest first; forgotten ones too. With `only`
+    those of these ids."""
+    asked, values = _asked(cut.by), {"owner": tx.owner, **cut.values}
+
+    def rows(what: str) -> Iterable[Any]:
+        return asked[what][0].rows(tx.conn, values) if only is None else asked[what][1].rows(tx.conn, only, values)
+
+    chains: defaultdict[str, dict[int, Any]] = defaultdict(dict)
+    for row in rows("versions"):
+        chains[row.memory_id][row.version] = row
+    references = {row.memory_id: row for row in rows("injected")}
     found = []
-    for id, (state, changed_at) in states.items():
+    for id, after, changed_at in rows("entries"):
+        state = State(**stored.loads(after))
         version = holding_at(chains[id], state.version, valid)
         if version is not None and version.content is not None:
-            count, at, knew = references.get(id, (0, None, None))
+            _, count, at, knew = references.get(id, (id, 0, None, None))
             found.append(Past(id, state, version, changed_at, (count, at), knew))
     return sorted(found, key=lambda past: (past.state.created_at, past.id))
 
@@ -97,42 +109,52 @@ def block_entry(id: str, state: State, version: Any, last_injected: str | None, 
 # Queries
 
 
-def _states(tx: Tx, cut: Cut) -> dict[str, tuple[State, str]]:
+@cache
+def _asked(by: str) -> Mapping[str, tuple[Prepared, Among]]:
+    """The three questions, of all memories and of some, for either way to say what is known."""
+    entries, said, shown = {
+        "instant": (
+            ledger.c.at <= bindparam("known"), versions.c.recorded_at <= bindparam("known"),
+            injected.c.at <= bindparam("known"),
+        ),
+        "injection": (
+            ledger.c.seq <= bindparam("seq"), versions.c.event <= bindparam("seq"),
+            injected.c.injection < bindparam("nth"),
+        ),
+    }[by]  # fmt: skip
+
+    def both(question: Callable[[Some], Select[Any]]) -> tuple[Prepared, Among]:
+        return Prepared(question(lambda _: true())), Among(lambda ids: question(lambda column: column.in_(ids)))
+
+    return {
+        "entries": both(partial(_states, entries)),
+        "versions": both(partial(_versions, said)),
+        "injected": both(partial(_references, shown)),
+    }
+
+
+def _states(known: ColumnElement[bool], some: Some) -> Select[Any]:
     """Each memory's state after the last entry about it by then. Purged ones have none left."""
-    last = (
-        select(func.max(ledger.c.seq))
-        .where(
-            ledger.c.owner == tx.owner,
-            cut.entries,
-            ledger.c.memory_id.isnot(None),
-            ledger.c.link_id.is_(None),
-        )
-        .group_by(ledger.c.memory_id)
-    )
-    query = select(ledger.c.memory_id, ledger.c.after, ledger.c.at).where(
-        ledger.c.owner == tx.owner, ledger.c.seq.in_(last), ledger.c.after.isnot(None)
-    )
-    return {id: (State(**stored.loads(after)), at) for id, after, at in tx.conn.execute(query)}
+    about = (ledger.c.memory_id.isnot(None), ledger.c.link_id.is_(None), some(ledger.c.memory_id))
+    mine = ledger.c.owner == bindparam("owner")
+    last = select(func.max(ledger.c.seq)).where(mine, known, *about).group_by(ledger.c.memory_id)
+    query = select(ledger.c.memory_id, ledger.c.after, ledger.c.at)
+    return query.where(mine, ledger.c.seq.in_(last), ledger.c.after.isnot(None))
 
 
-def _chains(tx: Tx, cut: Cut) -> Mapping[str, dict[int, Any]]:
-    chains: defaultdict[str, dict[int, Any]] = defaultdict(dict)
-    for row in tx.conn.execute(select(versions).where(versions.c.owner == tx.owner, cut.versions)):
-        chains[row.memory_id][row.version] = row
-    return chains
+def _versions(known: ColumnElement[bool], some: Some) -> Select[Any]:
+    return select(versions).where(versions.c.owner == bindparam("owner"), known, some(versions.c.memory_id))
 
 
-def _references(tx: Tx, cut: Cut) -> dict[str, tuple[int, str | None, str | None]]:
+def _references(known: ColumnElement[bool], some: Some) -> Select[Any]:
     """How often each was injected by then; and of the last time, by number, when that was and what it knew."""
+    mine = injected.c.owner == bindparam("owner")
     last = (
         select(injected.c.memory_id, func.count().label("count"), func.max(injected.c.nth).label("nth"))
-        .where(injected.c.owner == tx.owner, cut.injected)
+        .where(mine, known, some(injected.c.memory_id))
         .group_by(injected.c.memory_id)
         .subquery("last")
     )
     join = (injected.c.memory_id == last.c.memory_id) & (injected.c.nth == last.c.nth)
-    query = select(last.c.memory_id, last.c.count, injected.c.at, injected.c.known).select_from(
-        injected.join(last, join)
-    )
-    rows = tx.conn.execute(query.where(injected.c.owner == tx.owner))
-    return {id: (count, at, knew) for id, count, at, knew in rows}
+    query = select(last.c.memory_id, last.c.count, injected.c.at, injected.c.known)
+    return query.select_from(injected.join(last, join)).where(mine)

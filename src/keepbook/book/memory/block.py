@@ -234,19 +234,33 @@ def render(entries: Sequence[Entry], preset: Preset, now: str) -> Rendered:
         return Rendered("", (), fates)
     if selection.kind == "ordered":
         kept.sort(key=_by_category)
+    fates |= dict.fromkeys([entry.id for _, entry, _ in kept], IN_BLOCK)
+    return Rendered(*_laid_out(kept, preset, len(entries)), fates)
+
+
+def render_again(chosen: Sequence[Entry], preset: Preset, count: int) -> Rendered:
+    """The block of what was chosen for it before, in its order, out of so many; of the others it knows nothing."""
+    if not chosen:
+        return Rendered("", (), {})
+    return Rendered(*_laid_out([(_group(one, preset), one, _line(one, preset)) for one in chosen], preset, count), {})
+
+
+def _laid_out(
+    kept: Sequence[tuple[str, Entry, str]], preset: Preset, count: int
+) -> tuple[str, tuple[tuple[str, int], ...]]:
+    """The text of the block, and what it shows in which order."""
     groups: dict[str, list[str]] = {}
     shown: dict[str, list[tuple[str, int]]] = {}
     for group, entry, line in kept:
         groups.setdefault(group, []).append(line)
         shown.setdefault(group, []).append((entry.id, entry.version))
-        fates[entry.id] = IN_BLOCK
-    known = sorted(preset.categories) if selection.kind == "ordered" else preset.categories
+    known = sorted(preset.categories) if preset.selection.kind == "ordered" else preset.categories
     standing = [group for group in (*known, _OTHER) if group in groups]
     parts = [_head(preset)]
     for group in standing:
         parts += [_title(group, preset), *(f"\n{line}" for line in groups[group])]
-    parts.append(_more(len(entries) - len(kept), preset))
-    return Rendered("".join(parts), tuple(pair for group in standing for pair in shown[group]), fates)
+    parts.append(_more(count - len(kept), preset))
+    return "".join(parts), tuple(pair for group in standing for pair in shown[group])
 
 
 def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, Entry, str]]:

@@ -3,18 +3,21 @@
 For whoever shows history; nothing here writes. Each function takes the book and reads in one transaction.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, func, or_, select
 
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import instant, parse_stamp
-from keepbook.book.memory.as_of import block_entry, by_instant, past_of
-from keepbook.book.memory.block import Rendered, render
+from keepbook.book.ledger.ledger import head as newest
+from keepbook.book.memory import as_of
+from keepbook.book.memory.block import Entry, Rendered, render, render_again
 from keepbook.book.memory.injections import CHAT, OUTSIDE
+from keepbook.storage.database import Tx
 from keepbook.storage.tables import injected, ledger, messages, threads
 
 
@@ -31,7 +34,7 @@ class Sighting:
 
 
 class Stood(NamedTuple):
-    """A memory as it stood at some time, as far as a list of thousands needs it."""
+    """A memory as it stood at some time."""
 
     id: str
     content: str
@@ -41,10 +44,24 @@ class Stood(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A book at two instants: the memories that stood, oldest first, and the block of a chat that began then."""
+    """A book at two instants: of every memory that stood, oldest first, a sign that is another one where it said
+    something else; the first of them in words; and the block of a chat that began then."""
 
-    memories: Sequence[Stood]
+    signs: Mapping[str, int]
+    first: Sequence[Stood]
     rendered: Rendered
+
+
+class _Known(NamedTuple):
+    """What of a past is worked out once: no text is held for it."""
+
+    signs: Mapping[str, int]
+    shown: tuple[str, ...]
+    many: int
+
+
+MOST_PASTS, MOST_IN_ONE, FIRST = 64, 5_000, 100
+_PASTS: dict[tuple[Any, ...], _Known] = {}
 
 
 # Queries
@@ -57,20 +74,49 @@ def instants(book: Opened) -> Sequence[str]:
         return tx.conn.execute(query).scalars().all()
 
 
-def past(book: Opened, known: str, valid: str) -> Past:
-    """`as_of` and `rendered` of the same instants, at the cost of one of them."""
+def past(book: Opened, known: str | None = None, valid: str | None = None) -> Past:
+    """`as_of` and `rendered` of the same instants, or of now, at less than the cost of one of them: while the ledger's
+    last hash and the last injection stay the same, what is needed of every memory is worked out once, of the present
+    once a minute."""
     with book.reading() as (tx, preset, now):
-        known, valid = instant(known, field="known") or now, instant(valid, field="valid") or now
-        stood = [each for each in past_of(tx, by_instant(known), valid) if each.state.name == "active"]
-        entries = [
-            block_entry(each.id, each.state, each.version, each.references[1], each.injection_knew)
-            for each in stood
-            if each.state.scope is None
-        ]
-        memories = [
-            Stood(each.id, each.version.content, each.state.confidence, each.version.recorded_at) for each in stood
-        ]
-        return Past(memories, render(entries, preset, valid))
+        at, true_at = instant(known, field="known") or now, instant(valid, field="valid") or now
+        told = (known and at) or now[:16], (valid and true_at) or now[:16]
+        last = tx.conn.execute(select(func.max(injected.c.nth)).where(injected.c.owner == tx.owner)).scalar()
+        key = (tx.owner, newest(tx).hash, last, preset, *told)
+        if (kept := _PASTS.get(key)) is None:
+            stood = _stood(tx, at, true_at)
+            entries = _entries(stood)
+            shown = render(entries, preset, true_at).shown
+            signs = {each.id: hash(each.version.content) for each in stood}
+            kept = _Known(signs, tuple(id for id, _ in shown), len(entries))
+            if len(_PASTS) >= MOST_PASTS:
+                _PASTS.clear()
+            if len(signs) <= MOST_IN_ONE:
+                _PASTS[key] = kept
+        first = list(islice(kept.signs, FIRST))
+        told_of = {each.id: each for each in _stood(tx, at, true_at, sorted({*first, *kept.shown}))}
+        return Past(
+            kept.signs,
+            [
+                Stood(each.id, each.version.content, each.state.confidence, each.version.recorded_at)
+                for each in (told_of[id] for id in first)
+            ],
+            render_again(_entries([told_of[id] for id in kept.shown]), preset, kept.many),
+        )
+
+
+def _stood(tx: Tx, known: str, valid: str, only: Sequence[str] | None = None) -> list[as_of.Past]:
+    found = as_of.past_of(tx, as_of.by_instant(known), valid, only)
+    return [each for each in found if each.state.name == "active"]
+
+
+def _entries(stood: Sequence[as_of.Past]) -> list[Entry]:
+    """What a block that has no scope chooses from."""
+    return [
+        as_of.block_entry(each.id, each.state, each.version, each.references[1], each.injection_knew)
+        for each in stood
+        if each.state.scope is None
+    ]
 
 
 def seen_by(book: Opened, memory_id: str) -> Sequence[Sighting]:

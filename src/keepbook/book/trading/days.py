@@ -304,6 +304,9 @@ def _grouped(
             days[-1][1].append(row)
         else:
             days.append((row.day, [row]))
+    # Of some days all trades are gone since: nothing is kept of them, and they were there.
+    gone = corrected - {day for day, _ in days}
+    days = sorted([*days, *((day, []) for day in gone if (since or "")[:10] <= day <= known_at[:10])])
 
     def usable(one: Day) -> bool:
         day, rows = one

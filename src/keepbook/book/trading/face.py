@@ -34,8 +34,9 @@ from keepbook.book.trading.exposure import Coming
 from keepbook.book.trading.files import Loaded, Progress, Source
 from keepbook.book.trading.findings import Finding
 from keepbook.book.trading.imports import load as imports
-from keepbook.book.trading.imports import mapping
+from keepbook.book.trading.imports import loads, mapping
 from keepbook.book.trading.imports.load import Imported
+from keepbook.book.trading.imports.loads import Load
 from keepbook.book.trading.lessons import Lesson, Target
 from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.reflection import Reflection
@@ -148,9 +149,11 @@ class Trading:
         zone: str = "UTC",
         multipliers: Mapping[str, float] | None = None,
         dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> Imported:
         """Take in a broker's file: its format is recognised, or `columns` maps ours to theirs, kept under the name in
-        `format` where that is none of ours. `dry_run` shows what would come of it and keeps nothing."""
+        `format` where that is none of ours. `dry_run` shows what would come of it and keeps nothing. `progress` hears
+        how many rows are kept; what it raises ends the load, and nothing of it stays."""
         told: dict[str, Any] = {
             "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
             "zone": zone_named(zone).key, "multipliers": multipliers,
@@ -159,7 +162,17 @@ class Trading:
             with self._book.reading() as (tx, _, _):
                 return imports.bring_in(tx, source, **told)
         with self._book.writing() as (tx, _):
-            return imports.bring_in(tx, source, create=self._place, **told)
+            return imports.bring_in(tx, source, create=self._place, origin=self._book.origin, progress=progress, **told)
+
+    def loads(self, *, limit: int = 100) -> Sequence[Load]:
+        """What came in by `bring_in`, file by file, the newest first; also what was taken back."""
+        with self._book.reading() as (tx, _, _):
+            return loads.listed(tx, limit)
+
+    def take_back(self, load: int) -> Load:
+        """Take a file out again, with its trades and fills. `load` is the number that `bring_in` answered."""
+        with self._book.writing() as (tx, _):
+            return loads.take_back(tx, self._book.origin, load)
 
     def mappings(self) -> Mapping[str, Mapping[str, str]]:
         """The mappings of columns that were kept, by name."""

@@ -55,7 +55,7 @@ def check(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None
         if session is not None and not SESSION.fullmatch(session):
             raise _refused(f"{session!r} is no session of an agent")
     known = acts_as(hand)
-    for row in found.get("entry", ()):
+    for row in (*found.get("entry", ()), *found.get("load", ())):
         if row["actor"] not in known:
             raise NotAllowed(
                 f"the file holds entries of {row['actor']!r}, on whose word you may not write; nothing was imported",

@@ -32,6 +32,7 @@ from keepbook.storage.tables import (
     ledger,
     lessons,
     links,
+    loads,
     mappings,
     memories,
     messages,
@@ -61,7 +62,7 @@ KINDS: dict[str, Table] = {
     "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
     "line": transcripts, "decision": decisions, "former_result": former_results, "skill": skills, "field": skill_fields,
     "deployment": deployments, "position": positions, "trade": trades, "former_trade": former_trades, "fill": fills,
-    "mapping": mappings, "lesson": lessons, "cover": covers, "seal": seals,
+    "load": loads, "mapping": mappings, "lesson": lessons, "cover": covers, "seal": seals,
 }  # fmt: skip
 """The lines of an export and the tables they come from, in file order."""
 

@@ -225,7 +225,18 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
         put(KINDS[kind], found[kind])
     _replay_runs(tx, found, put)
-    for kind in ("skill", "field", "deployment", "position", "trade", "former_trade", "fill", "mapping", "lesson"):
+    for kind in (
+        "skill",
+        "field",
+        "deployment",
+        "position",
+        "trade",
+        "former_trade",
+        "fill",
+        "load",
+        "mapping",
+        "lesson",
+    ):
         put(KINDS[kind], found[kind])
     _index(tx, found)
     tx.head = None

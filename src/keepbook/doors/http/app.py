@@ -106,7 +106,7 @@ def create_app(
 
 def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
     """The demo as an application of its own; it ends with this one."""
-    from keepbook.demo.visitors import Turnstile, Visitors  # the story takes a second, and few ask for it
+    from keepbook.demo.visitors import Turnstile, Visitors  # few ask for it
 
     visitors = Visitors()
     app.state.guests = visitors

@@ -328,6 +328,7 @@ BEGIN
     DELETE FROM lessons WHERE owner = NEW.owner;
     DELETE FROM armed WHERE owner = NEW.owner;
     DELETE FROM mappings WHERE owner = NEW.owner;
+    DELETE FROM loads WHERE owner = NEW.owner;
     DELETE FROM fills WHERE owner = NEW.owner;
     DELETE FROM trade_days WHERE owner = NEW.owner;
     DELETE FROM former_trades WHERE owner = NEW.owner;
@@ -543,12 +544,46 @@ CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills FOR EACH ROW EXECUTE 
 CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+
+CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
+    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.deployment_id, NEW.title, NEW.trades, NEW.fills, NEW.batches, NEW.before)
+    IS DISTINCT FROM
+       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.deployment_id, OLD.title, OLD.trades, OLD.fills, OLD.batches, OLD.before)
+  THEN
+    PERFORM keepbook_refuse('a load is taken back, never rewritten');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_loads_are_taken_back_once();
+
+CREATE FUNCTION keepbook_fills_go_with_their_load() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*')
+    AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL) THEN
+    PERFORM keepbook_refuse('a fill goes with its load, or by an erasure');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_fills_go_with_their_load();
+
+CREATE FUNCTION keepbook_trades_go_once_former() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*')
+    AND NOT EXISTS (SELECT 1 FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
+                      AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch) THEN
+    PERFORM keepbook_refuse('a trade goes once it is kept as former, or by an erasure');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_trades_go_once_former();
 CREATE TRIGGER skills_never_truncated BEFORE TRUNCATE ON skills EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER skill_fields_never_truncated BEFORE TRUNCATE ON skill_fields EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER deployments_never_truncated BEFORE TRUNCATE ON deployments EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER positions_never_truncated BEFORE TRUNCATE ON positions EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER loads_never_truncated BEFORE TRUNCATE ON loads EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER fills_never_truncated BEFORE TRUNCATE ON fills EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER trades_never_truncated BEFORE TRUNCATE ON trades EXECUTE FUNCTION keepbook_never_truncated();
 CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTION keepbook_never_truncated();
@@ -560,7 +595,7 @@ BEGIN
   FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness', 'labels',
     'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
     'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions', 'former_results', 'former_trades',
-    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
+    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'loads', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
     EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
@@ -593,7 +628,10 @@ GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, clos
 GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;
-GRANT SELECT, INSERT ON fills TO keepbook_app;
+GRANT DELETE ON trades TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON fills TO keepbook_app;
+GRANT SELECT, INSERT ON loads TO keepbook_app;
+GRANT UPDATE (undone_at, gone) ON loads TO keepbook_app;
 GRANT UPDATE (remaining, fee) ON fills TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON mappings TO keepbook_app;
 GRANT SELECT, INSERT ON skill_fields, lessons TO keepbook_app;

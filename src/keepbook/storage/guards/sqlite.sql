@@ -295,6 +295,7 @@ BEGIN
   DELETE FROM lessons WHERE owner = NEW.owner;
   DELETE FROM armed WHERE owner = NEW.owner;
   DELETE FROM mappings WHERE owner = NEW.owner;
+  DELETE FROM loads WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
   DELETE FROM trade_days WHERE owner = NEW.owner;
   DELETE FROM former_trades WHERE owner = NEW.owner;
@@ -506,9 +507,27 @@ CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
 
+CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from loads but by an erasure'); END;
+
+CREATE TRIGGER loads_are_not_replaced BEFORE INSERT ON loads
+WHEN EXISTS (SELECT 1 FROM loads WHERE owner = NEW.owner AND nth = NEW.nth)
+BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
+
+CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
+WHEN NOT (
+  OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
+  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.deployment_id = OLD.deployment_id
+  AND NEW.title = OLD.title AND NEW.trades = OLD.trades AND NEW.fills = OLD.fills AND NEW.batches = OLD.batches
+  AND NEW.before = OLD.before
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
+
 CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from fills but by an erasure'); END;
+  AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'guard: a fill goes with its load, or by an erasure'); END;
 
 CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades
 BEGIN SELECT RAISE(ABORT, 'guard: a former trade is never rewritten'); END;
@@ -519,4 +538,6 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by a
 
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from trades but by an erasure'); END;
+  AND NOT EXISTS (SELECT 1 FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
+                    AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch)
+BEGIN SELECT RAISE(ABORT, 'guard: a trade goes once it is kept as former, or by an erasure'); END;

@@ -27,6 +27,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from starlette.testclient import TestClient
 from tests.doors.http.web.registry import fonts
 
+from keepbook.doors.http.web.frame.loading import Load
+
 CHROMIUM = Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium")
 """Debian's own, where it is, and first the one without a window (see scripts/browser.py); elsewhere the one that
 `playwright install chromium` has put in place."""
@@ -249,3 +251,23 @@ def talking(kb: Any, *texts: str, chat: Any = None, close: bool = False, **start
 def talk(kb: Any) -> Callable[..., Any]:
     """Talks in a chat of alice's: `talk("I live in Oslo", close=True)` answers the chat."""
     return partial(talking, kb)
+
+
+@pytest.fixture
+def held_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, int], None]:
+    """Loads of a page's module wait at a row until somebody says stop."""
+
+    def hold(page: Any, row: int) -> None:
+        class Held(Load):
+            def __init__(self, owner: str, total: int, work: Any) -> None:
+                super().__init__(owner, total, lambda progress: work(partial(self._heard, progress)))
+
+            def _heard(self, progress: Any, done: int) -> None:
+                last = time.monotonic() + 60  # a test that failed leaves nobody waiting
+                while done == row and self._mark.exists() and time.monotonic() < last:
+                    time.sleep(0.01)
+                progress(done)
+
+        monkeypatch.setattr(page, "Load", Held)
+
+    return hold

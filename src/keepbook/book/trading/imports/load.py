@@ -15,9 +15,10 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
+from keepbook.book.ledger.ledger import Origin
 from keepbook.book.trading import days, skills
-from keepbook.book.trading.files import MOST_REFUSED, Refused
-from keepbook.book.trading.imports import mapping, pairing, table, values
+from keepbook.book.trading.files import MOST_REFUSED, Progress, Refused
+from keepbook.book.trading.imports import loads, mapping, pairing, table, values
 from keepbook.book.trading.imports.file import Work, ignored, prepared, take_in
 from keepbook.book.trading.imports.formats import NAMES
 from keepbook.book.trading.imports.pairing import FUNDING, Fill, Paired, Trip
@@ -34,6 +35,7 @@ NET = ("ibkr-flex", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
 SHOWN = 20
 AT_ONCE = 500
+KEPT_AT_ONCE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Imported:
     `trades` counts round trips, `open` what is left open in the symbols of the file. `profit` is net of fees;
     `unconverted` are fees in coins for which no price is known: they are in no figure. `ignored` are columns with
     figures that this format does not read. `stated` is the file's own profit of each trade in `preview`, where it has
-    one for that trade alone.
+    one for that trade alone. `load` is the number by which it is taken back, where something came in.
     """
 
     format: str
@@ -76,6 +78,7 @@ class Imported:
     preview: tuple[Trip, ...]
     stated: tuple[float | None, ...]
     dry_run: bool
+    load: int | None = None
 
 
 # Operations
@@ -85,8 +88,10 @@ def bring_in(
     tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
     columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
     multipliers: Mapping[str, float] | None = None, dry_run: bool = False, create: Any = None,
+    origin: Origin | None = None, progress: Progress | None = None,
 ) -> Imported:  # fmt: skip
-    """Take in a file of trades or fills, or show what would come of it. A mapping with a name of its own is kept."""
+    """Take in a file of trades or fills, or show what would come of it. A mapping with a name of its own is kept.
+    `progress` hears how much of it is kept; what it raises ends the load, and nothing of it stays."""
     if columns and format is not None and format not in NAMES:
         columns = mapping.read(columns) if dry_run else mapping.keep(tx, format, columns)
         format = None
@@ -109,9 +114,15 @@ def bring_in(
     _refuse_older(tx, work, place)
     before = _open_lots(tx, place, {one.symbol for one in work.fills})
     results = _pair_all(work, before)
-    if not dry_run and place is not None:
-        _keep(tx, work, place, results)
-    return _told_of(work, results, dry_run)
+    load = None
+    if origin is not None and place is not None and (work.fills or work.trips):
+        load = loads.next_number(tx)
+        _keep(tx, work, place, results, load, origin, progress or _silent)
+    return _told_of(work, results, dry_run, load)
+
+
+def _silent(_: int) -> None:
+    """Nobody wants to hear how far it is."""
 
 
 def _deployment(tx: Tx, work: Work, ref: str | None, dry_run: bool, create: Any) -> str | None:
@@ -215,7 +226,9 @@ def _pair_all(work: Work, before: Mapping[str, list[Fill]]) -> dict[str, Paired]
     return results
 
 
-def _keep(tx: Tx, work: Work, place: str, results: Mapping[str, Paired]) -> None:
+def _keep(
+    tx: Tx, work: Work, place: str, results: Mapping[str, Paired], load: int, origin: Origin, progress: Progress
+) -> None:
     left = {lot.key: lot for found in results.values() for lot in found.open}
     homeless = {one.key for found in results.values() for one in found.homeless}
     fresh = {one.key for one in work.fills}
@@ -230,22 +243,45 @@ def _keep(tx: Tx, work: Work, place: str, results: Mapping[str, Paired]) -> None
                 "owner": tx.owner, "deployment_id": place, "key": one.key, "symbol": one.symbol, "side": one.side,
                 "time": one.time, "quantity": float(one.quantity), "price": one.price,
                 "fee": one.fee if lot is None else lot.fee, "multiplier": one.multiplier, "remaining": str(remaining),
+                "load": load,
             }
         )  # fmt: skip
-    for start in range(0, len(rows), 5000):
-        tx.conn.execute(insert(fill_rows), rows[start : start + 5000])
-    for symbol, found in results.items():
-        lots = {lot.key: lot for lot in found.open}
-        for key in _open_keys(tx, place, symbol) - fresh:
-            lot = lots.get(key)
-            values_of = {"remaining": "0" if lot is None else str(lot.left)} | ({} if lot is None else {"fee": lot.fee})
-            where = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
-            tx.conn.execute(update(fill_rows).where(*where).values(values_of))
     trips = [*work.trips, *(trip for found in results.values() for trip in found.trips)]
-    kept = [(tx.owner, *_trade(trip, place)) for trip in trips]
-    for start in range(0, len(kept), 5000):
-        keep_trades(tx, kept[start : start + 5000])
+    kept, earlier = [(tx.owner, *_trade(trip, place)) for trip in trips], set(tx.batches)
+
+    def done(many: int) -> None:
+        progress(len(work.table.lines) * many // max(1, len(rows) + len(kept)))
+
+    for start in range(0, len(rows), KEPT_AT_ONCE):
+        done(start)
+        tx.conn.execute(insert(fill_rows), rows[start : start + KEPT_AT_ONCE])
+    before: dict[str, tuple[str, float]] = {}
+    for symbol, found in results.items():
+        before |= _use_up(tx, place, symbol, fresh, {lot.key: lot for lot in found.open})
+    for start in range(0, len(kept), KEPT_AT_ONCE):
+        done(len(rows) + start)
+        keep_trades(tx, kept[start : start + KEPT_AT_ONCE])
     days.settle(tx)
+    done(len(rows) + len(kept))
+    batches = [int(nth) for what, nth in tx.batches if what == "trades" and (what, nth) not in earlier]
+    loads.keep(
+        tx, load, origin, place, work.format.title, trades=len(kept), fills=len(rows), batches=batches, before=before
+    )
+
+
+def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Any]) -> loads.Open:
+    """Of earlier fills what is left after this file; answers what was left before it."""
+    found = {}
+    for key, was in _open_keys(tx, place, symbol).items():
+        if key in fresh:
+            continue
+        lot = lots.get(key)
+        left = ("0", was[1]) if lot is None else (str(lot.left), lot.fee)
+        if left != was:
+            found[key] = was
+            where = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
+            tx.conn.execute(update(fill_rows).where(*where).values(remaining=left[0], fee=left[1]))
+    return found
 
 
 def _trade(trip: Trip, place: str) -> Trade:
@@ -255,7 +291,7 @@ def _trade(trip: Trip, place: str) -> Trade:
     )  # fmt: skip
 
 
-def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool) -> Imported:
+def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool, load: int | None) -> Imported:
     trips = [*work.trips, *(trip for found in results.values() for trip in found.trips)]
     compared = _compared(work, trips)
     lines = {line.row for line in work.table.lines}
@@ -274,7 +310,7 @@ def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool) -> Import
         differences=tuple(one for one in compared if abs(one.file - one.ours) > 0.005 + 1e-6 * abs(one.file)),
         unconverted=work.unconverted, ignored=ignored(work), notes=tuple(notes), columns=work.table.columns,
         preview=tuple(trips[:SHOWN]) if dry_run else (), dry_run=dry_run,
-        stated=tuple(_alone(work, trips)[:SHOWN]) if dry_run else (),
+        stated=tuple(_alone(work, trips)[:SHOWN]) if dry_run else (), load=load,
     )  # fmt: skip
 
 
@@ -325,12 +361,13 @@ def _known_keys(tx: Tx, place: str | None, keys: Sequence[str], rows: Any) -> se
     return found
 
 
-def _open_keys(tx: Tx, place: str, symbol: str) -> set[str]:
-    query = select(fill_rows.c.key).where(
+def _open_keys(tx: Tx, place: str, symbol: str) -> dict[str, tuple[str, float]]:
+    """Of what is open what is left, and the fee that belongs to it."""
+    query = select(fill_rows.c.key, fill_rows.c.remaining, fill_rows.c.fee).where(
         fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.symbol == symbol,
         fill_rows.c.remaining != "0",
     )  # fmt: skip
-    return set(tx.conn.execute(query).scalars())
+    return {row.key: (row.remaining, row.fee) for row in tx.conn.execute(query)}
 
 
 def _open_lots(tx: Tx, place: str | None, symbols: set[str]) -> dict[str, list[Fill]]:

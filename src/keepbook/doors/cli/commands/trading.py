@@ -55,6 +55,8 @@ def register(app: typer.Typer) -> None:
         ("freqtrade", import_freqtrade),
     ):
         command(imports, name, work, writes=True)
+    command(trading, "loads", loads)
+    command(trading, "undo", undo, writes=True)
     command(trading, "skills", skills)
     command(trading, "deployments", deployments)
     command(trading, "performance", performance)
@@ -179,6 +181,22 @@ def _as_file(name: str) -> Iterator[Path]:
 
 
 # What there is
+
+
+def loads(
+    call: Invocation,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
+) -> None:
+    """List the brokers' files that came in, the newest first."""
+    call.answer(call.book.trading.loads(limit=limit), sheets.loads)
+
+
+def undo(
+    call: Invocation,
+    load: Annotated[int, typer.Argument(metavar="LOAD", min=1, help="As `trading loads` shows it.")],
+) -> None:
+    """Take a broker's file out again, with its trades; the newest of a deployment first."""
+    call.answer(call.book.trading.take_back(load), sheets.taken_back)
 
 
 def skills(call: Invocation) -> None:

@@ -37,12 +37,11 @@ def demo(
             f"anyone who can reach {host or 'this machine'} could use this demo; if you mean that, add --public --yes",
             code="open_door",
         )
-    # FastAPI, the engine and the story take a second, which --help should not cost.
+    # FastAPI and the engine take a second, which --help should not cost.
     from keepbook.demo.visitors import Turnstile, Visitors
 
     place = "127.0.0.1" if host is None else host
     listening = server.bind(place, 8765 if port is None else port)
-    call.note("Telling the story of three months…")
     visitors = Visitors()
     try:
         app = server.create_app(visitors.story, hosts=server.names_of(place), opens=visitors.opens)

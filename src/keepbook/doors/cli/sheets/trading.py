@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from keepbook.book.trading.exposure import Coming, Exposure
     from keepbook.book.trading.files import Loaded
     from keepbook.book.trading.imports.load import Imported
+    from keepbook.book.trading.imports.loads import Load
     from keepbook.book.trading.lessons import Lesson
     from keepbook.book.trading.performance import Performance
     from keepbook.book.trading.reflection import Reflection
@@ -52,6 +53,8 @@ def imported(paper: Paper, answer: "Imported") -> None:
     paper.put(f"{answer.title}: {count(answer.rows, 'row')}. {would} {count(answer.trades, 'trade')}.")
     parts = [f"{answer.paired:,} paired", f"{answer.added:,} added", f"{answer.unchanged:,} there already"]
     paper.put(dotted([*parts, f"{answer.wrong:,} refused", f"{count(answer.open, 'lot')} left open"]))
+    if answer.load is not None:
+        paper.put("To take it back: ", paper.hint("trading undo", answer.load))
     if answer.profit_file is not None:
         paper.put(f"The file's own profit {answer.profit_file:,.2f}, ours {answer.profit_compared or 0.0:,.2f}.")
     for one in answer.differences[:_WRONG_ROWS]:
@@ -67,6 +70,22 @@ def imported(paper: Paper, answer: "Imported") -> None:
             table.add_row(ink(trip.symbol), trip.side, *figures)
         paper.sheet(table)
     _refused(paper, answer)
+
+
+def loads(paper: Paper, found: Sequence["Load"]) -> None:
+    if not found:
+        paper.put("No broker's file has come in yet: ", paper.hint("trading import FILE"))
+        return
+    table = columns("load", "from", "trades", "came in", text=1)
+    for one in found:
+        gone = [] if one.undone_at is None else [ink("  taken back", GONE)]
+        when = paper.clock(datetime.fromisoformat(one.at))
+        table.add_row(ink(str(one.nth), ID), Group(ink(one.title), *gone), f"{one.trades:,}", when)
+    paper.sheet(table)
+
+
+def taken_back(paper: Paper, load: "Load") -> None:
+    paper.put(f"Taken back: {count(load.trades, 'trade')} of {load.title}. The same file can be loaded anew.")
 
 
 def _refused(paper: Paper, answer: "Loaded | Imported") -> None:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from keepbook.book.trading.breakdown import Breakdown
+from keepbook.book.trading.imports.loads import Load
 from keepbook.book.trading.performance import Performance, Point
 from keepbook.doors.http.api.memory import Moment
 from keepbook.doors.http.api.trading import EventShown, OfDeployment, OfSkill, PositionShown
@@ -76,6 +77,19 @@ def get_equity(
 def list_mappings(call: Reading) -> Response:
     """What `format` may name when a broker's file is sent."""
     return answer({"mappings": {name: dict(one) for name, one in call.book.trading.mappings().items()}})
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The newest first."""
+
+    loads: list[Load]
+
+
+@router.get("/loads", response_model=Loads)
+def list_loads(call: Reading, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
+    """What came in by brokers' files, file by file; `undone_at` is when one was taken back."""
+    return answer(Loads(list(call.book.trading.loads(limit=limit))))
 
 
 # What everybody here shares

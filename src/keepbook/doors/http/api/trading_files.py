@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
@@ -19,6 +19,7 @@ from keepbook.book.trading.files import PARQUET, Loaded, Source
 from keepbook.book.trading.imports import mapping
 from keepbook.book.trading.imports.file import SQLITE, is_ours
 from keepbook.book.trading.imports.load import Imported
+from keepbook.book.trading.imports.loads import Load
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid, NotAllowed
@@ -89,6 +90,12 @@ def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
     if told["dry_run"]:
         return answer(call.book.trading.bring_in(sent, **told))
     return call.write(lambda book: book.trading.bring_in(sent, **told))
+
+
+@router.post("/loads/{nth}/undo", response_model=Load)
+def take_back_load(call: Loading, nth: Annotated[int, Path(ge=1, description="As the load answered it.")]) -> Response:
+    """Take a broker's file out again: its trades and fills. Only the newest load of a deployment can go."""
+    return call.write(lambda book: book.trading.take_back(nth))
 
 
 def _refuse_half(sent: bytes) -> None:

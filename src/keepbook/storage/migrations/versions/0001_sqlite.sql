@@ -750,6 +750,7 @@ CREATE TABLE fills (
 	fee REAL NOT NULL,
 	multiplier REAL NOT NULL,
 	remaining TEXT NOT NULL,
+	load INTEGER,
 	PRIMARY KEY (owner, deployment_id, "key"),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 )
@@ -816,6 +817,25 @@ CREATE TABLE lessons (
  STRICT;
 
 CREATE INDEX lessons_by_skill ON lessons (owner, skill_id, finding);
+
+CREATE TABLE loads (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	nth INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	actor TEXT NOT NULL,
+	deployment_id TEXT NOT NULL,
+	title TEXT NOT NULL,
+	trades INTEGER NOT NULL,
+	fills INTEGER NOT NULL,
+	batches TEXT NOT NULL,
+	"before" TEXT NOT NULL,
+	undone_at TEXT,
+	gone TEXT,
+	PRIMARY KEY (owner, nth),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
 
 CREATE TABLE positions (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -1089,11 +1109,20 @@ END;
 CREATE TRIGGER fills_made_is_noted AFTER INSERT ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'fills', NEW."deployment_id" || char(31) || NEW."key", 1);
 END;
-CREATE TRIGGER fills_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining" ON fills BEGIN
+CREATE TRIGGER fills_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining", "load" ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'fills', OLD."deployment_id" || char(31) || OLD."key", 0);
 END;
 CREATE TRIGGER fills_removed_is_noted AFTER DELETE ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'fills', OLD."deployment_id" || char(31) || OLD."key", 0);
+END;
+CREATE TRIGGER loads_made_is_noted AFTER INSERT ON loads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'loads', CAST(NEW.nth AS TEXT), 1);
+END;
+CREATE TRIGGER loads_changed_is_noted AFTER UPDATE OF "owner", "nth", "at", "actor", "deployment_id", "title", "trades", "fills", "batches", "before", "undone_at", "gone" ON loads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'loads', CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER loads_removed_is_noted AFTER DELETE ON loads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'loads', CAST(OLD.nth AS TEXT), 0);
 END;
 CREATE TRIGGER mappings_made_is_noted AFTER INSERT ON mappings BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'mappings', NEW."name", 1);
@@ -1429,6 +1458,7 @@ BEGIN
   DELETE FROM lessons WHERE owner = NEW.owner;
   DELETE FROM armed WHERE owner = NEW.owner;
   DELETE FROM mappings WHERE owner = NEW.owner;
+  DELETE FROM loads WHERE owner = NEW.owner;
   DELETE FROM fills WHERE owner = NEW.owner;
   DELETE FROM trade_days WHERE owner = NEW.owner;
   DELETE FROM former_trades WHERE owner = NEW.owner;
@@ -1640,9 +1670,27 @@ CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
 
+CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from loads but by an erasure'); END;
+
+CREATE TRIGGER loads_are_not_replaced BEFORE INSERT ON loads
+WHEN EXISTS (SELECT 1 FROM loads WHERE owner = NEW.owner AND nth = NEW.nth)
+BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
+
+CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
+WHEN NOT (
+  OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
+  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.deployment_id = OLD.deployment_id
+  AND NEW.title = OLD.title AND NEW.trades = OLD.trades AND NEW.fills = OLD.fills AND NEW.batches = OLD.batches
+  AND NEW.before = OLD.before
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
+
 CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from fills but by an erasure'); END;
+  AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'guard: a fill goes with its load, or by an erasure'); END;
 
 CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades
 BEGIN SELECT RAISE(ABORT, 'guard: a former trade is never rewritten'); END;
@@ -1653,4 +1701,6 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by a
 
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from trades but by an erasure'); END;
+  AND NOT EXISTS (SELECT 1 FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
+                    AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch)
+BEGIN SELECT RAISE(ABORT, 'guard: a trade goes once it is kept as former, or by an erasure'); END;

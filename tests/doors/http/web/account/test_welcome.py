@@ -234,6 +234,23 @@ def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, confi
     expect(person.get_by_text("Ines", exact=False).first).to_be_visible()
     expect(person.get_by_text("Vienna · openai")).to_be_visible()
     assert kb.settings.model == "openai:qwen2.5:14b"
+    if width == 1440:
+        look_at_the_demo(person)
+
+
+def look_at_the_demo(person: Page) -> None:
+    """The three things of its tour: what was kept, what it saw, undo. Then back to one's own book."""
+    person.goto("/welcome")
+    person.get_by_role("button", name="Look at the demo").click()
+    expect(person.get_by_role("list", name="Three things to look at")).to_be_visible()
+    kept = person.locator("details.saved").last
+    if kept.get_attribute("open") is None:
+        kept.locator("summary").click()
+    expect(person.get_by_text("What this chat was given").or_(person.get_by_text("What it saw")).first).to_be_visible()
+    kept.get_by_role("button", name="Undo").first.click()
+    expect(kept).to_contain_text("undone", ignore_case=True)
+    person.get_by_role("button", name="Back to my own book").click()
+    expect(person.get_by_text("Ines is made up")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [1440, 390])

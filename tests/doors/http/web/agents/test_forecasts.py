@@ -56,6 +56,10 @@ def test_a_person_records_a_forecast_and_what_is_wrong_is_said_in_place(client: 
     assert (made.probability, made.state, str(made.expires.date())) == (0.705, "open", "2031-01-01")
     [agent] = alice.agents.list()
     assert (agent.name, agent.adapter, agent.card_type) == ("Me", "external", "forecast")
+    for page in ("/agents", f"/agents/{agent.id}"):  # it works elsewhere: there is nothing to run, chat with or switch
+        shown = client.get(page).text
+        assert "works elsewhere" in shown
+        assert not [one for one in ("Run now", "Active Memory", f"/agents/{agent.id}/chat") if one in shown]
     client.post("/results/forecasts/record", data=told | {"by": "me"})
     assert len(alice.agents.list()) == 1
     for changed, words in (

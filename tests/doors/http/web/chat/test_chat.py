@@ -323,6 +323,9 @@ def test_moving_on_closes_the_chat(person: Page, alice: Any, talk: Any, until: A
     }
     leaving[way].first.click()
     until(lambda: alice.list().total)
+    expect(person.locator("#toasts .toast")).to_contain_text("1 kept · 0 proposed · 0 left out")
+    expect(person.locator("#toasts").get_by_role("link", name="Review")).to_be_visible()
+    assert "keepbook_left" not in {cookie["name"] for cookie in person.context.cookies()}
 
 
 def test_a_reload_asks_no_model(person: Page, alice: Any, kb: Any, until: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,16 +130,9 @@ def test_all_or_none_are_ticked_at_once_on_every_page(client: TestClient) -> Non
 
 
 def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
-    person: Page, alice: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    person: Page, alice: Any, tmp_path: Path, held_at: Any
 ) -> None:
-    loads = moving_in._loaded
-
-    def until_stopped(visit: Any, wanted: Any, progress: Any) -> Any:
-        """The third line waits until somebody says stop."""
-        (load,) = [one for one in moving_in._LOADS.values() if one.wanted is wanted]
-        return loads(visit, wanted, lambda done: (done == 3 and load.stop.wait(60), progress(done)))
-
-    monkeypatch.setattr(moving_in, "_loaded", until_stopped)
+    held_at(moving_in, 3)
     file = tmp_path / "notes.txt"
     file.write_text("".join(f"Has visited the place number {nth}\n" for nth in range(5)))
     person.goto("/import")

@@ -1,10 +1,14 @@
 """`/trading/import`: a file is looked at first, its columns are mapped, and only then is it loaded."""
 
 import re
+from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 from tests.book.trading.imports.brokers import bybit
+
+from keepbook.doors.http.web.trading import bring_in
 
 TABLE = (
     "Opened At,Closed At,What,Way,Lots,In,Out,Costs\n2026-01-05 10:00,2026-01-06 10:00,EURUSD,Buy,2,1.10,1.12,0.01\n"
@@ -31,6 +35,16 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     done = client.post("/trading/import", data={"packed": packed(looked), "name": "log.csv", "act": "load"}).text
     assert "rows paired" in done
     assert len(alice.trading.trades().items) == 5
+    load = re.search(r'name="load" value="(\d+)"', done)
+    assert load
+    assert "Loading 0 of" in done
+    undone = client.post("/trading/import/undo", data={"load": load[1]}).text
+    assert "Undone: 5 trades taken out again" in undone
+    assert alice.trading.trades().items == []
+    twice = client.post("/trading/import/undo", data={"load": load[1]})
+    assert (twice.status_code, "was taken back already" in twice.text) == (422, True)
+    gone = client.post("/trading/import/stop", data={"key": "nobody"})
+    assert (gone.status_code, "not under way here any more" in gone.text) == (404, True)
 
 
 def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, alice: Any) -> None:
@@ -49,3 +63,28 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
 def test_nothing_chosen_and_nothing_readable_are_said_at_the_file(client: TestClient) -> None:
     assert "Choose a file first" in client.post("/trading/import", data={}).text
     assert "no table" in client.post("/trading/import", files={"file": ("x", b"hello")}).text
+
+
+def test_a_load_is_stopped_with_nothing_left_or_taken_back_afterwards(
+    person: Page, alice: Any, tmp_path: Path, held_at: Any
+) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text(bybit().text)
+
+    def load() -> None:
+        person.goto("/trading/import")
+        person.get_by_label("A file to bring in").set_input_files(file)
+        person.get_by_role("button", name=re.compile(r"^Load \d+")).click(no_wait_after=True)
+
+    held_at(bring_in, 0)
+    load()
+    expect(person.get_by_text("Loading log.csv")).to_be_visible()
+    person.get_by_role("button", name="Stop", exact=True).click()
+    expect(person.get_by_text("Stopped: nothing came in.")).to_be_visible()
+    assert alice.trading.trades().total == 0
+    held_at(bring_in, -1)
+    load()
+    person.get_by_role("button", name="Undo this load").click()
+    expect(person.get_by_text("Undone: 5 trades taken out again.")).to_be_visible()
+    assert alice.trading.trades().total == 0
+    assert alice.verify().ok

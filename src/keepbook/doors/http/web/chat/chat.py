@@ -12,6 +12,7 @@ from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.chats.closed import Closed
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.chats.view import take_back_no
@@ -38,6 +39,8 @@ EDITING = (
 """Rides along, hidden, with the person's answer to `QUESTION`."""
 VIEW = "keepbook_view"
 VIEW_SECONDS = 24 * 3600
+LEFT, LEFT_SECONDS = "keepbook_left", 60
+"""What a chat that was left has kept, proposed and left out, for the page after it: three counts."""
 TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
 """Why closing skips what is not left out: it stands in the book, or is counted as proposed."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"
@@ -326,26 +329,34 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 @router.post("/chat/{id}/close")
 def close(visit: Changing, id: str) -> Response:
     """Read it for memories now: where closing has failed, or by wish. What it did is said on the page."""
-    closed = visit.writing().threads.get(id).close()
+    return visit.back(f"/chat/{id}", closed=_counted(visit.writing().threads.get(id).close()))
+
+
+def _counted(closed: Closed) -> str | None:
+    """What closing kept, proposed and left out, as the pages say it."""
     out = [one for one in closed.skipped if one.reason not in TOLD_ELSEWHERE]
-    told = f"{len(closed.written)},{len(closed.proposed)},{len(out)}" if closed.made_by else None
-    return visit.back(f"/chat/{id}", closed=told)
+    return f"{len(closed.written)},{len(closed.proposed)},{len(out)}" if closed.made_by else None
 
 
 @router.post("/chat/{id}/leave")
 def leave(visit: Changing, id: str, view: str = "") -> Response:
-    """Sent as a beacon when the person moves on. Without anything new it is nothing, so it costs no model call.
+    """Sent as a beacon when the person moves on. Without anything new it is nothing, so it costs no model call. What it
+    kept the next page says: nobody reads the answer to a beacon, but the browser takes its cookie.
 
     A page that is reloaded is hidden too, but only after the new one was sent: then the browser's cookie names another
     view than the page that says goodbye, and the person is still here.
     """
+    gone = Response(status_code=204)
     chat = visit.writing().threads.get(id)
     still_here = visit.request.cookies.get(VIEW, view) != view
     copied_at = visit.kb.copied_at
     only_looked_at = copied_at is not None and chat.thread.touched_at < copied_at  # the story's own words
     if has_news(chat.thread) and not still_here and not only_looked_at:
-        chat.close()
-    return Response(status_code=204)
+        told = _counted(chat.close())
+        if told is not None and told != "0,0,0":
+            secure, counts = visit.request.url.scheme == "https", told.replace(",", ".")
+            gone.set_cookie(LEFT, counts, LEFT_SECONDS, samesite="strict", secure=secure)  # for a script's eyes
+    return gone
 
 
 # Edit in chat

@@ -9,9 +9,6 @@ stays. Afterwards one button takes the whole load back.
 
 import base64
 import binascii
-import queue
-import secrets
-import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,12 +19,14 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Enough, Incoming, LeftOut, Noted, Talked
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked
 from keepbook.book.upkeep.elsewhere.sources import look
 from keepbook.book.upkeep.imported import Imported
 from keepbook.book.upkeep.lines import is_ours
+from keepbook.doors.http.web.frame.loading import Load
+from keepbook.doors.http.web.frame.loading import stop as stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
-from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
+from keepbook.errors import Conflict, Invalid, KeepbookError
 
 router = APIRouter(include_in_schema=False)
 
@@ -37,10 +36,6 @@ ROWS = 200
 MOST_BYTES = 50_000_000
 """What a file may unfold to that travels with the page."""
 MOST_CHATS = 100_000
-STEPS = 25
-"""How often the count moves while it loads."""
-MOST_LOADS = 50
-STOP_SECONDS = 30.0
 ME, KNOWN, OUT = "me", "known", "out"
 Short = Annotated[str, Form(max_length=400)]
 
@@ -173,8 +168,9 @@ def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
             raise Invalid("say of each person who they are, or leave them out", field="people")
     except KeepbookError as error:
         return _page(visit, chosen, wrong=error)
-    load = Load(visit.caller.owner, _wanted(chosen, incoming))
-    _remember(load)
+    wanted = _wanted(chosen, incoming)
+    total = len(wanted.memories) + len(wanted.chats)
+    load = Load(visit.caller.owner, total, lambda progress: _loaded(visit, wanted, progress))
     return StreamingResponse(_loading(visit, chosen, seen, load), media_type="text/html")
 
 
@@ -186,7 +182,8 @@ def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError 
     preset = visit.book.preset()
     return {
         "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories, "titles": preset.titles,
-        "default": preset.default_category, "steps": None, "undone": None, "stopped": None, "most": ROWS,
+        "default": preset.default_category, "steps": None, "undone": None, "stopped": None, "stopping": False,
+        "most": ROWS,
     }  # fmt: skip
 
 
@@ -285,54 +282,9 @@ def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
 # Loading
 
 
-class Load:
-    """One load under way. `step` is how far it is, then what came of it; whoever has the key may stop it."""
-
-    def __init__(self, owner: str, wanted: Incoming) -> None:
-        self.owner, self.wanted = owner, wanted
-        self.key = secrets.token_urlsafe(12)
-        self.total = len(wanted.memories) + len(wanted.chats)
-        self.told: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.stop, self.ended = threading.Event(), threading.Event()
-        self.outcome: Loaded | KeepbookError | None = None
-
-    def run(self, visit: Visit) -> None:
-        """In a thread of its own: it goes on when the page is left."""
-        every = max(1, self.total // STEPS)
-
-        def progress(done: int) -> None:
-            if self.stop.is_set():
-                raise Enough
-            if done % every == 0:
-                self.told.put(done)
-
-        try:
-            self.outcome = _loaded(visit, self.wanted, progress)
-        except KeepbookError as error:
-            self.outcome = error
-        finally:
-            self.told.put(self.outcome)
-            self.ended.set()
-
-    def steps(self) -> Iterator[Any]:
-        while isinstance(step := self.told.get(), int):
-            yield step
-        yield step
-
-
-_LOADS: dict[str, Load] = {}
-"""Those of this process, the newest few: whoever stops one comes back by its key."""
-
-
-def _remember(load: Load) -> None:
-    for key in list(_LOADS)[: -MOST_LOADS + 1]:
-        _LOADS.pop(key, None)
-    _LOADS[load.key] = load
-
-
 def _loading(visit: Visit, chosen: Chosen, seen: Seen, load: Load) -> Iterator[str]:
     """The page, as far as it has come: the count moves while the load writes."""
-    threading.Thread(target=load.run, args=(visit,), name="import").start()
+    load.begin()
     page = templates.get_template("import.html")
     known = _told(visit, chosen, seen) | {"steps": load.steps(), "total": load.total, "load": load}
     yield from page.generate(visit=visit, zone=visit.zone, now=visit.now, **known)
@@ -342,12 +294,10 @@ def _loading(visit: Visit, chosen: Chosen, seen: Seen, load: Load) -> Iterator[s
 def stop(visit: Changing, key: Short = "") -> Response:
     """End a load where it is: what has come in stays, and one Undo takes it out."""
     visit.caller.ask("book.import")
-    load = _LOADS.get(key)
-    if load is None or load.owner != visit.caller.owner:
-        raise NotFound("this load is not under way here any more; what came in is on the Memory page", field="key")
-    load.stop.set()
-    load.ended.wait(STOP_SECONDS)
-    return visit.page("import.html", **(_told(visit, Chosen(), None) | {"stopped": load}))
+    return visit.page(
+        "import.html",
+        **(_told(visit, Chosen(), None) | {"stopped": stop_load(visit.caller.owner, key), "stopping": True}),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
+from keepbook.book.ground.opened import viewing
 from keepbook.book.ground.when import in_zone, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.traces import Past, chat_titles, instants, past
@@ -28,7 +29,6 @@ router = APIRouter(include_in_schema=False)
 
 PATH = "/time"
 ENTRIES = 40
-MEMORIES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,11 @@ class Between:
 
 @router.get(PATH)
 def travel(visit: Visiting) -> Response:
+    with viewing(visit.book):
+        return _travelled(visit)
+
+
+def _travelled(visit: Visit) -> Response:
     now = visit.now
     written = instants(visit.book)
     if not written:
@@ -88,7 +93,8 @@ def _show(
     book, now, zone = visit.book, axis.last, visit.zone
     known = stamp(chosen.known)
     event = bisect_right(written, known)
-    then, today = past(book, known, stamp(chosen.valid)), past(book, stamp(now), stamp(now))
+    today = past(book)
+    then = today if chosen.known == chosen.valid == now else past(book, known, stamp(chosen.valid))
     later = book.ledger(after=event, limit=ENTRIES)
     rows = [entry_row(entry) for entry in later]
     days = per_day(written, zone)
@@ -105,7 +111,6 @@ def _show(
         local={"known": _local(chosen.known, zone), "valid": _local(chosen.valid, zone)},
         steps=steps(chosen, written, event, now, zone),
         then=then,
-        shown=then.memories[:MEMORIES],
         today=today,
         between=between(then, today),
         comparison=compare(then.rendered, today.rendered),
@@ -194,10 +199,9 @@ def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, z
 
 
 def between(then: Past, today: Past) -> Between:
-    had = {memory.id: memory for memory in then.memories}
-    has = {memory.id: memory for memory in today.memories}
+    had, has = then.signs, today.signs
     both = had.keys() & has.keys()
-    changed = sum(had[id].content != has[id].content for id in both)
+    changed = sum(had[id] != has[id] for id in both)
     return Between(len(has) - len(both), changed, len(had) - len(both))
 
 

@@ -352,6 +352,14 @@ talk?.addEventListener("click", async event => {
   }
 });
 
+// Cancel puts back what stood there and folds the form away.
+document.addEventListener("reset", ({ target }) => {
+  if (!target.matches(".resend")) return;
+  const folded = target.closest("details");
+  folded.open = false;
+  find("summary", folded).focus();
+});
+
 // ── moving on ─────────────────────────────────────────────────────────────────────────────────────────────
 // Another chat, a new one, another page, a closed window: all of them hide this page. So does a reload; by the name of
 // this view the server can tell.
@@ -359,7 +367,9 @@ talk?.addEventListener("click", async event => {
 addEventListener("pagehide", () => {
   if (!talk?.dataset.thread || !talk.hasAttribute("data-unread")) return;
   const address = `/chat/${talk.dataset.thread}/leave?view=${talk.dataset.view ?? ""}`;
-  if (navigator.sendBeacon(address)) talk.removeAttribute("data-unread");
+  if (!navigator.sendBeacon(address)) return;
+  talk.removeAttribute("data-unread");
+  sessionStorage.setItem("left", Date.now());
 });
 
 // What a form left in the address is told once.

@@ -179,3 +179,20 @@ document.addEventListener("keydown", event => {
 
 document.documentElement.classList.add("js");  // what only script can do may be seen now
 all("#toasts > .toast").forEach(showToast);
+
+// A chat that was left is read behind the pages; what it kept comes as a cookie with the answer that nobody waits for.
+const LOOKS = 40;
+function tellLeft(looks) {
+  const [, counts] = document.cookie.match(/(?:^|; )keepbook_left=([\d.]+)/) ?? [];
+  if (!counts) return looks ? void setTimeout(tellLeft, 500, looks - 1) : sessionStorage.removeItem("left");
+  document.cookie = "keepbook_left=; path=/; max-age=0";
+  sessionStorage.removeItem("left");
+  const [kept, proposed, out] = counts.split(".").map(Number);
+  const toast = Object.assign(document.createElement("div"), { className: "toast" });
+  toast.setAttribute("role", "status");
+  const said = Object.assign(document.createElement("span"), { textContent: `${kept} kept · ${proposed} proposed · ${out} left out` });
+  const review = Object.assign(document.createElement("a"), { className: "link", href: `/profile/facts${proposed ? "#queue-h" : ""}`, textContent: "Review" });
+  toast.append(said, review);
+  showToast(toast);
+}
+if (Date.now() - Number(sessionStorage.getItem("left") ?? 0) < 60_000) tellLeft(LOOKS);

@@ -3,22 +3,27 @@
 Nothing is loaded by choosing a file. The page shows what it was recognised as, what each column means (to be changed
 where it is no known export), the first trades as the book would read them, and the file's own profit beside ours. What
 was chosen travels with the form, so that no script and no store is needed; a larger file goes by the command line.
+While it loads the count moves, and "Stop" ends it: then nothing of it stays, for half of a file would be paired
+wrongly. Afterwards one button takes the whole load back.
 """
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.trading.imports.file import Seen, seen
 from keepbook.book.trading.imports.formats.plain import OURS
 from keepbook.book.trading.imports.load import NET, Imported
 from keepbook.doors.http.web.agents.cards import figure
-from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
+from keepbook.doors.http.web.frame.loading import Load
+from keepbook.doors.http.web.frame.loading import stop as stop_load
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.trading.pages import HOME
 from keepbook.errors import Invalid, KeepbookError
 
@@ -80,7 +85,6 @@ async def look(
 
 
 def _looked(visit: Visit, chosen: Chosen, columns: dict[str, str], act: str) -> Response:
-    book = visit.writing() if act == "load" else visit.book
     found: Seen | None = None
     try:
         if not chosen.sent:
@@ -90,13 +94,46 @@ def _looked(visit: Visit, chosen: Chosen, columns: dict[str, str], act: str) -> 
                 "this file is too large for the page; load it with keepbook trading import trades", field="file"
             )
         found = seen(chosen.sent, columns)
-        made = book.trading.bring_in(
-            chosen.sent, deployment=chosen.deployment or None, symbol=chosen.symbol or None, zone=chosen.zone,
-            columns=columns or None, format=chosen.format or None if columns else None, dry_run=act != "load",
-        )  # fmt: skip
+        told: dict[str, Any] = {
+            "deployment": chosen.deployment or None, "symbol": chosen.symbol or None, "zone": chosen.zone,
+            "columns": columns or None, "format": chosen.format or None if columns else None,
+        }  # fmt: skip
+        made = visit.book.trading.bring_in(chosen.sent, **told, dry_run=True)
     except KeepbookError as error:
         return _page(visit, chosen, found, wrong=error)
-    return _page(visit, chosen, found, made)
+    if act != "load":
+        return _page(visit, chosen, found, made)
+    book = visit.writing()
+    load = Load(
+        visit.caller.owner, max(1, made.rows),
+        lambda progress: book.trading.bring_in(chosen.sent, **told, progress=progress),
+    )  # fmt: skip
+    return StreamingResponse(_loading(visit, chosen, found, load), media_type="text/html")
+
+
+def _loading(visit: Visit, chosen: Chosen, found: Seen, load: Load) -> Iterator[str]:
+    """The page, as far as it has come: the count moves while the load writes."""
+    load.begin()
+    page = templates.get_template("trading_import.html")
+    known = _told(visit, chosen, found) | {"load": load}
+    yield from page.generate(visit=visit, zone=visit.zone, now=visit.now, **known)
+
+
+@router.post(f"{PATH}/stop")
+def stop(visit: Changing, key: Short = "") -> Response:
+    """End a load that is under way: nothing of it stays."""
+    load = stop_load(visit.writing().owner, key)
+    return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"stopped": load or True}))
+
+
+@router.post(f"{PATH}/undo")
+def undo(visit: Changing, load: Annotated[int, Form(ge=1)]) -> Response:
+    """Take a load back, whole."""
+    try:
+        taken = visit.writing().trading.take_back(load)
+    except KeepbookError as error:
+        return _page(visit, Chosen(), wrong=error)
+    return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"taken": taken}))
 
 
 def _unpacked(packed: str) -> bytes:
@@ -113,8 +150,18 @@ def _page(
     made: Imported | None = None,
     wrong: KeepbookError | None = None,
 ) -> Response:
-    told: dict[str, Any] = {
+    return visit.page("trading_import.html", 422 if wrong else 200, **_told(visit, chosen, found, made, wrong))
+
+
+def _told(
+    visit: Visit,
+    chosen: Chosen,
+    found: Seen | None = None,
+    made: Imported | None = None,
+    wrong: KeepbookError | None = None,
+) -> dict[str, Any]:
+    return {
         "chosen": chosen, "found": found, "made": made, "wrong": wrong, "means": MEANS, "ours": list(OURS), "nets": NET,
-        "deployments": list(visit.book.trading.deployments()), "figure": figure,
+        "deployments": list(visit.book.trading.deployments()), "figure": figure, "load": None, "stopped": None,
+        "taken": None,
     }  # fmt: skip
-    return visit.page("trading_import.html", 422 if wrong else 200, **told)

@@ -1,0 +1,96 @@
+"""A file that is on its way into the book while its page is sent piece by piece.
+
+It goes on in a thread of its own when the page is left. That it is under way is marked by an empty file which every
+worker of this server sees; whoever says Stop takes the mark away, and the load ends at its next step.
+"""
+
+import hashlib
+import queue
+import secrets
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from keepbook.book.upkeep.elsewhere.incoming import Enough
+from keepbook.errors import KeepbookError, NotFound
+
+STEPS = 25
+"""How often the count moves while it loads."""
+MOST = 50
+STOP_SECONDS = 30.0
+
+
+class Load:
+    """One load under way. `outcome` is what came of it, or why nothing did; whoever has the key may stop it.
+
+    `work` is called with what hears how far it is, which raises `Enough` once somebody has said Stop.
+    """
+
+    def __init__(self, owner: str, total: int, work: Callable[[Callable[[int], None]], Any]) -> None:
+        self.owner, self.total, self._work = owner, total, work
+        self.key = secrets.token_urlsafe(12)
+        self._mark = _mark(owner, self.key)
+        self._told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.ended = threading.Event()
+        self.outcome: Any = None
+        self.stopped = False
+
+    def begin(self) -> None:
+        for key in list(_HERE)[: -MOST + 1]:
+            _HERE.pop(key, None)
+        _HERE[self.key] = self
+        self._mark.touch(mode=0o600)
+        threading.Thread(target=self._run, name="load").start()
+
+    def _run(self) -> None:
+        every, last = max(1, self.total // STEPS), -1
+
+        def progress(done: int) -> None:
+            nonlocal last
+            if not self._mark.exists():
+                self.stopped = True
+                raise Enough
+            if done // every != last:
+                last = done // every
+                self._told.put(min(done, self.total))
+
+        try:
+            self.outcome = self._work(progress)
+        except Enough:
+            pass  # nothing of it stays, and there is nothing to tell
+        except KeepbookError as error:
+            self.outcome = error
+        finally:
+            self._mark.unlink(missing_ok=True)
+            self.ended.set()
+            self._told.put(None)
+
+    def steps(self) -> Iterator[int]:
+        """How far it is, as long as it goes on."""
+        while (step := self._told.get()) is not None:
+            yield step
+
+
+_HERE: dict[str, Load] = {}
+"""Those of this process, the newest few: who stops one here is shown what came of it."""
+
+
+def stop(owner: str, key: str) -> Load | None:
+    """End a load where it is; answers it where it ran in this process, once it has ended."""
+    mark, load = _mark(owner, key), _HERE.get(key)
+    mine = load is not None and load.owner == owner
+    if not mine and not mark.exists():
+        raise NotFound("this load is not under way here any more; what came in is in your book", field="key")
+    mark.unlink(missing_ok=True)
+    if not mine or load is None:
+        return None
+    load.ended.wait(STOP_SECONDS)
+    return load
+
+
+def _mark(owner: str, key: str) -> Path:
+    """Nobody but who began it can name it."""
+    name = hashlib.blake2b(f"{owner}\n{key}".encode(), digest_size=16).hexdigest()
+    return Path(tempfile.gettempdir()) / f"keepbook-load-{name}"
