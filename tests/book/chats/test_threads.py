@@ -643,7 +643,7 @@ def test_a_yes_to_what_is_there_no_more_is_refused_and_still_waits(kb: Any, alic
 def test_what_was_said_cannot_be_rewritten_by_sql(kb: Any, alice: Any, chat: Chat, statement: str) -> None:
     chat.add("user", "I said this")
     with pytest.raises(NotAllowed), kb._database.write("alice") as tx:
-        tx.conn.exec_driver_sql(statement)
+        tx.conn.exec_driver_sql(f"{statement} WHERE owner = 'alice'")
     assert [(message.turn, message.role, message.text) for message in chat.messages()] == [(1, "user", "I said this")]
 
 
