@@ -11,9 +11,13 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 # A worker that has done its half takes from the other's.
 SPREAD := -n $(WORKERS) --dist worksteal
+# What every engine must pass, and what only a cluster can be asked.
+ON_CITUS := tests/storage/test_cluster.py tests/storage/test_cluster_under_load.py tests/storage/test_guards.py tests/storage/test_row_security.py tests/book/memory \
+	tests/book/ledger/test_undo.py tests/book/ledger/test_verify.py tests/book/chats tests/book/agents tests/book/trading tests/book/upkeep/test_transfer.py \
+	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/adapters tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-adapters test-clients test-deep test-fast test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -25,15 +29,19 @@ test: setup ## Run every test on SQLite, PostgreSQL and Chromium (ARGS="tests/co
 	@$(BIN)/python scripts/browser.py
 	@$(BIN)/python -m pytest $(SPREAD) $(ARGS)
 
-test-fast: setup ## Run the tests of the engine that start no process but PostgreSQL
-	@$(BIN)/python -m pytest $(SPREAD) --no-processes $(ENGINE) $(ARGS)
+test-fast: setup ## Glance at the engine: its tests that start no process but PostgreSQL, each on one database
+	@$(BIN)/python -m pytest $(SPREAD) --glance --no-processes $(ENGINE) $(ARGS)
 
-test-deep: setup ## Run every test, with ten times as many drawn examples: long
+test-deep: setup ## Run every test, with twenty times as many drawn examples: long
 	@$(BIN)/python scripts/browser.py
-	@KEEPBOOK_TESTS_DEEPER=10 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
+	@KEEPBOOK_TESTS_DEEPER=20 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
 
 test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
 	@$(BIN)/python scripts/test_adapters.py $(ARGS)
+
+test-citus: setup ## Run the contract suites on a Citus cluster, whose operator's address is KEEPBOOK_TEST_CITUS
+	@test -n "$$KEEPBOOK_TEST_CITUS" || { echo "Say where the cluster is: KEEPBOOK_TEST_CITUS=postgresql://postgres@host:9700/keepbook"; exit 2; }
+	@$(BIN)/python -m pytest -n 0 $(if $(ARGS),$(ARGS),$(ON_CITUS))
 
 test-typescript: setup ## Build clients/typescript from the OpenAPI document and test it against a server (needs Node 20)
 	@$(BIN)/python scripts/typescript.py

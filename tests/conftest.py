@@ -1,10 +1,10 @@
 """What every test may ask for: a book on each engine, a clock that obeys, and a clean environment.
 
-A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL. One server
-serves the whole run, all xdist workers included; it starts when the first test asks and surely stops with
-the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, emptied after
-its test for another (see tests/databases.py). Nothing is ever skipped: where PostgreSQL cannot start, its
-tests fail and say why.
+A test that takes `kb`, `alice` or `book_url` runs twice, on SQLite and on a real PostgreSQL, or on one of them where
+one will do. One server serves the whole run, all xdist workers included; it starts when the first test asks and surely
+stops with the run (see scripts/test_postgres.py). A PostgreSQL book is a copy of a database migrated once, emptied
+after its test for another (see tests/databases.py). Nothing is ever skipped: where PostgreSQL cannot start, its tests
+fail and say why.
 """
 
 import asyncio
@@ -23,13 +23,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import hypothesis
 import pytest
 from tests import quicker
-from tests.databases import Pool, admin, database, url_of
+from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, hold_to_one_node, make, url_of
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -50,6 +52,10 @@ time.tzset()
 
 # After the environment: what it loads reads it.
 quicker.share()
+hold_to_one_node()
+
+collect_ignore_glob = [] if CLUSTER else ["storage/test_cluster*"]
+"""What only a cluster can be asked: `make test-citus`."""
 
 SERVER = Path(__file__).parent.parent / "scripts" / "test_postgres.py"
 TEMPLATE = "keepbook_template"
@@ -66,10 +72,14 @@ hypothesis.settings.register_profile("deep", hypothesis.settings.get_profile("us
 hypothesis.settings.load_profile("deep" if DEEPER > 1 else "usual")
 
 
+ENGINES = ("postgresql",) if CLUSTER else ("sqlite", "postgresql")
+
 BYPASS = "KEEPBOOK_ALLOW_BYPASS_LOGIN", "true"
 """The tests' PostgreSQL has one login, its superuser; what a login may not be is tested apart. Set for fixtures that
 outlive a test, too."""
-os.environ.update([BYPASS])
+WORDS_ALONE = "KEEPBOOK_EMBEDDER", "none"
+"""Also in the programs that a test starts; tests of meaning name their embedder."""
+os.environ.update([BYPASS, WORDS_ALONE])
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -86,18 +96,62 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="leave out the tests marked `process`; any other that starts a process, but for PostgreSQL, fails",
     )
+    parser.addoption(
+        "--glance",
+        action="store_true",
+        help="each test on one engine, a third of the drawn examples, and nothing of what takes longest",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if DEEPER > 1:
+    glance = config.getoption("glance")
+    if DEEPER > 1 or glance:
         for test in {getattr(item, "obj", None) for item in items if hasattr(getattr(item, "obj", None), "hypothesis")}:
             usual = getattr(test, "_hypothesis_internal_use_settings", None) or hypothesis.settings()
-            deeper = hypothesis.settings(usual, max_examples=usual.max_examples * DEEPER)
-            test._hypothesis_internal_use_settings = deeper  # type: ignore[union-attr]
+            drawn = max(1, usual.max_examples // 3) if glance else usual.max_examples * DEEPER
+            test._hypothesis_internal_use_settings = hypothesis.settings(usual, max_examples=drawn)  # type: ignore[union-attr]
+    if DEEPER == 1:
+        items[:] = [item for item in items if _on_its_engine(item, everywhere=glance)]
+    items[:] = [item for item in items if not (glance and item.nodeid.startswith(LONG))]
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     if config.getoption("no_processes"):
         left_out = [item for item in items if item.get_closest_marker("process")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+ONE_WILL_DO = {"adapters", "doors", "models", "tools"}
+"""Rooms above the book. What they ask of it is tested on both engines in tests/book, tests/storage and tests/contracts;
+here each test takes one of the two by its name, so that each room stands on both. `make test-deep` takes both."""
+
+
+LONG = tuple(
+    f"tests/{name}"
+    for name in (
+        "book/ledger/test_tamper.py::test_whoever",
+        "contracts/test_authority_walk.py",
+        "contracts/test_house.py::test_types",
+        "contracts/test_killed_run.py",
+        "demo/test_story.py",
+        "doors/http/test_openapi.py",
+        "doors/http/test_serving.py::test_killed",
+    )
+)
+"""What takes longest begins first, so that nobody waits for one who began it last."""
+
+
+def _on_its_engine(item: pytest.Item, *, everywhere: bool) -> bool:
+    """Who names `engine_name` or is marked `both_engines` depends on it, and has both wherever it stands; but for a
+    glance."""
+    engine = getattr(item, "callspec", None) and item.callspec.params.get("engine_name")  # type: ignore[attr-defined]
+    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    if engine is None or not (everywhere or room in ONE_WILL_DO):
+        return True
+    chosen = any("engine_name" in str(mark.args[0]) for mark in item.iter_markers("parametrize"))
+    named = "engine_name" in signature(item.function).parameters  # type: ignore[attr-defined]
+    if chosen or (not everywhere and (named or item.get_closest_marker("both_engines"))):
+        return True
+    return bool(engine == ENGINES[crc32(item.nodeid.replace(engine, "").encode()) % len(ENGINES)])
 
 
 class _NoProcesses:
@@ -183,6 +237,8 @@ def _once(folder: Path, name: str, make: Callable[[], str]) -> str:
 def postgres_admin_url(pytestconfig: pytest.Config) -> str:
     """The server's own `postgres` database, as a superuser."""
     folder = pytestconfig.stash[_folder]
+    if CLUSTER:
+        return url_of(CLUSTER, "postgres")
 
     def start() -> str:
         command = [sys.executable, str(SERVER), "start", str(folder)]
@@ -201,11 +257,14 @@ def postgres_template(pytestconfig: pytest.Config, postgres_admin_url: str) -> s
     """The name of a migrated, empty database to copy."""
 
     def migrate() -> str:
-        from keepbook.storage.database import upgrade  # here: pure tests run also while storage does not
+        # Here: pure tests run also while storage does not.
+        from keepbook.storage.database import distribute, upgrade
 
-        admin(postgres_admin_url, "DROP DATABASE IF EXISTS {}", TEMPLATE)
-        admin(postgres_admin_url, "CREATE DATABASE {}", TEMPLATE)
+        drop(postgres_admin_url, TEMPLATE)
+        make(postgres_admin_url, TEMPLATE)
         upgrade(url_of(postgres_admin_url, TEMPLATE))
+        if CLUSTER:
+            distribute(url_of(postgres_admin_url, TEMPLATE), SHARDS)
         return TEMPLATE
 
     return _once(pytestconfig.stash[_folder], "template", migrate)
@@ -266,7 +325,7 @@ def alike() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=ENGINES)
 def engine_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -345,8 +404,8 @@ class Prepared:
         server, template = self._postgres()
 
         def make() -> str:
-            admin(server, "DROP DATABASE IF EXISTS {}", name)
-            admin(server, "CREATE DATABASE {} TEMPLATE {}", name, template)
+            drop(server, name)
+            copied(server, name, template)
             return self._filled(url_of(server, name), fill)
 
         said = _once(self._folder, f"postgresql-{name}", make)
@@ -416,8 +475,7 @@ def nobodys(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     patch.setenv("XDG_DATA_HOME", str(home / "data"))
     patch.setenv("KEEPBOOK_CONFIG", str(home / "no-such-config.toml"))
-    # Words alone, also in the programs that a test starts; tests of meaning name their embedder.
-    patch.setenv("KEEPBOOK_EMBEDDER", "none")
+    patch.setenv(*WORDS_ALONE)
     patch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # whatever model runs on this machine is not found
     patch.setenv(*BYPASS)
 

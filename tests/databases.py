@@ -1,18 +1,28 @@
 """PostgreSQL databases for the tests: copies of a template, and a pool of copies that are emptied and used again.
 
 To copy and drop a database takes sixty milliseconds, to empty the tables that a test has written five. A database in
-which a test has changed more than rows is not used again.
+which a test has changed more than rows is not used again. Where `KEEPBOOK_TEST_CITUS` names a cluster (`make
+test-citus`), a database is one on each of its nodes, and a book in it is spread over them.
 """
 
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import text
 from tests.quicker import WARM
+
+from keepbook.storage import postgres
+
+CLUSTER = os.environ.get("KEEPBOOK_TEST_CITUS", "")
+"""The operator's address of a Citus cluster's coordinator, in whose `pg_dist_node` its nodes stand."""
+SHARDS = 4
 
 CATALOGUE = (
     "attrdef", "attribute", "class", "constraint", "default_acl", "event_trigger", "extension", "index", "namespace",
@@ -32,8 +42,10 @@ WRITTEN = """
 LARGE = 2**17
 """Bytes past which a table begins anew. Deleting rows is ten times quicker, but leaves their places behind."""
 ALONE = """
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND NOT pid = ANY(%s)"""
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+    AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND NOT pid = ANY(%s)"""
+# A shard is a table like any other to whoever empties it.
+AS_TABLES = "SET citus.override_table_visibility = off; SET citus.enable_manual_changes_to_shards = on"
 
 
 def admin(url: str, statement: str, *names: str) -> None:
@@ -45,15 +57,76 @@ def url_of(admin_url: str, database: str) -> str:
     return urlunsplit(urlsplit(admin_url)._replace(path=f"/{database}"))
 
 
+def hold_to_one_node() -> None:
+    """On a cluster a transaction that serves somebody fails if it asks more than the one node that they lie on. A plan
+    for everybody, which the server makes only to compare its cost, would look as if it did."""
+    if CLUSTER:
+        alone = (
+            "set_config('citus.multi_task_query_log_level', 'error', true), "
+            "set_config('plan_cache_mode', 'force_custom_plan', true)"
+        )
+        for name in ("_SERVE", "_SERVE_AND_LOCK"):
+            setattr(postgres, name, text(f"{getattr(postgres, name)}, {alone}"))
+
+
+@cache
+def _workers() -> list[str]:
+    """The addresses of the cluster's workers; none where there is no cluster."""
+    if not CLUSTER:
+        return []
+    parts = urlsplit(CLUSTER)
+    with psycopg.connect(CLUSTER) as connection:
+        found = connection.execute("SELECT nodename, nodeport FROM pg_dist_node WHERE groupid <> 0 ORDER BY nodeid")
+        return [urlunsplit(parts._replace(netloc=f"{parts.username}@{host}:{port}")) for host, port in found]
+
+
+def nodes(url: str) -> list[str]:
+    """Where a database lies: its own address, and on a cluster that of each worker."""
+    name = urlsplit(url).path[1:]
+    return [url, *(url_of(worker, name) for worker in _workers())]
+
+
+def make(admin_url: str, name: str) -> None:
+    """A database without any table; on a cluster one that knows its nodes."""
+    for node in nodes(admin_url):
+        admin(node, "CREATE DATABASE {} TEMPLATE template0", name)
+        if CLUSTER:
+            admin(url_of(node, name), "CREATE EXTENSION citus")
+    with psycopg.connect(url_of(admin_url, name), autocommit=True) as connection:
+        for place, node in enumerate(nodes(admin_url) if CLUSTER else []):
+            host, port = urlsplit(node).hostname, urlsplit(node).port
+            way = "SELECT citus_add_node(%s, %s)" if place else "SELECT citus_set_coordinator_host(%s, %s)"
+            connection.execute(way, [host, port])
+
+
+def copied(admin_url: str, name: str, template: str) -> None:
+    """A database like the template, which nobody is connected to."""
+    for node in nodes(admin_url):
+        if CLUSTER:  # its own daemon would come back
+            admin(node, "ALTER DATABASE {} ALLOW_CONNECTIONS false", template)
+            with psycopg.connect(node, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", [template]
+                )
+        admin(node, "CREATE DATABASE {} TEMPLATE {}", name, template)
+        if CLUSTER:  # a copy has the rows of a database, not its settings
+            admin(node, "ALTER DATABASE {} SET citus.propagate_set_commands = 'local'", name)
+
+
+def drop(admin_url: str, name: str) -> None:
+    for node in nodes(admin_url):
+        admin(node, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+
 @contextmanager
 def database(admin_url: str, template: str) -> Iterator[str]:
     """A copy of the template, gone when the block ends."""
     name = f"kb_{uuid.uuid4().hex}"
-    admin(admin_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
+    copied(admin_url, name, template)
     try:
         yield url_of(admin_url, name)
     finally:
-        admin(admin_url, "DROP DATABASE {} WITH (FORCE)", name)
+        drop(admin_url, name)
 
 
 class Pool:
@@ -62,7 +135,7 @@ class Pool:
     def __init__(self, admin_url: str, template: str) -> None:
         self._admin_url, self._template = admin_url, template
         self._known: dict[str, list[Any]] = {}
-        self._within: dict[str, psycopg.Connection[Any]] = {}
+        self._within: dict[str, list[psycopg.Connection[Any]]] = {}
         self._free: list[str] = []
 
     @contextmanager
@@ -75,38 +148,52 @@ class Pool:
                 self._free.append(name)
             else:
                 self._leave(name)
-                admin(self._admin_url, "DROP DATABASE {} WITH (FORCE)", name)
+                drop(self._admin_url, name)
 
     def close(self) -> None:
-        """The databases go with their server."""
+        """The databases go with their server; a cluster outlives the tests."""
         for name in list(self._within):
             self._leave(name)
+            if CLUSTER:
+                drop(self._admin_url, name)
 
     def _leave(self, name: str) -> None:
         del self._known[name]
-        self._within.pop(name).close()
+        for connection in self._within.pop(name):
+            connection.close()
         WARM.forget(name)
 
     def _made(self) -> str:
         name = f"kb_{uuid.uuid4().hex}"
-        admin(self._admin_url, "CREATE DATABASE {} TEMPLATE {}", name, self._template)
-        connection = self._within[name] = psycopg.connect(url_of(self._admin_url, name), autocommit=True)
-        assert [row[0] for row in connection.execute(WRITTEN)] == ["alembic_version"], "the template holds rows"
-        self._known[name] = self._seen(connection)
+        copied(self._admin_url, name, self._template)
+        connections = self._within[name] = [
+            psycopg.connect(node, autocommit=True) for node in nodes(url_of(self._admin_url, name))
+        ]
+        for connection in connections:
+            connection.execute(AS_TABLES)
+        written = [row[0] for connection in connections for row in connection.execute(WRITTEN)]
+        assert written == ["alembic_version"], "the template holds rows"
+        self._known[name] = self._seen(connections)
         WARM.welcome(name)
         return name
 
     def _emptied(self, name: str) -> bool:
         """Whether it is as it was made: what tests have written is taken out, and nothing else was touched."""
+        connections = self._within[name]
         try:
-            return self._emptied_by(self._within[name], name)
+            connections[0].execute(ALONE, [WARM.backends(name)])
+            if self._seen(connections) != self._known[name]:
+                return False
+            anew = [self._empty(connection) for connection in connections]
+            if any(anew):
+                self._known[name] = self._seen(connections)
         except psycopg.OperationalError:  # a test has ended all that were connected
             return False
+        return True
 
-    def _emptied_by(self, connection: "psycopg.Connection[Any]", name: str) -> bool:
-        connection.execute(ALONE, [WARM.backends(name)])
-        if self._seen(connection) != self._known[name]:
-            return False
+    @staticmethod
+    def _empty(connection: "psycopg.Connection[Any]") -> bool:
+        """Whether tables began anew."""
         connection.execute("SET session_replication_role = 'replica'")  # the guards forbid what follows
         large = []
         for table, size in connection.execute(WRITTEN).fetchall():
@@ -116,9 +203,9 @@ class Pool:
                 connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
         if large:
             connection.execute(sql.SQL("TRUNCATE {} CASCADE").format(sql.SQL(", ").join(large)))
-            self._known[name] = self._seen(connection)
-        return True
+        return bool(large)
 
     @staticmethod
-    def _seen(connection: "psycopg.Connection[Any]") -> list[Any]:
-        return [*connection.execute(FINGERPRINT), *connection.execute("SELECT * FROM alembic_version")]
+    def _seen(connections: "list[psycopg.Connection[Any]]") -> list[Any]:
+        seen = [row for connection in connections for row in connection.execute(FINGERPRINT)]
+        return [*seen, *connections[0].execute("SELECT * FROM alembic_version")]

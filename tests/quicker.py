@@ -1,12 +1,13 @@
 """What thousands of small tests would each pay for anew is paid for once: compiled statements, connections to
-PostgreSQL that know its tables, and a loop for HTTP.
+PostgreSQL that know its tables, a loop for HTTP, and certificates.
 """
 
 import atexit
+import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from threading import RLock
+from threading import RLock, local
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +23,7 @@ def share() -> None:
     _share_statements()
     _share_connections()
     _share_loop()
+    _share_certificates()
 
 
 def _share_statements() -> None:
@@ -134,9 +136,11 @@ def _portal() -> BlockingPortal:
 
 
 def _share_loop() -> None:
-    """A test client that no `with` has opened would start a thread and a loop for each request."""
+    """A test client that no `with` has opened would start a thread and a loop for each request, and would go there and
+    back for each part of an answer: who asks for no stream is answered in one go.
+    """
     try:
-        from starlette.testclient import TestClient
+        from starlette import testclient
     except ImportError:  # the engine's own tests run also without a server
         return
 
@@ -144,4 +148,45 @@ def _share_loop() -> None:
     def portal(self: Any) -> Iterator[BlockingPortal]:
         yield self.portal if self.portal is not None else _portal()
 
-    TestClient._portal_factory = portal  # type: ignore[method-assign, assignment]
+    asked, ask, in_parts = local(), testclient.TestClient.request, testclient._TestClientTransport.handle_request
+
+    def request(self: Any, *given: Any, **named: Any) -> Any:
+        asked.whole = True
+        try:
+            return ask(self, *given, **named)
+        finally:
+            asked.whole = False
+
+    def handle(self: Any, request: Any) -> Any:
+        if not getattr(asked, "whole", False) or not isinstance(request.stream, testclient.httpx.AsyncByteStream):
+            return in_parts(self, request)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await self.app(scope | {"state": self.app_state.copy()}, receive, send)
+
+        async def answered() -> Any:
+            whole = testclient.httpx.ASGITransport(app, self.raise_server_exceptions, self.root_path, self.client)
+            answer = await whole.handle_async_request(request)
+            body = testclient.httpx.ByteStream(await answer.aread())
+            return testclient.httpx.Response(answer.status_code, headers=answer.headers, stream=body, request=request)
+
+        with self.portal_factory() as loop:
+            return loop.call(answered)
+
+    testclient.TestClient._portal_factory = portal  # type: ignore[method-assign, assignment]
+    testclient.TestClient.request = request  # type: ignore[method-assign]
+    testclient._TestClientTransport.handle_request = handle  # type: ignore[method-assign]
+
+
+def _share_certificates() -> None:
+    """Each client of HTTP would read all certificates of the world anew, to speak to a server on this machine."""
+    read = ssl.create_default_context
+
+    @cache
+    def known(*given: Any) -> ssl.SSLContext:
+        return read(*given[:1], **dict(given[1:]))
+
+    def context(purpose: Any = ssl.Purpose.SERVER_AUTH, **named: Any) -> ssl.SSLContext:
+        return known(purpose, *named.items())
+
+    ssl.create_default_context = context

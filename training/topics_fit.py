@@ -1,11 +1,11 @@
-"""What never-topics learn: `python -m training.topics_fit` writes `src/keepbook/book/text/topics.json`.
+"""What never-topics learn: `python -m training.topics_fit` writes `topics.json` and `topics.npz` in
+`src/keepbook/book/text/`.
 
-Learned from the sentences in `topics.jsonl` beside it: the weights of the words' signals, one layer for each group on
-the directions of the bundled embedder, and how much each of the two has to say, judged on sentences that neither had
-seen (five parts, each left out once). Nothing is drawn at random; doing it again gives the same file.
+Learned from the sentences in `topics.jsonl` beside them: the weights of the words' signals, what nearness to known
+directions of the bundled embedder says for each group, and how much each of the two has to say, judged on sentences
+that neither had seen (five parts, each left out once). Nothing is drawn at random; doing it again gives the same files.
 """
 
-import base64
 import json
 import os
 import re
@@ -17,14 +17,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from keepbook.book.text import topic_words
-from keepbook.book.text.topic_meaning import Told, layer_of, logistic, told
+from keepbook.book.text.topic_meaning import Layer, Told, directions_of, layer_of, logistic, near, small, spread, told
 from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.embedders.local import bundled
 
 OUT = Path(topic_words.__file__).parent / "topics.json"
 PARTS, OFTEN, FREE, BOTH = 5, 4, 3.0, 10.0
-WORDS_LEAST, LEAST = -0.4, -1.0
-"""Where "meant" begins. Below even: what was kept against somebody's wish is worse than what was left out."""
+WORDS_LEAST, LEAST = 0.2, -0.2
+"""Where "meant" begins: by words alone above even, they are often used for something else; with meaning below it, what
+was kept against somebody's wish is worse than what was left out."""
 NONE, ELSE = "none", 0.3
 """Sentences of every day that are about none of the groups, and how much each counts beside those of a group."""
 HALF = 0.5
@@ -98,8 +99,10 @@ def main() -> None:
     groups = sorted({one.group for one in sentences} - {NONE})
     neutral = {one.text for one in sentences if one.group == NONE}
 
-    def layers(of: list[Told]) -> dict[str, np.ndarray]:
-        return {group: layer_of(of, np.array([directions[one.text] for one in of]), group) for group in groups}
+    def layers(of: list[Told]) -> dict[str, Layer]:
+        rows = np.array([directions[one.text] for one in of])
+        known = directions_of(small(spread(rows)))
+        return {group: layer_of(of, rows, known, group) for group in groups}
 
     rows, meant, counts = [], [], []
     for part in range(PARTS):
@@ -107,7 +110,7 @@ def main() -> None:
         words, meaning = Words(others), layers(others)
         for one in of_every_group(sentences[part::PARTS]):
             layer, english = meaning[one.group], topic_words.is_english(one.text)
-            by_meaning = float(np.dot(directions[one.text], layer[:-1]) + layer[-1])
+            by_meaning = float(np.dot(near(directions[one.text], layer.known), layer.weights[:-1]) + layer.weights[-1])
             both = [words.score(one), by_meaning]
             rows.append([*both, 0, 0, 0] if english else [0, 0, *both, 1])
             meant.append(one.meant)
@@ -120,12 +123,14 @@ def main() -> None:
     write(Words(sentences), layers(sentences), embedder.space, both)
 
 
-def write(words: Words, layers: dict[str, np.ndarray], space: str, both: np.ndarray) -> None:
-    coded = {name: base64.b64encode(layer.astype("<f2").tobytes()).decode() for name, layer in layers.items()}
+def write(words: Words, layers: dict[str, Layer], space: str, both: np.ndarray) -> None:
+    known = small(next(iter(layers.values())).known)
+    np.savez_compressed(
+        OUT.with_suffix(".npz"), space=space, known=known, **{name: layer.weights for name, layer in layers.items()}
+    )
     of_words, of_meaning, foreign_words, foreign_meaning, foreign, bias = (round(float(one), 4) for one in both)
     learned = {
         "words": words.written() | {"least": WORDS_LEAST},
-        "meaning": {"space": space, "groups": coded},
         "both": {
             "words": of_words, "meaning": of_meaning, "least": round(LEAST - bias, 4),
             "words foreign": foreign_words, "meaning foreign": foreign_meaning,
@@ -133,7 +138,7 @@ def write(words: Words, layers: dict[str, np.ndarray], space: str, both: np.ndar
         },
     }  # fmt: skip
     OUT.write_text(json.dumps(learned, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    print(OUT.stat().st_size, "bytes")
+    print(OUT.stat().st_size, OUT.with_suffix(".npz").stat().st_size, "bytes")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from keepbook.settings import Settings, load_settings
 from keepbook.storage.copies import copy as copy_database
 from keepbook.storage.copies import is_server, opened
 from keepbook.storage.database import Clock, Database
+from keepbook.storage.database import distribute as distribute_database
 from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
@@ -45,12 +46,18 @@ if TYPE_CHECKING:
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
     from keepbook.models.compress import Budget
+    from keepbook.storage.cluster import Spread
     from keepbook.tools.catalogue import ToolSet
 
 
 def upgrade(db: str) -> list[str]:
     """Bring a database to this program's schema, as its administrator; answers the steps taken."""
     return upgrade_database(db)
+
+
+def distribute(db: str, shards: int = 32) -> "Spread":
+    """Spread a PostgreSQL book over the nodes of its Citus cluster, as its administrator; answers what was done."""
+    return distribute_database(db, shards)
 
 
 def differences(db: str) -> list[str]:

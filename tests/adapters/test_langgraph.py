@@ -444,7 +444,7 @@ _json = st.recursive(
 _values = st.none() | st.dictionaries(st.sampled_from(["text", "content", "n"]), _json, max_size=3)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(puts=st.lists(st.tuples(_spaces, _keyed, _values), max_size=8))
 def test_it_holds_what_the_store_in_memory_holds(puts: list[Any]) -> None:
     reference = InMemoryStore()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 from starlette.testclient import TestClient
+from tests.conftest import DEEPER, ENGINES
 
 from keepbook import Keepbook
 from keepbook.demo.stage import demo_settings
@@ -23,6 +24,12 @@ from keepbook.doors.http.app import create_app
 from keepbook.doors.http.web.routes import ROUTERS
 from keepbook.doors.mcp.server import _called, _Handlers, _listed
 from keepbook.errors import KeepbookError
+
+
+def on(engine: str) -> Any:
+    """Who is refused is refused at the door: the two long walks go one on each engine, in `make test-deep` on both."""
+    return pytest.mark.parametrize("engine_name", ENGINES if DEEPER > 1 else [engine], indirect=True)
+
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "authority.toml").read_text())
 ALL = ("read", "write", "admin")
@@ -183,6 +190,7 @@ def test_every_route_has_a_line_and_every_line_a_route(house: House) -> None:
     assert routes_of(house.keys[0].client.app) == written
 
 
+@on("postgresql")
 def test_every_route_answers_every_key_as_it_is_written(house: House) -> None:
     before = house.state()
     for route, said in EXPECTED["api"].items():
@@ -241,6 +249,7 @@ def test_every_page_action_has_a_line_and_every_line_an_action() -> None:
     assert {route for route in written if route.startswith("GET ")} <= pages()
 
 
+@on("sqlite")
 def test_every_page_answers_every_key_as_it_is_written(house: House) -> None:
     before = house.state()
     usual, _ = line(EXPECTED["pages"]["GET"])

@@ -10,18 +10,16 @@ as its administrator and as the application's role. SQLite is opened as any prog
 import json
 import re
 import sqlite3
-import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from psycopg import sql
 from sqlalchemy import Integer, LargeBinary, Text
+from tests import databases
 from tests.deciding import busy_desk
 from tests.floor import busy_floor
 
@@ -54,10 +52,9 @@ class Raw:
             self._connection = sqlite3.connect(address, isolation_level=None)
             self._connection.execute("BEGIN IMMEDIATE")
         else:
-            options = "-c role=keepbook_app" if way == APP else ""
-            self._connection = psycopg.connect(address, options=options)
+            self._connection = _connected(address, way)
             if way == APP:
-                self._connection.execute("SELECT set_config('keepbook.owner', 'alice', true)")
+                self._connection.execute("SELECT keepbook_serve('alice')")
 
     def run(self, statement: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
         if self.way != SQLITE:
@@ -71,6 +68,10 @@ class Raw:
             if self.way != APP:
                 raise
             raise Refused(f"no right: {error}") from error
+        except psycopg.errors.FeatureNotSupported as error:  # a cluster's: no row goes to another owner
+            if "modifying the partition value" not in str(error):
+                raise
+            raise Refused(f"no right: {error}") from error
 
     def one(self, table: str, where: str, values: dict[str, Any]) -> dict[str, Any]:
         names = [column.name for column in tables.metadata.tables[table].c]
@@ -81,9 +82,18 @@ class Raw:
     def close(self) -> None:
         if self.way == SQLITE:
             self._connection.execute("ROLLBACK")
-        else:
+            self._connection.close()
+        else:  # for the next attack: a server knows its tables and guards once they were used
             self._connection.rollback()
-        self._connection.close()
+
+
+_OPEN: dict[tuple[str, str], "psycopg.Connection[Any]"] = {}
+
+
+def _connected(address: str, way: str) -> "psycopg.Connection[Any]":
+    if (address, way) not in _OPEN:
+        _OPEN[address, way] = psycopg.connect(address, options="-c role=keepbook_app" if way == APP else "")
+    return _OPEN[address, way]
 
 
 # --- the book under attack -------------------------------------------------------------------------------
@@ -168,16 +178,10 @@ def sqlite_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str
 
 @pytest.fixture(scope="module")
 def postgresql_book(postgres_admin_url: str, postgres_template: str) -> Iterator[tuple[str, dict[str, str]]]:
-    name = f"kb_{uuid.uuid4().hex}"
-    make = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
-    drop = sql.SQL("DROP DATABASE {} WITH (FORCE)")
-    with psycopg.connect(postgres_admin_url, autocommit=True) as admin:
-        admin.execute(make.format(sql.Identifier(name), sql.Identifier(postgres_template)))
-        try:
-            address = urlunsplit(urlsplit(postgres_admin_url)._replace(path=f"/{name}"))
-            yield address, make_book(address)
-        finally:
-            admin.execute(drop.format(sql.Identifier(name)))
+    with databases.database(postgres_admin_url, postgres_template) as address:
+        yield address, make_book(address)
+        while _OPEN:
+            _OPEN.popitem()[1].close()
 
 
 @dataclass
@@ -231,7 +235,7 @@ def _named(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(":")
 
 
-@pytest.fixture(params=[SQLITE, ADMIN, APP])
+@pytest.fixture(params=[ADMIN, APP] if databases.CLUSTER else [SQLITE, ADMIN, APP])
 def book(request: pytest.FixtureRequest) -> Iterator[Attacked]:
     made = "sqlite_book" if request.param == SQLITE else "postgresql_book"
     address, ids = request.getfixturevalue(made)
@@ -690,7 +694,18 @@ RUNS: dict[str, Steps] = {
 SAID = "skill_id = :skill AND field = 'strategy' AND version = 2"
 LEARNT = "memory_id = :lesson"
 
+BOUGHT = (
+    "INSERT INTO fills (owner, deployment_id, key, symbol, side, time, quantity, price, fee, multiplier, remaining) "
+    "VALUES ('alice', :deployment, 'f1', 'BTC/USDT', 'buy', '2026', 2, 100, 0, 1, '2')"
+)
+CAME = (
+    "INSERT INTO batches (nth, source, link, what, at, came, went, spans, digest, previous, hash, settled) "
+    "VALUES (9001, 'raw', 1, 'bars', '2026', 1, 0, '[]', 'd', '', 'h', 0)"
+)
 TRADING: dict[str, Steps] = {
+    "an execution at another price": (BOUGHT, "UPDATE fills SET price = 90 WHERE owner = 'alice' AND key = 'f1'"),
+    "an execution of more": (BOUGHT, "UPDATE fills SET quantity = 3 WHERE owner = 'alice' AND key = 'f1'"),
+    "a batch of other bars": (CAME, "UPDATE batches SET digest = 'forged' WHERE nth = 9001"),
     "a version of a field is left out": (puts_again("skill_fields", SAID, version="4"),),
     "a field of no skill": (puts_again("skill_fields", SAID, skill_id="'GHOST001'", version="1"),),
     "a field that no skill has": (puts_again("skill_fields", SAID, field="'mood'", version="1"),),
@@ -900,6 +915,11 @@ KEEPS_FORMER = (
     f"SELECT owner, run_id, 1, known_at, '2028', {_TOLD} FROM decisions WHERE owner = 'alice' AND run_id = :waiting"
 )
 LAWFUL: dict[str, Steps] = {
+    "what was bought is sold in part": (
+        BOUGHT,
+        "UPDATE fills SET remaining = '1', fee = 0.5 WHERE owner = 'alice' AND key = 'f1'",
+    ),
+    "what came is settled": (CAME, "UPDATE batches SET settled = 1 WHERE nth = 9001"),
     "what the bars closed they close anew, once what it said is kept": (
         f"UPDATE decisions SET {CLOSES}, known_at = '2027' WHERE owner = 'alice' AND run_id = :waiting",
         KEEPS_FORMER,

@@ -17,7 +17,7 @@ from sqlalchemy import event
 
 from keepbook import Conflict, Invalid, Keepbook, KeepbookError, NotAllowed
 from keepbook.settings import Settings
-from keepbook.storage.database import upgrade
+from keepbook.storage.database import distribute, upgrade
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
@@ -371,3 +371,10 @@ def test_a_refused_opening_leaves_no_connection_behind(book_url: str, engine_nam
     with closing(connect(book_url)) as raw:
         others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         assert raw.execute(others).fetchone() == (0,)
+
+
+def test_only_a_cluster_is_spread(book_url: str, engine_name: str) -> None:
+    """What `db distribute` says of a file and of one PostgreSQL; what it does is for `make test-citus`."""
+    with pytest.raises(Invalid) as refused:
+        distribute(book_url, 4)
+    assert refused.value.code == {"sqlite": "invalid", "postgresql": "no_cluster"}[engine_name]

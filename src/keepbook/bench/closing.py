@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from keepbook.models.embedders.local import bundled
 from keepbook.models.model import Reading, Turn
@@ -99,5 +100,8 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _megabytes() -> float:
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (1024 * 1024 if sys.platform == "darwin" else 1024)
+    """What the process holds now. Where the system does not say, the most it ever held, which hides some of it."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 2**20
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

@@ -26,7 +26,7 @@ from keepbook.models.noted import NOTEBOOK
 from keepbook.models.offline.title import UNTITLED
 from keepbook.models.offline.title import title as title_by_rules
 from keepbook.models.orders.obey import Heeded, at_hand, obey
-from keepbook.models.orders.values import Deed, Place, of_parts, was_heard
+from keepbook.models.orders.values import Deed, Place, of_parts, standing, was_heard
 from keepbook.models.prompt import compose
 from keepbook.models.unfinished import Piece, about, being_written, going_on, until, whole_words
 from keepbook.tools.catalogue import build
@@ -325,7 +325,8 @@ def _withdrawn(deed: Deed) -> tuple[Place, ...]:
 
 def _naming(messages: Sequence[Message]) -> list[Turn]:
     """What names a chat: its turns without the words that were taken back, and without what took them back."""
-    taken = {one.turn: [place for deed in of_parts(one.parts) for place in _withdrawn(deed)] for one in messages}
+    orders = standing({one.turn: of_parts(one.parts) for one in messages})
+    taken = {turn: [place for deed in deeds for place in _withdrawn(deed)] for turn, deeds in orders.items()}
     texts = {one.turn: one.text for one in messages if not taken[one.turn]}
     for place in sorted(chain.from_iterable(taken.values()), key=lambda one: one.start, reverse=True):
         if (text := texts.get(place.turn)) is not None:

@@ -18,7 +18,7 @@ from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.lines.context import answered, named, whole
 from keepbook.models.lines.matters import content_words, fit
 from keepbook.models.lines.slots import slots
-from keepbook.models.lines.wording import LONGEST, line, only_leads, tongue
+from keepbook.models.lines.wording import LONGEST, line, only_leads, shares_subject, tongue
 from keepbook.models.orders.hear import sentences
 from keepbook.models.orders.values import Deed, Place
 from keepbook.models.reader import values as reader_values
@@ -112,12 +112,13 @@ def _goes_on(one: Piece, next_: Piece) -> bool:
     if _SHORT.search(one.text):
         return True
     inside = "keep" in (one.label, next_.label) and not _CLOSED.search(one.text)
-    return inside and not (_OPENS.match(next_.text) and whole(next_.text))
+    return inside and (shares_subject(next_.text) or not (_OPENS.match(next_.text) and whole(next_.text)))
 
 
 _CLOSED = re.compile(r"[^\w\s'’]\s*$|\n\s*$|[^\x00-ɏ]\s*$")
 _OPENS = re.compile(
-    r"\W|(?:and|but|or|so|because|cause|cuz|cos|since|if|when|while|though|although|plus|also|then|unless|until|as|with|"
+    r"\W|(?:and|but|or|so|because|cause|cuz|cos|since|if|when|while|though|although|plus|also|then|unless|until|"
+    r"as|with|"
     r"for|to|from|in|at|on|not|no|never|always|only|just|i|i'm|im|i've|ive|i'd|we|we're|my|our|he|she|it|its|it's|they|"
     r"that|this|there|theres|the|a|an|btw|please|pls|can|could|would|do|dont|don't|is|are|what|how)\b",
     re.IGNORECASE,
@@ -218,14 +219,15 @@ _DENIES = re.compile(
     r"\W*(?:no|nope|nah)\b(?!\s+(?:one|longer|more)\b)(?=[\s,.]+(?:the|to|that'?s|its?|a|an|my)\b|,)", re.IGNORECASE
 )
 _MENDS = re.compile(
-    r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:(?:change|make|set|update|correct) (?:that|it|"
+    r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:from now on,? i mean|(?:change|make|set|"
+    r"update|correct) (?:that|it|"
     r"this)|(?:it|that)'?s (?:spelled|spelt))\b",
     re.IGNORECASE,
 )
 _POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
 """ "Has raised it": words that only point elsewhere say nothing alone."""
 _PLAIN = re.compile(
-    r"\W*(?:(?:oh|and|so|also|btw|ok(?:ay)?|well|hi|hey)\b[\s,]*)*(?:(?:i|we) (?:only |always |never |also |"
+    r"\W*(?:(?:oh|and|so|also|btw|ok(?:ay)?|well|hi|hey|um+|uh+|er)\b[\s,]*)*(?:(?:i|we) (?:only |always |never |also |"
     r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
     r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:allergic|a|an|from|married|vegan|"
     r"vegetarian)\b|"

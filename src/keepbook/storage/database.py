@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, TimeoutError
@@ -21,6 +21,9 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.settings import UNLIMITED, Allowance
 from keepbook.storage.tally import Tally
+
+if TYPE_CHECKING:
+    from keepbook.storage.cluster import Spread
 
 Clock = Callable[[], datetime]
 
@@ -263,3 +266,13 @@ def upgrade(address: str) -> list[str]:
         return upgrade_server(address)
     open_backend(address, 30.0).prepare()
     return []
+
+
+def distribute(address: str, shards: int) -> "Spread":
+    """Spread a PostgreSQL database over the nodes of its Citus cluster, as its administrator."""
+    if not is_postgresql(address):
+        raise Invalid("a file lies on one machine; only a PostgreSQL book can be distributed", field="db")
+    # See open_backend.
+    from keepbook.storage.postgres import distribute_server
+
+    return distribute_server(address, shards)

@@ -12,13 +12,18 @@ from typing import Any
 
 from sqlalchemy import Connection, create_engine, text
 
-from keepbook.storage import schema
+from keepbook.storage import cluster, schema
 from keepbook.storage.database import is_postgresql
 from keepbook.storage.statements import split
 
 Catalogue = dict[str, str]
 """`trigger ledger_appends` → its definition, spelled in one way."""
 
+GUARDING = ("trigger", "function", "policy", "right", "guard")
+"""What can be put back; a `guard` is any of a shard's."""
+
+ALONE = "SET LOCAL citus.enable_ddl_propagation = off"
+"""What is made to look at is made here; on a single PostgreSQL these are words without a meaning."""
 ASIDE = "keepbook_as_installed"
 """The schema in which PostgreSQL is shown how it should be."""
 
@@ -51,7 +56,7 @@ def differences(address: str) -> list[str]:
 
 def repair_guards(address: str) -> list[str]:
     """Put back every trigger, function, policy and right that is missing or altered; answers what was done."""
-    found = [line for line in differences(address) if line.split()[0] in ("trigger", "function", "policy", "right")]
+    found = [line for line in differences(address) if line.split()[0] in GUARDING]
     if not found:
         return []
     if is_postgresql(address):
@@ -140,15 +145,18 @@ def _differences_on_a_server(address: str) -> list[str]:
     engine = _admin(address)
     try:
         with engine.connect() as conn, conn.begin() as transaction:
+            spread, elsewhere = cluster.is_spread(conn), cluster.differences(conn)
+            conn.execute(text(ALONE))
             home = str(conn.execute(text("SELECT current_schema()")).scalar())
             found = _described(conn, home)
             conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
             conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
-            for statement in split(schema.written("postgresql")):
+            written = schema.written("postgresql") + (cluster.WHOLE_RIGHTS if spread else "")
+            for statement in split(written):
                 conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
             expected = _described(conn, ASIDE)
             transaction.rollback()
-        return compared(found, expected)
+        return compared(found, expected) + elsewhere
     finally:
         engine.dispose()
 
@@ -168,6 +176,8 @@ def _repair_server(address: str) -> None:
     engine = _admin(address)
     try:
         with engine.begin() as conn:
+            spread = cluster.is_spread(conn)
+            cluster.prepare_to_guard(conn)
             for table in conn.execute(text("SELECT tablename FROM pg_policies WHERE schemaname = current_schema()")):
                 conn.execute(text(f'DROP POLICY IF EXISTS one_owner ON "{table[0]}"'))
             home = conn.execute(text("SELECT current_schema()")).scalar()
@@ -175,7 +185,10 @@ def _repair_server(address: str) -> None:
             conn.execute(text("GRANT SELECT ON alembic_version TO keepbook_app"))
             for statement in split(schema.guards("postgresql")):
                 again = re.sub(r"^((?:--[^\n]*\n)*\s*)CREATE (FUNCTION|TRIGGER)", r"\1CREATE OR REPLACE \2", statement)
-                conn.exec_driver_sql(again, execution_options={"no_parameters": True})
+                with cluster.here_alone(conn, when="GRANT UPDATE (" in statement):
+                    conn.exec_driver_sql(again, execution_options={"no_parameters": True})
+            if spread:
+                cluster.distribute(conn, cluster.shards_of(conn))
     finally:
         engine.dispose()
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
-from keepbook.storage import schema
+from keepbook.storage import cluster, schema
 from keepbook.storage.tables import OWNED
 
 APP_ROLE = "keepbook_app"
@@ -52,8 +52,8 @@ _LOGIN = text("""
         AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user)
 """)
 
-_SERVE = text("SELECT set_config('keepbook.owner', :owner, true)")
-_SERVE_AND_LOCK = text("SELECT set_config('keepbook.owner', :owner, true), pg_advisory_xact_lock(:lock)")
+_SERVE = text("SELECT keepbook_serve(:owner)")
+_SERVE_AND_LOCK = text("SELECT keepbook_serve(:owner, :lock)")
 
 
 class Postgres:
@@ -78,6 +78,7 @@ class Postgres:
 
     def prepare(self) -> None:
         with self.unscoped(writes=False) as conn:
+            cluster.refuse_what_does_not_serve(conn)
             found = schema.revision(conn)
             way_around = conn.execute(_WAYS_AROUND, {"tables": sorted(SCOPED)}).scalars().all()
             mighty = conn.execute(_LOGIN, {"tables": sorted(SCOPED)}).scalars().all()
@@ -151,17 +152,36 @@ class Postgres:
 
 def upgrade_server(address: str) -> list[str]:
     """As administrator: make the application's role and walk the migrations, under a lock."""
+    with _administrating(address) as conn:
+        before = schema.revision(conn)
+        schema.refuse_unknown(before)
+        _make_role(conn)
+        if before != schema.HEAD:
+            schema.migrate(conn)
+            if cluster.is_spread(conn):
+                cluster.distribute(conn, cluster.shards_of(conn))
+        conn.execute(text(f"GRANT SELECT ON alembic_version TO {APP_ROLE}"))
+    return [] if before == schema.HEAD else [*schema.KNOWN[schema.KNOWN.index(before) + 1 if before else 0 :]]
+
+
+def distribute_server(address: str, shards: int) -> cluster.Spread:
+    """As administrator: spread what is there over the nodes of a cluster."""
+    with _administrating(address) as conn:
+        schema.refuse_unknown(found := schema.revision(conn))
+        if found != schema.HEAD:
+            raise _needs_upgrade(conn.engine.url.render_as_string(hide_password=True).replace("+psycopg", ""))
+        return cluster.distribute(conn, shards)
+
+
+@contextmanager
+def _administrating(address: str) -> Iterator[Connection]:
+    """One transaction as administrator; of several programs one at a time."""
     engine = _admin_engine(address)
     shown = engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
     try:
         with engine.begin() as conn:
             conn.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _lock_number("keepbook db upgrade")})
-            before = schema.revision(conn)
-            schema.refuse_unknown(before)
-            _make_role(conn)
-            if before != schema.HEAD:
-                schema.migrate(conn)
-            conn.execute(text(f"GRANT SELECT ON alembic_version TO {APP_ROLE}"))
+            yield conn
     except DBAPIError as error:
         known = _unreachable(error.orig, shown)
         if known is None and getattr(error.orig, "sqlstate", None) == "42501":
@@ -174,7 +194,6 @@ def upgrade_server(address: str) -> list[str]:
         raise known from error
     finally:
         engine.dispose()
-    return [] if before == schema.HEAD else [*schema.KNOWN[schema.KNOWN.index(before) + 1 if before else 0 :]]
 
 
 def _make_role(conn: Connection) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Float, Integer, Table, create_engine, delete, insert, select, text, update
-from tests.conftest import DEEPER
+from tests.conftest import DEEPER, Clock, Prepared, alike_in_every_run
+from tests.embedding import meant
 from tests.furnished import OWNER, furnished
 
 from keepbook import Invalid, Keepbook, NotAllowed
@@ -98,11 +99,22 @@ _UNIQUE = """SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.index
 
 
 @pytest.fixture
-def full(book_url: str, clock: Any, alike: None) -> Iterator[Any]:
-    clock.set(NOW)
+def book_url(prepared: Prepared, clock: Any) -> Iterator[str]:
+    """Where a furnished book lies, the same in every run."""
+
+    def fill(kb: Any, clock: Clock) -> None:
+        clock.set(NOW)
+        with alike_in_every_run():
+            assert furnished(kb).verify().ok
+
+    with prepared("furnished", fill, clock) as (url, _):
+        yield url
+
+
+@pytest.fixture
+def full(book_url: str, clock: Any) -> Iterator[Any]:
     with Keepbook(book_url, clock=clock) as kb:
-        book = furnished(kb)
-        assert book.verify().ok
+        book = meant(kb, OWNER)
         book.installation = kb
         yield book
 

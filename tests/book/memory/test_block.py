@@ -501,7 +501,7 @@ def assert_markdown(text: str, preset: Preset) -> None:
 
 
 @each_preset
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(entries=books())
 def test_hostile_contents_never_change_the_structure_or_exceed_a_budget(preset: Preset, entries: list[Entry]) -> None:
     assert_structure(entries, preset)

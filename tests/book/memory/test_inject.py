@@ -346,7 +346,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 @example([("new", 0)] * 25 + [("chat", 0)] * 4)
 @example(
@@ -416,7 +416,7 @@ books = st.lists(
 )
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(books, st.data())
 def test_the_same_book_gives_the_same_bytes_on_both_engines(both_kbs: Any, book: Any, data: st.DataObject) -> None:
     sqlite, postgresql = both_kbs

@@ -126,7 +126,7 @@ def test_a_file_with_other_labels_is_refused(kb: Any, alice: Any, oslo: Any, wro
 
 def test_the_index_is_put_right(kb: Any, alice: Any, oslo: Any) -> None:
     with kb._database.write("alice") as tx:
-        tx.conn.exec_driver_sql("DELETE FROM labels")
+        tx.conn.exec_driver_sql("DELETE FROM labels WHERE owner = 'alice'")
     assert not alice.list(tags=["work"]).items
     assert alice.index.rebuild() == 1
     assert ids(alice.list(tags=["work"])) == [oslo.id]

@@ -363,7 +363,7 @@ books = st.lists(
 )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     books,
     st.lists(st.lists(WORDS | st.just("Kowalczik"), min_size=1, max_size=4).map(" ".join), min_size=1, max_size=4),

@@ -165,7 +165,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(STEPS)
 def test_a_question_finds_what_is_active_and_current_and_nothing_else(kb: Any, steps: Any) -> None:
     walk = Walk(kb)

@@ -159,7 +159,7 @@ LATER = (
 
 # Not made smaller when it fails: that takes minutes, and what came later and which answer moved is said anyway.
 @settings(
-    max_examples=5,
+    max_examples=3,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -2,7 +2,8 @@
 
 import io
 import json
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.conftest import DEEPER
+from tests.conftest import DEEPER, Clock, Prepared, alike_in_every_run
 from tests.deciding import busy_desk
 from tests.floor import busy_floor
 
-from keepbook import Conflict, Invalid, KeepbookError
+from keepbook import Conflict, Invalid, Keepbook, KeepbookError
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes, injections, proposals
@@ -85,6 +86,18 @@ def well_used(kb: Any, owner: str) -> Any:
     return book
 
 
+@pytest.fixture
+def used(prepared: Prepared, clock: Clock) -> Iterator[Any]:
+    """Where alice has a book in which everything has happened once."""
+
+    def fill(kb: Any, _: Clock) -> None:
+        with alike_in_every_run():
+            well_used(kb, "alice")
+
+    with prepared("well_used", fill, clock) as (url, _), closing(Keepbook(url, clock=clock)) as kb:
+        yield kb
+
+
 def talk(kb: Any, book: Any) -> None:
     """Chats, notes and what waits: all that an owner has besides memories."""
     outside, own = book.thread("session-1"), book.threads.start(agent="gardener", mode="coach", focus="roses")
@@ -134,10 +147,10 @@ def seen(book: Any, clock: Any) -> Any:
 # --- there and back
 
 
-def test_an_export_comes_back_to_the_byte_and_reads_the_same(kb: Any, clock: Any) -> None:
-    book = well_used(kb, "alice")
+def test_an_export_comes_back_to_the_byte_and_reads_the_same(used: Any, clock: Any) -> None:
+    book = used.book("alice")
     text = exported(book)
-    restored = kb.book("alice again")
+    restored = used.book("alice again")
 
     answer = imported(restored, text)
     assert answer.memories == sum(json.loads(line)["kind"] == "memory" for line in text.splitlines())
@@ -163,9 +176,9 @@ def test_an_export_moves_between_the_engines_in_both_directions(both_kbs: Any) -
         assert exported(home) == text
 
 
-def test_a_restored_book_goes_on_as_if_nothing_had_happened(kb: Any) -> None:
-    book = well_used(kb, "alice")
-    restored = kb.book("alice again")
+def test_a_restored_book_goes_on_as_if_nothing_had_happened(used: Any) -> None:
+    book = used.book("alice")
+    restored = used.book("alice again")
     imported(restored, exported(book))
 
     last = restored.ledger(limit=1)[0].event
@@ -183,16 +196,16 @@ def test_the_name_of_the_owner_is_not_in_the_file(kb: Any) -> None:
     assert "zacharias" not in exported(kb.book("Zacharias")).casefold()
 
 
-def test_an_export_is_deterministic_and_changes_nothing(kb: Any) -> None:
-    book = well_used(kb, "alice")
+def test_an_export_is_deterministic_and_changes_nothing(used: Any) -> None:
+    book = used.book("alice")
     assert exported(book) == exported(book)
 
 
-def test_the_same_file_again_changes_nothing(kb: Any) -> None:
-    book = well_used(kb, "alice")
+def test_the_same_file_again_changes_nothing(used: Any) -> None:
+    book = used.book("alice")
     text = exported(book)
 
-    for again in (book, kb.book("bob"), kb.book("bob")):
+    for again in (book, used.book("bob"), used.book("bob")):
         answer = imported(again, text)
         assert exported(again) == text
     assert answer.memories == 0
@@ -217,9 +230,9 @@ def test_an_empty_book_can_be_exported_and_imported(kb: Any) -> None:
     ],
     ids=["a memory", "only a forgotten memory", "only a purged memory", "only an injection", "a chat", "a note"],
 )
-def test_a_book_that_is_not_empty_refuses_a_restore(kb: Any, use: Any) -> None:
-    text = exported(well_used(kb, "alice"))
-    bob = kb.book("bob")
+def test_a_book_that_is_not_empty_refuses_a_restore(used: Any, use: Any) -> None:
+    text = exported(used.book("alice"))
+    bob = used.book("bob")
     use(bob)
     before = exported(bob)
 
@@ -228,21 +241,21 @@ def test_a_book_that_is_not_empty_refuses_a_restore(kb: Any, use: Any) -> None:
     assert exported(bob) == before
 
 
-def test_settings_alone_do_not_stand_in_the_way_of_a_restore(kb: Any) -> None:
-    text = exported(well_used(kb, "alice"))
-    kb.book("bob").configure(preset="advisor")
+def test_settings_alone_do_not_stand_in_the_way_of_a_restore(used: Any) -> None:
+    text = exported(used.book("alice"))
+    used.book("bob").configure(preset="advisor")
 
-    imported(kb.book("bob"), text)
-    assert exported(kb.book("bob")) == text
+    imported(used.book("bob"), text)
+    assert exported(used.book("bob")) == text
 
 
-def test_an_erased_book_takes_its_export_back(kb: Any) -> None:
-    text = exported(well_used(kb, "alice"))
-    kb.book("alice").erase(confirm="alice")
+def test_an_erased_book_takes_its_export_back(used: Any) -> None:
+    text = exported(used.book("alice"))
+    used.book("alice").erase(confirm="alice")
 
-    assert exported(kb.book("alice")) == exported(kb.book("somebody new"))
-    imported(kb.book("alice"), text)
-    assert exported(kb.book("alice")) == text
+    assert exported(used.book("alice")) == exported(used.book("somebody new"))
+    imported(used.book("alice"), text)
+    assert exported(used.book("alice")) == text
 
 
 # --- what is broken
@@ -260,35 +273,35 @@ BROKEN = [
 ]
 
 
-def test_a_broken_line_is_named_by_its_number_and_nothing_is_imported(kb: Any) -> None:
-    text = exported(well_used(kb, "alice"))
+def test_a_broken_line_is_named_by_its_number_and_nothing_is_imported(used: Any) -> None:
+    text = exported(used.book("alice"))
 
     for number, line in BROKEN:
         lines = text.splitlines()
         lines[number - 1] = line
         for how in ({}, {"merge": True}):
             with pytest.raises(Invalid, match=rf"\bline {number}\b") as refused:
-                imported(kb.book("bob"), "\n".join(lines), **how)
+                imported(used.book("bob"), "\n".join(lines), **how)
             assert refused.value.details["line"] == number
-    assert is_empty(kb.book("bob"))
+    assert is_empty(used.book("bob"))
 
 
-def test_a_file_that_is_cut_off_is_refused_wherever_it_is_cut(kb: Any) -> None:
-    text = exported(well_used(kb, "alice"))
+def test_a_file_that_is_cut_off_is_refused_wherever_it_is_cut(used: Any) -> None:
+    text = exported(used.book("alice"))
     lines = text.splitlines()
 
     for end in range(0, len(lines), 1 if DEEPER > 1 else 4):
         with pytest.raises(Invalid):
-            imported(kb.book("bob"), "\n".join(lines[:end]))
+            imported(used.book("bob"), "\n".join(lines[:end]))
     for end in (len(text) // 3, len(text) - 3):
         with pytest.raises(Invalid):
-            imported(kb.book("bob"), text[:end])
+            imported(used.book("bob"), text[:end])
     for cut in (1, 7, len(lines) - 2):
         with pytest.raises(Invalid):
-            imported(kb.book("bob"), "\n".join(lines[:cut] + lines[cut + 1 :]))
+            imported(used.book("bob"), "\n".join(lines[:cut] + lines[cut + 1 :]))
     with pytest.raises(Invalid):
-        imported(kb.book("bob"), text + lines[-2] + "\n")
-    assert is_empty(kb.book("bob"))
+        imported(used.book("bob"), text + lines[-2] + "\n")
+    assert is_empty(used.book("bob"))
 
 
 def altered(text: str, kind: str, where: dict[str, Any], **to: Any) -> str:
@@ -327,18 +340,18 @@ ALTERED = [
 ]
 
 
-def test_what_was_altered_is_refused_and_nothing_is_imported(kb: Any) -> None:
-    text = exported(well_used(kb, "alice"))
+def test_what_was_altered_is_refused_and_nothing_is_imported(used: Any) -> None:
+    text = exported(used.book("alice"))
 
     answers = {}
     for kind, where, to in ALTERED:
         try:
-            imported(kb.book("bob"), altered(text, kind, where, **to))
+            imported(used.book("bob"), altered(text, kind, where, **to))
             answers[kind, str(to)] = "imported"
         except KeepbookError as error:
             answers[kind, str(to)] = error.code
     assert {name: answer for name, answer in answers.items() if answer != "altered"} == {}
-    assert is_empty(kb.book("bob"))
+    assert is_empty(used.book("bob"))
 
 
 SEALED = ("entry", "memory", "version", "link")
@@ -355,7 +368,7 @@ ODD_VALUES = st.one_of(
 
 
 @settings(
-    max_examples=30,
+    max_examples=15,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example is one value: nothing to shrink
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -408,9 +421,9 @@ def test_a_file_that_is_not_text_is_refused(alice: Any) -> None:
 # --- merging
 
 
-def test_a_merge_adds_what_is_active_with_new_ids_as_imported(kb: Any) -> None:
-    source = well_used(kb, "alice")
-    bob = kb.book("bob")
+def test_a_merge_adds_what_is_active_with_new_ids_as_imported(used: Any) -> None:
+    source = used.book("alice")
+    bob = used.book("bob")
     bob.remember("Prefers green tea", body="bob's own")
     active = source.list(scope="*")
 
@@ -526,7 +539,7 @@ def take(kb: Any, book: Any, name: str, one: int, other: int) -> None:
         getattr(book, name)(id)
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(walks)
 def test_any_book_moves_to_the_other_engine_and_back_to_the_byte(
     both_kbs: Any, alike: None, walk: list[tuple[str, int, int]]

@@ -20,6 +20,7 @@ from tests.traded import EVENTS, trade_lines
 
 from keepbook import Keepbook
 
+pytestmark = pytest.mark.both_engines  # each has guards of its own
 Run = Any
 WORD = {
     name: word
@@ -55,16 +56,17 @@ trading import freqtrade {nothing} | extract {turns} --dry-run | chat | agent de
 import {book} --merge | erase --confirm bob
 """
 OPERATORS = """
-backup {copy} | db upgrade | db check | db repair-guards | reindex | jobs --once
+backup {copy} | db upgrade | db check | db distribute | db repair-guards | reindex | jobs --once
 token create --name walked | token list
 token revoke {token} | trading import bars {bars} | trading import events {events} | embedder status
 embedder install nonsense | doctor | serve --port 70000
 """
 FAILING = (
-    "telegram", "backup", "embedder install", "serve", "proposals decline", "proposals reopen", "run re-examine",
-    "run resolve", "trading import freqtrade",
+    "telegram", "backup", "db distribute", "embedder install", "serve", "proposals decline", "proposals reopen",
+    "run re-examine", "run resolve", "trading import freqtrade",
 )  # fmt: skip
-"""Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open."""
+"""Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open,
+no cluster."""
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
 SHARED = {*MARKET, "covers", "seals", "tokens", "leases", "page_sessions", "due"}
 """What an operator's command may touch that is no book: the market, keys and the links that cover them."""

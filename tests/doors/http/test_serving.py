@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from keepbook import Keepbook
 
+pytestmark = pytest.mark.both_engines  # several processes on one database
 START_SECONDS = 60.0
 
 

@@ -8,6 +8,7 @@ from tests.conftest import Clock
 from keepbook import Book, Keepbook
 from keepbook.book.chats.face import Chat
 from keepbook.models.chat import Talk
+from keepbook.models.lines import wording
 from keepbook.models.lines.matters import apart, same_matter, without
 from keepbook.models.lines.slots import filled
 from keepbook.models.model import TextDelta
@@ -125,3 +126,101 @@ def test_without_orders_the_model_does_what_the_person_wants(kb: Keepbook) -> No
     asyncio.run(said())
     assert _lines(alice) == ["Lives in Oslo"]
     assert chat.messages()[0].hidden is None
+
+
+TALKS = {
+    "a value for what was told some turns ago": (
+        "advisor",
+        ["The studio needs about 40,000 down.", "I only do funds.", "change that to 45,000, I forgot the stamp duty"],
+        ["45,000"], ["40,000"],
+    ),
+    "the old value stands behind the new one": (
+        "coach",
+        ["max 3 contracts per trade, risk 400 a day", "make that 350 a day, 400 was last year"],
+        ["Max 3 contracts per trade, risk 350 a day"], ["400", "last year"],
+    ),
+    "a figure of that size, past another": (
+        "coach",
+        ["Account is at Interactive Brokers, about 64,000 euros.", "Yesterday I opened a 50 wide bull put.",
+         "no sorry, 65,000"],
+        ["about 65,000 euros"], ["64,000", "65,000 wide"],
+    ),
+    "the figure is another one now": (
+        "advisor", ["we put 50 a month into the kids account at ING", "the 50 is 75 since this month"],
+        ["75 a month"], ["50 a month"],
+    ),
+    "a figure taken back for another": (
+        "coach", ["max 5 positions, each 10% of the book", "scratch the 5 positions, 8 is fine now"],
+        ["Max 8 positions, each 10% of the book"], ["Max 5"],
+    ),
+    "the other way round": (
+        "advisor",
+        ["The portfolio is 70 percent bonds and 30 percent shares.", "We have a cottage in Lofoten.",
+         "Actually the other way round, 70 shares and 30 bonds."],
+        ["The portfolio is 30 percent bonds and 70 percent shares"], ["70 percent bonds", "way round"],
+    ),
+    "one of several things is taken out": (
+        "general", ["remember that my allergies are shellfish and latex", "drop the latex, that was a false alarm"],
+        ["shellfish"], ["latex"],
+    ),
+    "one of several things is not kept": (
+        "coach", ["I trade crude and nat gas, london hours, from a garage in Aberdeen", "forget the garage"],
+        ["rude and nat gas"], ["garage"],
+    ),
+    "that is said of the sentence before it": (
+        "assistant", ["Priya wants the answer sheets a day before. Remember that."],
+        ["Priya wants the answer sheets a day before"], [],
+    ),
+    "what was refused is not meant by that": (
+        "assistant", ["I've got three classes this year.", "No thanks, don't save the classes.", "remember that"],
+        [], ["classes"],
+    ),
+    "an order taken back": (
+        "general", ["I am building an app called Platform9 in Swift.", "forget the app", "no wait, keep the app"],
+        ["Platform9"], [],
+    ),
+    "what was taken back is put back": (
+        "coach", ["remember: no earnings holds", "undo that", "hm no, put it back"], ["No earnings holds"], [],
+    ),
+    "what one does at times is no question": (
+        "general", ["When I'm down on the day I double my position size."], ["double their position size"], [],
+    ),
+    "nothing about somebody": (
+        "general", ["don't save anything about Mr Hoffmann, he is private", "Mr Hoffmann has room 12 every May."],
+        [], ["Hoffmann"],
+    ),
+    "somebody's matters are not all of that kind": (
+        "advisor", ["never remember anything about my husband's debts", "he still owes 9k from the bar he ran",
+                    "I pay 1,180 for the flat in Essen."],
+        ["1,180"], ["9k"],
+    ),
+    "two verbs of one person": (
+        "general", ["I live in Graz and work four days a week."], ["Lives in Graz and works four days a week"], [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TALKS)
+def test_a_talk_ends_as_it_was_meant(kb: Keepbook, case: str) -> None:
+    preset, turns, holds, gone = TALKS[case]
+    alice = kb.book("alice")
+    chat = alice.threads.start(preset=preset)
+    replies = [_say(kb, chat, text) for text in turns]
+    chat.close()
+    book = "\n".join([*_lines(alice), *(one.content for one in alice.proposals.list())])
+    assert not [one for one in holds if one not in book], (book, replies)
+    assert not [one for one in gone if one in book], (book, replies)
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("I want to live in Oslo and work remotely", "Wants to live in Oslo and work remotely"),
+        ("I like food and drink", "Likes food and drink"),
+        ("I have two kids and drive a Golf", "Has two kids and drives a Golf"),
+        ("my English is so so", "English is so so"),
+        ("swing trader, us small caps", "Swing trader, us small caps"),
+    ],
+)
+def test_a_line_is_worded_as_it_was_said(said: str, line: str) -> None:
+    assert wording.line(said) == line

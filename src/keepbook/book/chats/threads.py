@@ -395,7 +395,7 @@ def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
     gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
     back = versions.alias()
     undone = exists().where(
-        back.c.owner == versions.c.owner,
+        back.c.owner == tx.owner,
         back.c.memory_id == versions.c.memory_id,
         back.c.version > versions.c.version,
         back.c.restored_from < versions.c.version,

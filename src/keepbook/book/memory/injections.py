@@ -114,7 +114,7 @@ _last_injection = and_(
     injected.c.memory_id == memories.c.id,
     injected.c.nth
     == select(func.max(_newest.c.nth))
-    .where(_newest.c.owner == memories.c.owner, _newest.c.memory_id == memories.c.id)
+    .where(_newest.c.owner == bindparam("owner"), _newest.c.memory_id == memories.c.id)
     .correlate(memories)
     .scalar_subquery(),
 )

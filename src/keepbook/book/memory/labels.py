@@ -131,7 +131,8 @@ def bound(asked: Wanted) -> dict[str, str]:
 
 
 def _having(key: BindParameter[str]) -> Select[str]:
-    return select(labels.c.memory_id).where(labels.c.owner == memories.c.owner, labels.c.key == key).correlate(memories)
+    """The owner is named here too (`owner`): else a cluster asks every node for it."""
+    return select(labels.c.memory_id).where(labels.c.owner == bindparam("owner", type_=String), labels.c.key == key)
 
 
 _PUT = Prepared(insert(labels), labels.c.keys())

@@ -178,7 +178,8 @@ _THESE = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 
 @lru_cache(maxsize=16)
 def _briefly(state: str, with_words: bool) -> Prepared:
-    source = select(versions.c.source).where(_NEWEST).correlate(memories).scalar_subquery()
+    mine = versions.c.owner == bindparam("owner")
+    source = select(versions.c.source).where(mine, _NEWEST).correlate(memories).scalar_subquery()
     found = and_(memories.c.confidence == "inferred", source == "extracted")  # most are asserted: no second look there
     query = select(memories.c.id, memories.c.category, memories.c.confidence, case((found, 1), else_=0).label("found"))
     if with_words:

@@ -291,7 +291,8 @@ IN_STATE: dict[str, ColumnElement[bool]] = {
 }
 _newest_injection = (
     select(func.max(injected.c.nth))
-    .where(injected.c.owner == memories.c.owner, injected.c.memory_id == memories.c.id)
+    # The owner once more by name: else a cluster asks every node for it.
+    .where(injected.c.owner == bindparam("owner"), injected.c.memory_id == memories.c.id)
     .correlate(memories)
     .scalar_subquery()
 )

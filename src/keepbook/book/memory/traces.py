@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, bindparam, func, or_, select
 
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import instant, parse_stamp
@@ -128,7 +128,7 @@ def seen_by(book: Opened, memory_id: str) -> Sequence[Sighting]:
     kept = and_(threads.c.owner == injected.c.owner, threads.c.deleted_at.is_(None), same)
     replies = (
         select(func.count())
-        .where(messages.c.owner == threads.c.owner, messages.c.thread_id == threads.c.id)
+        .where(messages.c.owner == bindparam("owner"), messages.c.thread_id == threads.c.id)
         .where(messages.c.role == "assistant", messages.c.at >= injected.c.at)
         .correlate(threads, injected)
         .scalar_subquery()
@@ -139,7 +139,8 @@ def seen_by(book: Opened, memory_id: str) -> Sequence[Sighting]:
         .order_by(injected.c.nth.desc())
     )
     with book.reading() as (tx, _, _):
-        rows = tx.conn.execute(query.where(injected.c.owner == tx.owner, injected.c.memory_id == memory_id))
+        mine = query.where(injected.c.owner == bindparam("owner"), injected.c.memory_id == memory_id)
+        rows = tx.conn.execute(mine, {"owner": tx.owner})
         return [
             Sighting(
                 session=row.session, thread_id=row.thread_id, title=row.title, at=parse_stamp(row.at),

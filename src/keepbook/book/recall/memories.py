@@ -413,8 +413,8 @@ def _rows(tx: Tx, ids: Sequence[str], place: Place, bound_to: Mapping[str, str])
 
 def _few(tx: Tx, place: Place, bound_to: Mapping[str, str]) -> Sequence[str] | None:
     """All there is in a place, each to be held against the question; None if that is very much."""
-    query = select(memories.c.id).where(memories.c.owner == tx.owner, active_in(place)).limit(FEW + 1)
-    found = list(tx.conn.execute(query, dict(bound_to)).scalars())
+    query = select(memories.c.id).where(memories.c.owner == bindparam("owner"), active_in(place)).limit(FEW + 1)
+    found = list(tx.conn.execute(query, {"owner": tx.owner, **bound_to}).scalars())
     return found if len(found) <= FEW else None
 
 

@@ -1,17 +1,15 @@
-"""How far a text means a group of topics, by the embedder: one layer on its directions.
+"""How far a text means a group of topics, by the embedder: how near its direction lies to some known ones, weighed.
 
-For the embedder that comes with Keepbook the layer is shipped (`topics.json`); for any other it is learned on the spot,
-once for each group, from the sentences in `topics.jsonl`.
+The known ones are sentences of `topics.jsonl`, what each says for a group was learned from all of them. For the
+embedder that comes with Keepbook both are shipped (`topics.npz`); for any other it is learned on the spot, once for
+each group.
 """
 
-import base64
 import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-from keepbook.book.text.topic_words import weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,11 +17,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-STRENGTH, FROM_ELSEWHERE, MEANT_ELSEWHERE = 10.0, 0.1, 0.03
-"""How free the layer is, and what sentences of other groups count in it: near misses, and what is meant there, which
-may well be about both."""
+STRENGTH, FROM_ELSEWHERE, MEANT_ELSEWHERE = 20.0, 0.3, 0.1
+"""How free the weights are, and what sentences of other groups count in them: near misses, and what is meant there,
+which may well be about both."""
+WIDTH, KNOWN, APART = 3.0, 600, 0.01
+"""How fast nearness fades, how many known directions there are, and from when on two of them are the same."""
 EVERY = 4
-"""Of other groups every so many-th sentence is taken, where the layer is learned on the spot."""
+"""Of other groups every so many-th sentence is taken, where it is learned on the spot."""
 
 
 class Sense(Protocol):
@@ -37,6 +37,13 @@ class Sense(Protocol):
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
         """The same for many, a row each."""
+
+
+class Layer(NamedTuple):
+    """Known directions, and what nearness to each says for a group; the last number is where it begins."""
+
+    known: "Floats"
+    weights: "Floats"
 
 
 class Told(NamedTuple):
@@ -60,40 +67,72 @@ def score(text: str, group: str, sense: Sense) -> float | None:
     layer = _shipped(sense.space, group)
     if layer is None and towards is not None:
         layer = _learned(sense, group)
-    return None if towards is None or layer is None else float(np.dot(towards, layer[:-1]) + layer[-1])
+    if towards is None or layer is None:
+        return None
+    return float(np.dot(near(towards, layer.known), layer.weights[:-1]) + layer.weights[-1])
 
 
 @cache
-def _shipped(space: str, group: str) -> "Floats | None":
+def _shipped(space: str, group: str) -> Layer | None:
     import numpy as np  # as above
 
-    known = weights()["meaning"]
-    if known["space"] != space:
-        return None
-    return np.frombuffer(base64.b64decode(known["groups"][group]), dtype="<f2").astype(np.float32)
+    with np.load(Path(__file__).parent / "topics.npz") as kept:
+        return Layer(directions_of(kept["known"]), kept[group]) if str(kept["space"]) == space else None
 
 
-_LEARNED: dict[tuple[str, str], "Floats"] = {}
+_LEARNED: dict[tuple[str, str], Layer] = {}
 
 
-def _learned(sense: Sense, group: str) -> "Floats | None":
+def _learned(sense: Sense, group: str) -> Layer | None:
     key = (sense.space, group)
     if key not in _LEARNED:
         chosen = [one for at, one in enumerate(told()) if one.group == group or at % EVERY == 0]
         rows = sense.directions([one.text for one in chosen])
         if rows is None:
             return None
-        _LEARNED[key] = layer_of(chosen, rows, group)
+        _LEARNED[key] = layer_of(chosen, rows, spread(rows), group)
     return _LEARNED[key]
 
 
-def layer_of(sentences: Sequence[Told], directions: "Floats", group: str) -> "Floats":
-    """The layer of one group; the last number is where it begins."""
+def spread(rows: "Floats") -> "Floats":
+    """Some directions of many, evenly."""
+    return rows[:: max(1, -(-len(rows) // KNOWN))]
+
+
+def small(rows: "Floats") -> "NDArray[np.int8]":
+    """Directions as they are shipped: a byte for each number."""
+    import numpy as np  # as above
+
+    sized: NDArray[np.int8] = np.round(rows / np.abs(rows).max(axis=1, keepdims=True) * 127).astype(np.int8)
+    return sized
+
+
+def directions_of(kept: "NDArray[np.int8]") -> "Floats":
+    import numpy as np  # as above
+
+    rows: Floats = kept.astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+def near(towards: "Floats", known: "Floats") -> "Floats":
+    """How near one direction, or each of many, lies to each known one: 1 where it is the same."""
+    import numpy as np  # as above
+
+    found: Floats = np.exp(WIDTH * (towards @ known.T - 1))
+    return found
+
+
+def layer_of(sentences: Sequence[Told], directions: "Floats", known: "Floats", group: str) -> Layer:
+    """What the known directions say for one group."""
     import numpy as np  # as above
 
     meant = np.array([one.group == group and one.meant for one in sentences], float)
     counts = [1.0 if one.group == group else MEANT_ELSEWHERE if one.meant else FROM_ELSEWHERE for one in sentences]
-    return logistic(directions.astype(float), meant, np.array(counts), STRENGTH).astype(np.float32)
+    sizes, turn = np.linalg.eigh(near(known, known).astype(float))
+    apart = (turn / np.sqrt(sizes.clip(APART))) @ turn.T  # known ones that lie close together do not count twice
+    found = logistic(near(directions, known).astype(float) @ apart, meant, np.array(counts), STRENGTH)
+    return Layer(known, np.append(apart @ found[:-1], found[-1]).astype(np.float32))
 
 
 def logistic(rows: "NDArray[np.float64]", meant: "Floats", counts: "Floats", strength: float) -> "NDArray[np.float64]":

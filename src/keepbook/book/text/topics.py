@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text import topic_meaning, topic_words
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold, query_terms, stem, tokens
 
-OWN = 0.36
-"""From here on a text is taken to be about a topic of one's own, by meaning alone."""
+OWN, ELSE = 0.26, 0.2
+"""From here on a text is taken to be about a topic of one's own, by meaning alone; and below this not, though it has
+its words ("I bet it rains", where betting is the topic)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,12 @@ def named_in(phrase: str) -> list[str]:
     plain = " ".join(["", *re.findall(r"\w+", fold(phrase)), ""])
     found = [group.name for group in groups().values() if any(f" {name} " in plain for name in group.names)]
     if not found and re.match(r"(?:what|how|who|where|whether)\b", phrase, re.IGNORECASE):
-        found = [name for name in groups() if not topic_words.signals(phrase, name)["bare"]]
+        found = _worded(phrase)
     return found
+
+
+def _worded(phrase: str) -> list[str]:
+    return [name for name in groups() if not topic_words.signals(phrase, name)["bare"]]
 
 
 def covers(topic: str) -> str:
@@ -75,25 +81,43 @@ def _of_group(text: str, group: str, sense: Sense | None) -> bool:
     return both[f"words{kind}"] * worded + both[f"meaning{kind}"] * meant >= both[f"least{kind}"]
 
 
+_OF_ONE = regex(
+    r"(?:(?:what|where|how much|who|when) )?(?:my |our )?(?P<who>[\w-]+)(?:['’]s?)? (?P<what>[\w' -]{3,})",
+    re.IGNORECASE,
+)
+_HE = regex(r"\b(?:he|she|his|her|hers|him|they|their)\b", re.IGNORECASE)
+
+
+def _of_one(text: str, topic: str, sense: Sense | None) -> bool:
+    """ "My husband's debts": what speaks of that group of topics and of him."""
+    whose = _OF_ONE.fullmatch(topic) if "'s" in topic or "’s" in topic or topic.startswith("wh") else None
+    if whose is None or not (_HE.search(text) or stem(whose["who"].lower()) in map(stem, tokens(text))):
+        return False
+    return any(_of_group(text, group, sense) for group in named_in(whose["what"]) or _worded(whose["what"]))
+
+
 def _own(text: str, topic: str, sense: Sense | None) -> bool:
+    if _of_one(text, topic, sense):
+        return True
     wanted = [word for word in query_terms(topic) if word not in STOP_WORDS]
     said = set(map(stem, tokens(text)))
+    like = _likeness(text, topic, sense)
     if wanted and all(_has(word, said) for word in wanted):
-        return True
+        return like is None or like >= ELSE or topic != topic.lower()
     names = [stem(word.lower()) for word in re.findall(r"\b[A-ZÀ-Þ][\w-]+", topic)]
     proper = [name for name in names if name not in _common()]
     if len(names) == len(wanted) and any(name in said and _capital(name, text) for name in proper):
         return True  # "Project Nightjar" is also called Nightjar; "the Tesla position" is not any Tesla
-    return _likeness(text, topic, sense) >= OWN
+    return like is not None and like >= OWN
 
 
-def _likeness(text: str, topic: str, sense: Sense | None) -> float:
+def _likeness(text: str, topic: str, sense: Sense | None) -> float | None:
     if (
         sense is None
         or (one := sense.direction(text)) is None
         or (other := sense.direction(f"This is about {topic}.")) is None
     ):
-        return 0.0
+        return None
     return float(one @ other)
 
 

@@ -86,6 +86,7 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(word for word in found if word[0].isdecimal())
 
 
+@lru_cache(maxsize=4096)  # of an open chat each line is held against each other, turn by turn
 def polarity(text: str) -> bool:
     """Whether the text denies. Two denials that meet cancel out: "does not avoid", "no longer hates"."""
     words = tokens(text)

@@ -40,7 +40,7 @@ from keepbook.models.lines.matters import fit
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn
 from keepbook.models.noted import unpasted
-from keepbook.models.orders.values import of_parts, was_heard
+from keepbook.models.orders.values import of_parts, standing, was_heard
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
@@ -232,6 +232,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
     spoken = [message for message in held.turns if message.role in ("user", "assistant")]
     if held.thread.incognito or not chosen.memory or not any(message.role == "user" for message in spoken):
         return None
+    orders = standing({one.turn: of_parts(one.parts) for one in held.turns if one.role == "user"})
     block = block_of(tx, held.thread)
     return Reading(
         turns=strip_injected([_turn(message) for message in spoken], block, *(message.hidden for message in spoken)),
@@ -242,7 +243,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         summary=held.thread.summary,
         block=block,
         never=chosen.never,
-        deeds={message.turn: of_parts(message.parts) for message in held.turns if message.role == "user"},
+        deeds=dict(orders.items()),
         heard=frozenset(one.turn for one in held.turns if one.role == "user" and was_heard(one.parts)),
     )
 

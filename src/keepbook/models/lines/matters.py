@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
-from keepbook.models.lines.slots import Slot, slots
+from keepbook.models.lines.slots import WHEN, Slot, slots
 
 _FAINT = frozenset(
     [
@@ -256,6 +256,33 @@ def without(matter: str, line: str) -> str | None:
     gone = {each for at in own for each in ((at, at + 1) if at + 1 < len(parts) else (at - 1, at))}
     rest = "".join(part for at, part in enumerate(parts) if at not in gone)
     return rest[:1].upper() + rest[1:]
+
+
+_PARTS = re.compile(r",\s+(?:(?:and|but)\s+)?|;\s*|\s+(?:and|but|with|plus)\s+", re.IGNORECASE)
+_HANGS = re.compile(r"\W*(?:who|which|that|whose|where|because|so|when|if)\b", re.IGNORECASE)
+
+
+def part_of(matter: str, text: str) -> tuple[int, int] | None:
+    """Where in a text that tells several things the one lies that a matter names, with the word that joins it; None
+    where the text is about it as a whole, or what is left would not stand."""
+    cuts = [(one.start(), one.end()) for one in _PARTS.finditer(text)]
+    spans = list(zip([0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)], strict=True))
+    own = [at for at, (start, end) in enumerate(spans) if fit(matter, text[start:end]) >= 0.9]
+    named = set(content_words(matter))
+    told = [at for at, (start, end) in enumerate(spans) if named & set(content_words(text[start:end]))]
+    if len(own) != 1 or own != told or own[0] == 0:
+        return None
+    at = own[0]
+    start, end = spans[at - 1][1], spans[at][1]
+    later = text[end:]
+    if "," not in text[start : spans[at][0]] and _SHARED.search(text[spans[at][0] : end]):
+        return None
+    stands = len(content_words(text[:start])) > 1 and not _HANGS.match(text[start:]) and not _HANGS.match(later[1:])
+    return (start, end) if stands else None
+
+
+_SHARED = re.compile(rf"\b(?:in|on|at|since|until|every|each|per|for|from|by) (?:{WHEN}|the |\d)", re.IGNORECASE)
+"""What is said at the end of a list may be said of all of it: "Rome and Naples in May"."""
 
 
 def distinct(matter: str, lines: Sequence[One]) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from keepbook.book.text.words import STOP_WORDS
 
-_NUMBER_WORDS = [
+NUMBER_WORDS = [
     "one",
     "two",
     "three",
@@ -127,8 +127,10 @@ def _any(words: list[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
+WHEN = rf"(?:{_any([*_MONTHS, *_DAYS, *_PERIODS])})s?\b"
+"""A month, a weekday or a span of time, in any letters."""
 _MONTH = rf"(?:{_any(_MONTHS)})\b\.?"
-_END = rf"(?:\d{{1,4}}(?:[:.]\d\d)?|{_any(_NUMBER_WORDS)})"
+_END = rf"(?:\d{{1,4}}(?:[:.]\d\d)?|{_any(NUMBER_WORDS)})"
 _FIGURE = r"\d+(?:[.,  ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
 _KINDS: tuple[tuple[str, str], ...] = (
     ("date", rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? "
@@ -141,7 +143,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("weekday", rf"(?:{_any(_DAYS)})(?:day)?s?\b"),
     ("month", _MONTH),
     ("code", r"(?=\w*\d)(?=\w*[A-Za-z])(?!\d+(?:x|k|m|kg|cm|mm|km|h|pm|am)\b)[A-Za-z0-9]{2,}"),
-    ("number", rf"(?:[$€£¥₹] ?)?(?:{_FIGURE}|(?:{_any(_NUMBER_WORDS)})\b(?:[- ](?:{_any(_NUMBER_WORDS)})\b)*)(?: "
+    ("number", rf"(?:[$€£¥₹] ?)?(?:{_FIGURE}|(?:{_any(NUMBER_WORDS)})\b(?:[- ](?:{_any(NUMBER_WORDS)})\b)*)(?: "
                rf"?(?:%|x|k|m|bn|lakh|grand|percent)\b|%)?"),
     ("colour", rf"(?:{_any(_COLOURS)})\b"),
     ("period", rf"(?:{_any(_PERIODS)})s?\b"),
@@ -321,8 +323,9 @@ def _day_changed(line: str, date: Slot, text: str) -> str:
     day = re.sub(r"\D", "", text)
     if not day:
         return _put(line, date.start, date.end, text)
-    new = re.sub(r"(?<!\d)\d{1,2}(?=(?:st|nd|rd|th)?\b)(?!\d)", day, date.text, count=1)
-    return _put(line, date.start, date.end, re.sub(r"(\d)(?:st|nd|rd|th)", r"\1", new))
+    said = text if re.search(r"\d(?:st|nd|rd|th)", date.text) and text.startswith(day) else day
+    new = re.sub(r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?(?!\w)", said, date.text, count=1)
+    return _put(line, date.start, date.end, new)
 
 
 def _put(line: str, start: int, end: int, text: str) -> str:
@@ -343,7 +346,7 @@ def _put(line: str, start: int, end: int, text: str) -> str:
     return f"{line[:start]}{text}{rest}"
 
 
-_LOWERED = frozenset([*_NUMBER_WORDS, *_ORDINALS, *_DECADES, *_COLOURS, *_PERIODS])
+_LOWERED = frozenset([*NUMBER_WORDS, *_ORDINALS, *_DECADES, *_COLOURS, *_PERIODS])
 
 
 def exchanged(line: str, old: str, new: str) -> str | None:
@@ -357,6 +360,45 @@ def exchanged(line: str, old: str, new: str) -> str | None:
     if len(found) != 1:
         return None
     return _put(line, found[0].start(), found[0].end(), new.strip(" .,!?\"'“”"))
+
+
+def turned(line: str) -> str | None:
+    """The line with its two figures, else its two names, in each other's place; None where there are not two."""
+    for kind in ("number", "name"):
+        found = [one for one in slots(line) if one.kind == kind]
+        if len(found) == 2:
+            first, second = found
+            return f"{line[: first.start]}{second.text}{line[first.end : second.start]}{first.text}{line[second.end :]}"
+    return None
+
+
+LIKE = 2.5
+"""How many times as large a figure may be for another to be meant in its place, where nothing says which."""
+LARGE = 100
+"""Smaller figures are everywhere: what a bare one is meant for, its size does not say."""
+
+
+def of_size(line: str, fragment: str) -> str | None:
+    """The line with its one figure of about that size said anew; None where it has none, or several."""
+    new = value(fragment)
+    size = _size(new.text) if new is not None and new.kind == "number" else None
+    if new is None or size is None or size < LARGE or _year(new.text):
+        return None
+    like = [
+        one
+        for one in slots(line)
+        if one.kind == "number" and not _year(one.text) and _same_unit(one.unit, new.unit)
+        and (old := _size(one.text)) and 1 / LIKE <= size / old <= LIKE
+    ]  # fmt: skip
+    return _put(line, like[0].start, _end(like[0], new.text), new.text) if len(like) == 1 else None
+
+
+def _size(text: str) -> float | None:
+    figure = _as_figure(text)
+    try:
+        return float(figure) if figure else None
+    except ValueError:
+        return None
 
 
 def misspelt(name: str, lines: Sequence[str], least: float) -> str | None:
@@ -373,8 +415,8 @@ def misspelt(name: str, lines: Sequence[str], least: float) -> str | None:
 
 def _as_figure(text: str) -> str | None:
     plain = text.strip(" .,!?").lower()
-    if plain in _NUMBER_WORDS:
-        at = _NUMBER_WORDS.index(plain)
+    if plain in NUMBER_WORDS:
+        at = NUMBER_WORDS.index(plain)
         return str(at + 1 if at < 20 else (at - 18) * 10)
     digits = re.match(r"[$€£]?(\d[\d.,  ]*)(k?)", plain)
     if digits is None:

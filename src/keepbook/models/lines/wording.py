@@ -6,12 +6,14 @@ languages keep the person's own words.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from keepbook.book.text.words import STOP_WORDS
 
 LONGEST = 300
 _OPENERS = re.compile(
-    r"(?:\s*\b(?:no(?:pe)?,? (?:sorry|wait|actually)|sorry|oops|wait|correction|i mean|oh+|ah|well|so|and|but|also|"
+    r"(?:\s*\b(?:no(?:pe)?,? (?:sorry|wait|actually)|no(?:pe)?(?=,)|(?:we|i) (?:switched|swapped)(?=,)|sorry|"
+    r"oops|wait|correction|i mean|oh+|ah|well|so|and|but|also|"
     r"plus|ok(?:ay)?|um+|uh+|er|hm+|hey|hi|hello|yes|yeah|yep|anyway|anyways|"
     r"actually|honestly|basically|listen|look|btw|fyi|ps|ugh+|just|besides|though|because|then|"
     r"by the (?:way|by)|for (?:your|ur) (?:info(?:rmation)?|notes?)|(?:just )?so (?:you|u) know|in case (?:you|u) "
@@ -32,70 +34,20 @@ _ENDINGS = re.compile(
     r"and|but|so|because|sorry)\b[\s.!?)…]*)+$",
     re.IGNORECASE,
 )
+_CUT_SHORT = re.compile(r"\b(?:is|are|am|was|were|be|i'm|it's|'s|feels?|looks?|seems?|very|so|the|an?)$", re.IGNORECASE)
+""" "My English is so so": what seems to trail behind is what is said."""
 _EDGES = ' \t\n.,;:!…–—-"“”„«»*()。，；！、'
 _ADVERBS = (
     r"also|usually|always|never|only|still|just|mostly|normally|generally|often|mainly|really|currently|typically|"
     r"basically|actually|both|already|now|personally|absolutely|sometimes|rarely|all|definitely|still|finally|recently"
 )
-_SAME = frozenset(
-    [
-        "can",
-        "can't",
-        "cannot",
-        "could",
-        "couldn't",
-        "will",
-        "won't",
-        "would",
-        "wouldn't",
-        "should",
-        "shouldn't",
-        "must",
-        "may",
-        "might",
-        "shall",
-        "used",
-        "had",
-        "did",
-        "didn't",
-        "ought",
-        "was",
-        "went",
-        "got",
-        "grew",
-        "left",
-        "met",
-        "took",
-        "became",
-        "began",
-        "bought",
-        "sold",
-        "knew",
-        "found",
-        "lost",
-        "made",
-        "came",
-        "said",
-        "told",
-        "wrote",
-        "ran",
-        "paid",
-        "spent",
-        "kept",
-        "gave",
-        "broke",
-        "felt",
-        "thought",
-        "taught",
-        "built",
-        "saw",
-        "let",
-        "put",
-        "cut",
-        "set",
-        "quit",
-    ]
-)
+_SAME = frozenset([
+    "can", "can't", "cannot", "could", "couldn't", "will", "won't", "would", "wouldn't", "should", "shouldn't",
+    "must", "may", "might", "shall", "used", "had", "did", "didn't", "ought", "was", "went", "got", "grew", "left",
+    "met", "took", "became", "began", "bought", "sold", "knew", "found", "lost", "made", "came", "said", "told",
+    "wrote", "ran", "paid", "spent", "kept", "gave", "broke", "felt", "thought", "taught", "built", "saw", "let",
+    "put", "cut", "set", "quit",
+])  # fmt: skip
 _IRREGULAR = {
     "have": "has", "ve": "has", "do": "does", "don't": "doesn't", "dont": "doesn't", "am": "is", "are": "is", "be":
     "is",
@@ -110,6 +62,21 @@ _LEADS = (
     (re.compile(r"(?:i|we) do(?: not|n't|nt)\s+", re.IGNORECASE), "Doesn't "),
 )
 _I = re.compile(rf"(?:i|we)\s+((?:(?:{_ADVERBS})\s+)*)([a-z']+)\b", re.IGNORECASE)
+_AND = re.compile(
+    rf"(?P<and>\b(?:and|but)\s+(?:(?:{_ADVERBS})\s+)*)(?:"
+    # What is a verb wherever it stands, and what is one only before what it does something to ("drinks", "a drink").
+    r"(?P<verb>live|earn|own|prefer|speak|teach|eat|want|need|hate|have|do|am|go|commute|collect|follow|manage|"
+    r"write|keep|"
+    r"take|use|read|get|rent(?= a| the| out)|(?:drink|drive|hold|lead|like|love|pay|play|run|save|sing|sleep|"
+    r"study|swim|"
+    r"trade|train|travel|volunteer|walk|work)"
+    r"(?=\s+(?:an?|the|my|our|about|as|at|every|for|from|in|on|only|with|\d|one|two|three|four|five|six|some|no|"
+    r"part|full|mostly|mainly|remotely|nights|shifts|(?-i:[A-ZÀ-Þ]))\b)))\b",
+    re.IGNORECASE,
+)
+_INFINITIVE = re.compile(
+    r"\b(?:to|can|will|would|could|should|must|might|let|don'?t|did|used) (?-i:[a-z]+)\b", re.IGNORECASE
+)
 _MY = re.compile(r"(?:my|our)\s+(?=\w)", re.IGNORECASE)
 _INSIDE = [
     (re.compile(rf"\b(?:{said})\b", re.IGNORECASE), plain)
@@ -117,113 +84,31 @@ _INSIDE = [
         (r"i am|i was", "they are"), (r"i'm", "they're"), (r"i've|we've", "they've"), (r"i'd|we'd", "they'd"),
         (r"i'll|we'll", "they'll"), (r"we're", "they're"), (r"myself|ourselves", "themselves"),
         (r"mine|ours", "theirs"),
-        (r"my|our", "their"), (r"me|us(?!\w|\.)", "them"), (r"i(?!\.\w)|we", "they"),
+        (r"my|our", "their"),
+        (r"me|us(?!\w|\.| (?:small|large|mid|stock|share|equit|market|dollar|citizen|tax|treasur|bond|future|"
+         r"tech|visa|passport)\w*)",
+         "them"), (r"i(?!\.\w)|we", "they"),
     )
 ]  # fmt: skip
 _FOREIGN = re.compile(r"[^\x00-ɏ‐-⁯₠-⃏]")
 _TONGUES = {
-    "es": frozenset(
-        [
-            "yo",
-            "mi",
-            "mis",
-            "soy",
-            "estoy",
-            "tengo",
-            "vivo",
-            "trabajo",
-            "el",
-            "la",
-            "los",
-            "una",
-            "un",
-            "de",
-            "que",
-            "en",
-            "por",
-            "para",
-            "con",
-            "me",
-            "es",
-            "no",
-            "pero",
-        ]
-    ),
-    "de": frozenset(
-        [
-            "ich",
-            "mein",
-            "meine",
-            "bin",
-            "habe",
-            "wohne",
-            "arbeite",
-            "der",
-            "die",
-            "das",
-            "und",
-            "nicht",
-            "ein",
-            "eine",
-            "ist",
-            "wir",
-            "mit",
-            "auf",
-            "für",
-            "den",
-        ]
-    ),
-    "nb": frozenset(
-        [
-            "jeg",
-            "min",
-            "mitt",
-            "mine",
-            "er",
-            "har",
-            "bor",
-            "jobber",
-            "og",
-            "ikke",
-            "en",
-            "et",
-            "vi",
-            "på",
-            "som",
-            "til",
-            "for",
-            "med",
-            "det",
-            "å",
-            "den",
-        ]
-    ),
-    "fr": frozenset(
-        [
-            "je",
-            "mon",
-            "ma",
-            "mes",
-            "suis",
-            "ai",
-            "j'ai",
-            "habite",
-            "travaille",
-            "le",
-            "la",
-            "les",
-            "et",
-            "pas",
-            "un",
-            "une",
-            "est",
-            "nous",
-            "avec",
-            "pour",
-            "des",
-        ]
-    ),
-}
+    "es": frozenset([
+        "yo", "mi", "mis", "soy", "estoy", "tengo", "vivo", "trabajo", "el", "la", "los", "una", "un", "de", "que",
+        "en", "por", "para", "con", "me", "es", "no", "pero",
+    ]),
+    "de": frozenset([
+        "ich", "mein", "meine", "bin", "habe", "wohne", "arbeite", "der", "die", "das", "und", "nicht", "ein",
+        "eine", "ist", "wir", "mit", "auf", "für", "den",
+    ]),
+    "nb": frozenset([
+        "jeg", "min", "mitt", "mine", "er", "har", "bor", "jobber", "og", "ikke", "en", "et", "vi", "på", "som",
+        "til", "for", "med", "det", "å", "den",
+    ]),
+    "fr": frozenset([
+        "je", "mon", "ma", "mes", "suis", "ai", "j'ai", "habite", "travaille", "le", "la", "les", "et", "pas", "un",
+        "une", "est", "nous", "avec", "pour", "des",
+    ]),
+}  # fmt: skip
 
 
 def tongue(text: str) -> str:
@@ -249,6 +134,7 @@ def third(verb: str) -> str:
     return low[:-1] + "ies" if re.search(r"[^aeiou]y$", low) else low + "s"
 
 
+@lru_cache(maxsize=1024)  # an open chat is read anew with each turn
 def bare(text: str) -> str:
     """The clause without what only leads to it or trails behind it."""
     out = text.strip(_EDGES)
@@ -256,7 +142,7 @@ def bare(text: str) -> str:
     rest = out[found.end() :] if found else out
     out = rest if re.search(r"\w", rest) else out
     cut = _ENDINGS.sub("", out)
-    return (cut if re.search(r"\w\W+\w", cut) else out).strip(_EDGES)
+    return (cut if re.search(r"\w\W+\w", cut) and not _CUT_SHORT.search(cut) else out).strip(_EDGES)
 
 
 def only_leads(text: str) -> bool:
@@ -266,6 +152,7 @@ def only_leads(text: str) -> bool:
     return found is not None and not re.search(r"\w", out[found.end() :])
 
 
+@lru_cache(maxsize=1024)
 def line(text: str) -> str:
     """One readable line of at most `LONGEST` letters."""
     out = re.sub(r"\s+", " ", bare(text))
@@ -279,14 +166,29 @@ def line(text: str) -> str:
 
 
 def _lead(text: str) -> str:
-    """The subject at the head dropped, its verb turned to the third person."""
+    """The subject at the head dropped, its verbs turned to the third person."""
     for pattern, plain in _LEADS:
         if found := pattern.match(text):
-            return plain + text[found.end() :]
+            rest = text[found.end() :]
+            return plain + (_turned(rest) if plain in ("Is ", "Has ") else rest)
     if found := _I.match(text):
-        return f"{found[1]}{third(found[2])}{text[found.end() :]}"
+        return f"{found[1]}{third(found[2])}{_turned(text)[found.end() :]}"
     found = _MY.match(text)
     return text[found.end() :] if found else text
+
+
+def shares_subject(text: str) -> bool:
+    """Whether a clause goes on with the subject of the one before it: "and work four days a week"."""
+    return bool(_AND.match(text.strip()))
+
+
+def _turned(text: str) -> str:
+    """The verbs that go on with the same subject: "I live in Graz and work four days"."""
+
+    def turn(found: re.Match[str]) -> str:
+        return found[0] if _INFINITIVE.search(text[: found.start()]) else found["and"] + third(found["verb"])
+
+    return _AND.sub(turn, text)
 
 
 def joined(lines: Iterable[str]) -> str:

@@ -168,7 +168,7 @@ def edited(text: str, old: str) -> tuple[str | None, bool, bool]:
     if (given := _GIVEN.fullmatch(plain)) is not None:
         said = given["whole"].strip(" \"'“”„")
         if (_VERB.search(said) or _SUBJECT.match(said)) and len(said.split()) > 2:
-            return line(said), True, False
+            return said[:1].upper() + said[1:].rstrip(" ."), True, False  # word for word: so it should say
         plain = said
     elif (pointed := _POINTED.fullmatch(plain)) is not None:
         plain = pointed["new"]

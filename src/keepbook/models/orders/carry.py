@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from keepbook.book.chats import threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import ledger, undo
 from keepbook.book.ledger.ledger import Origin
@@ -21,7 +22,7 @@ from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.errors import KeepbookError
 from keepbook.models.compress import ORDER
-from keepbook.models.orders.values import Change, Deed, Held
+from keepbook.models.orders.values import Change, Deed, Held, of_parts
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.tools.memory import small
@@ -129,16 +130,27 @@ def _barred(tx: Tx, hand: Hand, content: str) -> str | None:
 
 
 def _undone(tx: Tx, hand: Hand, deed: Deed) -> Deed:
-    """The last entry of this chat that stands, taken back."""
+    """What the last order of this chat wrote, taken back; where it wrote nothing, it holds no longer. What a tool has
+    written since is later and goes first."""
     entries = ledger.entries(tx, thread_id=hand.thread_id, limit=50)
     gone = {entry.undoes for entry in entries if entry.undoes}
-    last = next((entry for entry in entries if entry.event not in gone and entry.action != "undo"), None)
-    if last is None:
-        return deed.moved(failed="There is nothing in this chat to take back.")
-    written = undo.undo(tx, hand.origin(), hand.preset, last.event)
-    calls = list(_call(tx, written)) if isinstance(written, Written) else []
-    content = written.content if isinstance(written, Written) else ""
-    return deed.moved(matter=content, calls=tuple(calls), events=tuple(call["memory_event"]["event"] for call in calls))
+    said = threads.said(tx, hand.thread_id, after=deed.of - 1)[0] if deed.of is not None else None
+    wrote = {event for one in of_parts(said.parts) for event in one.events} if said is not None else set()
+    stands = [entry for entry in entries if entry.event not in gone]
+    last = next((one for one in stands if one.action != "undo" and (said is None or one.at > said.at)), None)
+    meant = [last] if last is not None else [one for one in stands if one.event in wrote]
+    if not meant:
+        return deed if said is not None else deed.moved(failed="There is nothing in this chat to take back.")
+    made = [undo.undo(tx, hand.origin(), hand.preset, one.event) for one in meant]
+    written = [one for one in made if isinstance(one, Written)]
+    calls = [call for one in written for call in _call(tx, one)]
+    return deed.moved(
+        matter=written[-1].content if written else "",
+        changes=tuple(Change(new=one.content) for one in written if meant[0].action == "undo"),
+        of=None if last is not None else deed.of,
+        calls=tuple(calls),
+        events=tuple(call["memory_event"]["event"] for call in calls),
+    )
 
 
 def _call(tx: Tx, written: Written) -> list[dict[str, Any]]:

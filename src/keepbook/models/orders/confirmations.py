@@ -35,24 +35,30 @@ def _told(deed: Deed) -> str:
                 f"You asked never to keep anything about {topics}: I never will, in this chat or any other. "
                 "The settings page lists your topics."
             )
+        case "undo" if deed.changes:
+            return f"Put back: {joined([deed.matter])}."
         case "undo":
-            return f"Taken back: {joined([deed.matter])}." if deed.matter else "Taken back."
+            return f"Taken back: {joined([deed.matter])}." if deed.matter else "Taken back: that order holds no longer."
         case "withdraw":
             return _withdrawn(deed)
     return _changed(deed)
 
 
 def _withdrawn(deed: Deed) -> str:
-    gone = [change.old for change in deed.changes if change.old is not None]
+    gone = [change.old for change in deed.changes if change.old is not None and change.new is None]
+    left = [change.new for change in deed.changes if change.new is not None]
+    about = f" ({deed.matter.removeprefix('everything about ')})" if deed.matter else ""
+    stays = f"Taken out{about}. It says now: {joined(left)}." if left else ""
+    if not gone and left:
+        return stays
     if not gone:
         if deed.matter:
             return NOTHING_FOUND.format(matter=f"“{deed.matter.removeprefix('everything about ')}”")
         return "All right, I keep nothing of that."
     lines = joined(dict.fromkeys(one.content for one in gone))
-    about = f" ({deed.matter.removeprefix('everything about ')})" if deed.matter else ""
-    if any(one.memory for one in gone):
-        return f"Forgotten, and not kept from this chat{about}: {lines}."
-    return f"I will not keep{about}: {lines}."
+    kept = any(one.memory for one in gone)
+    told = f"{'Forgotten, and not kept from this chat' if kept else 'I will not keep'}{about}: {lines}."
+    return "\n".join(filter(None, [told, stays]))
 
 
 def _changed(deed: Deed) -> str:

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from keepbook.book.text.words import STOP_WORDS
-from keepbook.models.lines.slots import slots, value
+from keepbook.models.lines.slots import NUMBER_WORDS, slots, value
 from keepbook.models.orders.hear import Heard, sentences
 
 _MARK = (
@@ -43,7 +43,7 @@ _INSTEAD = re.compile(
 )
 _SAID = re.compile(
     rf"^(?:i (?:told you|said|wrote|put|typed|gave you)) (?P<old>{_V}{{1,40}}?)(?: earlier| before| above| last "
-    rf"time)?,? but (?:it'?s|it is|it was|i meant|"
+    rf"time)?(?:,? but|,) (?:it'?s|it is|it was|i meant|"
     rf"it should be|that'?s|actually it'?s) (?P<new>{_V}{{1,40}})", re.IGNORECASE,
 )  # fmt: skip
 _CHANGE = re.compile(
@@ -51,9 +51,24 @@ _CHANGE = re.compile(
     r"(?P<what>that|it|this|the last one|"
     r"(?:my|the|our) [^,.;]{2,40}?) (?:to|into|->)|make (?:that|it)|it should (?:be|say|read)|that should (?:be|"
     r"say|read)|"
+    rf"make (?P<made>(?:my|the|our) \w+(?: \w+)?)(?= (?:til|till|until|on|at|for|to)\b)|"
     rf"it'?s supposed to be|i meant|should be|call it)\s+(?P<new>{_V}{{1,60}}?)"
     r"(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
+_FIGURE = rf"(?:[$€£¥₹]? ?\d[\d.,]*(?: ?(?:k|%|percent)\b)?|{'|'.join(NUMBER_WORDS)})"
+_FIGURED = re.compile(
+    rf"^(?:please |pls )*(?:(?:scratch|drop|scrap|ditch|not|forget) )?the (?P<old>{_FIGURE})(?: (?:\w+ ?){{1,3}})?"
+    rf"(?:[,;.]+| (?:is|are)) *(?:(?:it'?s|make it|now|is|are|actually|really|rather|only) )*(?P<new>{_FIGURE})"
+    r"(?=\W|$)(?! \w+ (?:of|times))(?P<rest>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+""" "The 50 is 75 since this month", "scratch the 5 positions, 8 is fine"."""
+_WAS = re.compile(
+    rf"[,;.–—-]+\s*(?:the )?(?P<old>{_FIGURE}) (?:was|is|were) (?:last|before|the old|old|wrong|from|a typo|"
+    rf"what|my old)\b",
+    re.IGNORECASE,
+)
+""" "Make that 350 a day, 400 was last year": the old value stands behind."""
 _WRONG = re.compile(
     r"^(?:you (?:have|got|have got|'ve got) |that'?s wrong[,.] )?(?P<what>(?:my|the|our) [\w' -]{2,30}?) (?:is |"
     r"are )?(?:wrong|incorrect|misspelled|misspelt)[,.:;–—-]*\s*"
@@ -120,6 +135,10 @@ AFFIRMS = re.compile(
     re.IGNORECASE,
 )
 """ "No, that's right, 49" changes nothing."""
+TAKES_BACK = re.compile(r"\bthat(?:'?s| is) what i (?:said|told you|had|wrote)\b", re.IGNORECASE)
+""" "No, five. I beg your pardon, that is what I said." """
+TURNED = re.compile(r"\bother way (?:a?round)\b|\bvice versa\b|\bback to front\b", re.IGNORECASE)
+""" "The other way round": two values of a line change places."""
 
 
 def correction(text: str) -> Heard | None:
@@ -163,11 +182,12 @@ def _slip(text: str) -> Heard | None:
     marked = _MARKS.match(plain)
     rest = plain[marked.end() :] if marked else plain
     strong = marked is not None and not _PLAIN_MARK.fullmatch(marked[0].strip(" ,.!"))
-    for pattern in (_SWAP, _INSTEAD, _SAID, _WRONG, _NOT_FIRST):
+    for pattern in (_SWAP, _INSTEAD, _SAID, _WRONG, _FIGURED, _NOT_FIRST):
         if one := pattern.match(rest):
             return _heard(text, one)
     if one := _CHANGE.match(rest):
-        return _heard(text, one)
+        made, was = _heard(text, one), _WAS.search(rest)
+        return replace(made, old=was["old"]) if made is not None and was is not None else made
     if (one := _NOT_LAST.match(rest)) and (made := _instead(text, one)):
         return made
     if not rest or rest.endswith("?"):
@@ -218,7 +238,8 @@ def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
     new = _trimmed(told["new"] or "")
     if not new or _NO_VALUE.match(new) or _WHOLE.match(new):
         return None
-    what = (told.get("what") or "").strip()
+    what = (told.get("what") or told.get("made") or "").strip()
+    new = _ARTICLE.sub("", new) if told.get("old") else new
     if not what and (placed := _OF.fullmatch(new)):
         new, what = placed["new"], placed["what"]
     matter = "" if _POINTS.fullmatch(what) else what
@@ -234,15 +255,18 @@ def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
     )
 
 
+_ARTICLE = re.compile(r"^an? (?=\w)", re.IGNORECASE)
 _POINTS = re.compile(r"(?:that|it|this|the last one|(?:his|her|its|their) .*)?", re.IGNORECASE)
 """What points to the one spoken of last."""
 _PREPOSITION = re.compile(
-    r"^(?:[^:\d]{0,40}:\s+)?(?:(?:at|on|in|after|before|about|around|for|to|from|it'?s|is|spelled|spelt|written|"
+    r"^(?:[^:\d]{0,40}:\s+)?(?:(?:at|on|in|after|before|about|around|for|to|til|till|until|from|it'?s|is|"
+    r"spelled|spelt|written|"
     r"called|age|the)\s+)*(?=\S)",
     re.IGNORECASE,
 )
 _AFTERWARDS = re.compile(
-    r"\s+(?:i mean|i meant|sorry|actually|rather|instead|please|pls|now|from (?:now|today)(?: on)?|going forward|"
+    r"\s+(?:i mean|i meant|sorry|actually|rather|instead|please|pls|now|lol|haha+|since .*|from (?:now|"
+    r"today)(?: on)?|going forward|"
     r"without .*|with an? .*)$",
     re.IGNORECASE,
 )

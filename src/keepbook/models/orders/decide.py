@@ -10,10 +10,10 @@ could be meant: the person is asked, and nothing happens before the answer.
 import re
 from collections.abc import Sequence
 
-from keepbook.models.lines.matters import content_words, distinct, meant, without
+from keepbook.models.lines.matters import content_words, distinct, meant, part_of, without
 from keepbook.models.noted import Noted
 from keepbook.models.orders import answers, never
-from keepbook.models.orders.hear import Heard, sentences, undo, withdrawals
+from keepbook.models.orders.hear import Heard, put_back, sentences, undo, withdrawals
 from keepbook.models.orders.mend import corrected
 from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Change, Deed, Held, Place, Question
@@ -24,13 +24,26 @@ def decide(scene: Scene) -> list[Deed]:
     if scene.asked is not None and (deed := _answered(scene, scene.asked)) is not None:
         return [deed]
     if heard := undo(scene.text):
-        return [Deed("undo", taken=(scene.place(heard),))]
+        return [Deed("undo", taken=(scene.place(heard),), of=_last_order(scene))]
+    if (heard := put_back(scene.text)) and (last := _just_ordered(scene)) is not None:
+        return [Deed("undo", taken=(scene.place(heard),), of=last)]
     deeds = [_never(scene, heard, topics) for heard, topics in never.topics_named(scene.text)]
     if not deeds:
         deeds = [deed for heard in withdrawals(scene.text) for deed in _withdrawn(scene, heard)]
     if not deeds and (deed := corrected(scene)) is not None:
         deeds = [deed]
     return deeds
+
+
+def _last_order(scene: Scene) -> int | None:
+    """The turn that last ordered something which still holds."""
+    return max((turn for turn, deeds in scene.orders.items() if any(deed.done for deed in deeds)), default=None)
+
+
+def _just_ordered(scene: Scene) -> int | None:
+    """The same, if it is the turn just before: "keep it" said of anything else is no order to take back."""
+    last = _last_order(scene)
+    return last if last is not None and last == max(scene.orders, default=None) else None
 
 
 # --- withdraw
@@ -52,8 +65,14 @@ def _withdrawn(scene: Scene, heard: Heard) -> list[Deed]:
 
 def _parts(matter: str) -> list[str]:
     """ "My weight and my height": two matters; "salt and pepper" is one."""
-    parts = re.split(r"\s*,?\s+and\s+(?=(?:my|the|our|where|that)\b)", matter, flags=re.IGNORECASE)
-    return [part for part in parts if content_words(part)] or [matter]
+    parts = re.split(r"\s*,?\s+(?:and|or)\s+(?=(?:my|the|our|where|what|that)\b)", matter, flags=re.IGNORECASE)
+    who = _NAME.search(parts[0])
+    named = [parts[0], *(_HE.sub(who[0], part) if who else part for part in parts[1:])]
+    return [part for part in named if content_words(part)] or [matter]
+
+
+_NAME = re.compile(r"(?<=\s)[A-ZÀ-Þ][\w-]+")
+_HE = re.compile(r"\b(?:he|she|they)\b", re.IGNORECASE)
 
 
 def _matter_withdrawn(scene: Scene, heard: Heard, matter: str, own: Place) -> list[Deed]:
@@ -65,15 +84,30 @@ def _matter_withdrawn(scene: Scene, heard: Heard, matter: str, own: Place) -> li
     shared = [(one, rest) for one in found if (rest := without(matter, one.content)) is not None]
     if shared:  # what it says of others stays: the person is shown the line that is left
         alone = [one for one in found if one not in dict(shared)]
-        asked = Question("edit", (shared[0][0],), (shared[0][1],))
+        asked = Question("value", (shared[0][0],), (shared[0][1],))
         deeds = [_gone(matter, alone, own)] if alone else []
         return [*deeds, Deed("withdraw", matter, taken=(own,), question=asked)]
-    return [_gone(matter, found, own)]
+    parts = {one: part for one in found if (part := _part(scene, matter, one)) is not None}
+    return [_gone(matter, [one for one in found if one not in parts], own, tuple(parts.values()))]
 
 
-def _gone(matter: str, found: Sequence[Held], own: Place) -> Deed:
-    taken = (own, *(one.place for one in found if one.place))
-    changes = tuple(Change(old=one) for one in found)
+def _part(scene: Scene, matter: str, one: Held) -> Change | None:
+    """What goes of a line that tells other things too. Of the book's it is said anew without it; of this chat's words
+    only those go, and what is left of them is read again."""
+    if one.memory is not None or one.place is None:
+        cut = part_of(matter, one.content)
+        return cut and Change(one, one.content[: cut[0]] + one.content[cut[1] :])
+    words = next((said.words for said in scene.noted if said.place == one.place), "")
+    cut = part_of(matter, words)
+    if cut is None:
+        return None
+    start, gone = one.place.start + cut[0], words[slice(*cut)].strip(" ,;")
+    return Change(old=Held(gone, place=Place(one.place.turn, start, one.place.start + cut[1], gone)))
+
+
+def _gone(matter: str, found: Sequence[Held], own: Place, parts: tuple[Change, ...] = ()) -> Deed:
+    changes = (*(Change(old=one) for one in found), *parts)
+    taken = (own, *(one.old.place for one in changes if one.old and one.old.place))
     return Deed("withdraw", matter, changes, taken, hushed=() if _kept_apart(matter, found) else (matter,))
 
 

@@ -39,8 +39,9 @@ _POLITE = (
     r"you could|"
     r"i'd like you to|i would like you to|i want you to|i need you to|i'd rather you|first of all|hm+|oh|"
     r"ok(?:ay)?|hey|hi|"
-    r"so|and|also|well|right|now|just|actually|sorry|wait|no|kindly|let's|lets|btw|by the way|um+|uh+|yeah|go "
-    r"ahead and|"
+    r"so|and|also|well|right|now|just|actually|sorry|wait|no|thanks?|thank you|kindly|let's|lets|btw|by the way|"
+    r"um+|uh+|yeah|"
+    r"go ahead and|"
     r"maybe|better|for now|lol|haha+|eh+h*|actualy|actully|yo|on second thou?ghts?)\b[\s,:.!-]*)*"
 )
 _BOOK = (
@@ -150,8 +151,14 @@ _TAIL = re.compile(
 )  # fmt: skip
 _UNDO = re.compile(
     rf"{_POLITE}(?:undo (?:that|this|it|the last (?:one|change|thing))|undo|take that back|put (?:it|that) back|"
-    r"revert (?:that|it)|change it back)\W*(?:please|pls)?\W*", re.IGNORECASE,
+    r"revert (?:that|it)|change it back|undo the last)\W*(?:please|pls)?\W*", re.IGNORECASE,
 )  # fmt: skip
+_PUT_BACK = re.compile(
+    rf"{_POLITE}(?:put (?:it|that|this|them|the [\w ]{{2,30}}) back|bring (?:it|that) back|restore (?:it|that)|"
+    r"(?:i (?:meant|mean|said)[,:]? )?(?:don'?t|do not|dont) (?:forget|delete|remove|drop)\b(?!.*\bto\b)|"
+    r"(?:i (?:meant|mean)[,:]? )?keep (?:it|that|this|the|my)\b)",
+    re.IGNORECASE,
+)
 _FOREIGN = re.compile(
     r"(?:vergiss|lösch\w*|streich\w*)\s+(?:bitte\s+)?(?P<de>.+?)(?:\s+bitte)?$|"
     r"(?:olvida|borra|elimina|olvídate de)\s+(?:por favor\s+)?(?P<es>.+?)$|(?:glem|slett|fjern)\s+(?P<nb>.+?)$|"
@@ -166,6 +173,12 @@ _FOREIGN_THAT = re.compile(
 )  # fmt: skip
 
 
+_SAID_ANEW = re.compile(
+    r"(?:\w+ )?the (?:\d[\d.,]*|[a-z]+)(?: \w+){0,3}[,;.]+ *(?:it'?s |make it |now )*\d[\d.,]*k? "
+    r"(?:is|would be|will do|are) ",
+    re.IGNORECASE,
+)
+""" "Scratch the 5 positions, 8 is fine now": another value, no withdrawal."""
 _FRONTED = re.compile(
     rf"(?:that|the|this) (?:bit|part|thing|stuff)?\s?(?:i (?:said|told you|mentioned)\s?(?:before|"
     rf"earlier)?\s?)?(?:about )?"
@@ -211,6 +224,8 @@ def _withdrawal(sentence: str, start: int) -> Heard | None:
         return None
     if _UNNAMED.fullmatch(plain) or _FOREIGN_THAT.fullmatch(plain.strip(" .!")):
         return Heard("withdraw", start, end, sentence=plain)
+    if _SAID_ANEW.match(plain):
+        return None
     for pattern in (_FRONTED, _TAKE, _DECLINE, _NAMED):
         if one := pattern.match(plain):
             return _named(one, plain, start, end)
@@ -249,3 +264,9 @@ def _named(one: re.Match[str], plain: str, start: int, end: int) -> Heard | None
 def undo(text: str) -> Heard | None:
     plain = text.strip()
     return Heard("undo", 0, len(text), sentence=plain) if _UNDO.fullmatch(plain) else None
+
+
+def put_back(text: str) -> Heard | None:
+    """ "No wait, keep the app", "put it back": the last order is to hold no longer."""
+    plain = text.strip()
+    return Heard("undo", 0, len(text), sentence=plain) if _PUT_BACK.match(plain) else None

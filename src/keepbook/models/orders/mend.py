@@ -18,7 +18,7 @@ from keepbook.models.lines.matters import (
     same_matter,
     says_again,
 )
-from keepbook.models.lines.slots import Slot, exchanged, filled, misspelt, slots, value
+from keepbook.models.lines.slots import Slot, exchanged, filled, misspelt, of_size, slots, turned, value
 from keepbook.models.lines.wording import line
 from keepbook.models.noted import Noted
 from keepbook.models.orders import corrections
@@ -40,8 +40,10 @@ _NOW = re.compile(
 
 
 def corrected(scene: Scene) -> Deed | None:
-    if corrections.AFFIRMS.match(scene.text):
+    if corrections.AFFIRMS.match(scene.text) or corrections.TAKES_BACK.search(scene.text):
         return None
+    if corrections.TURNED.search(scene.text) and (deed := _turned(scene)) is not None:
+        return deed
     if (one := _self_corrected(scene)) is not None:
         return one
     heard = corrections.correction(scene.text)
@@ -66,12 +68,28 @@ def _self_corrected(scene: Scene) -> Deed | None:
     return Deed("correct", changes=(Change(new=made[0]),), taken=(whole,))
 
 
+def _turned(scene: Scene) -> Deed | None:
+    """ "The other way round, 70 shares and 30 bonds": the newest line that speaks of the same, its values exchanged."""
+    words = set(content_words(corrections.TURNED.sub(" ", scene.text))) - set(
+        content_words("mix mixed always round way")
+    )
+    named = [one for one in scene.held() if len(words & set(content_words(one.content))) > 1]
+    for target in reversed(named or _focus(scene)):
+        if (made := turned(target.content)) is not None:
+            own = Place(scene.turn, 0, len(scene.text))
+            taken = (own, *((target.place,) if target.place else ()))
+            return Deed("correct", changes=(Change(target, made),), taken=taken)
+    return None
+
+
 def _mended(scene: Scene, heard: Heard) -> Deed | None:
     """A value for the newest statement that it can be a value of."""
     own = scene.place(heard)
     if (deed := _respelled(scene, heard, own)) is not None:
         return deed
     fitting = [(target, made) for target in _targets(scene, heard) if (made := _said_anew(target.content, heard))]
+    if not fitting or len(fitting[0][1]) > 1:
+        fitting = _of_size(scene, heard) or fitting
     if not fitting:
         return _asked_for(scene, heard, own)
     rivals = [one for one in fitting if one[0].place is None] if heard.old and fitting[0][0].place is None else []
@@ -99,6 +117,15 @@ def _targets(scene: Scene, heard: Heard) -> list[Held]:
     if rest and not about:
         about = [one for one in reversed(held) if any(word in content_words(one.content) for word in rest)]
     return about
+
+
+def _of_size(scene: Scene, heard: Heard) -> list[tuple[Held, list[str]]]:
+    """ "No sorry, 65,000", and what was spoken of just before has none like it: the one line of this chat that has."""
+    if heard.old or heard.matter:
+        return []
+    said = [scene.of(one) for one in scene.noted if one.kept or one.score >= HINT]
+    able = [(one, [made]) for one in said if (made := of_size(one.content, heard.value)) is not None]
+    return able if len(able) == 1 else []
 
 
 def _asked_for(scene: Scene, heard: Heard, own: Place) -> Deed | None:

@@ -70,6 +70,13 @@ _LASTS = re.compile(
     r"from (?:now|today) on|not now and not later|nothing about|at any (?:time|point)|not to \w+ anything|in future)\b",
     re.IGNORECASE,
 )
+_NOTHING = re.compile(
+    rf"{_START}(?:do not|don'?t|dont) (?:you )?(?:{_ALONE}|write down|put down|keep track of) "
+    r"(?:anything|a (?:single )?word|nothing)(?: at all)? (?:about|on|regarding|of|to do with)\b"
+    r"(?!.*\b(?:today|now|yet|tonight|this (?:chat|time|meeting|call|conversation|week)|until|unless)\b)",
+    re.IGNORECASE,
+)
+""" "Don't save anything about Mr Hoffmann": nothing of it, so for good."""
 _COMPLAINS = re.compile(r"\b(?:you|u) (?:never|always) ", re.IGNORECASE)
 _SELF = re.compile(
     r"^\W*(?:i|i'll|ill|i'?ve|we|he|she|they|people)\b(?!'d like| want| would like| need| insist)", re.IGNORECASE
@@ -102,6 +109,11 @@ _LOCATED = re.compile(
 _ARTICLE = re.compile(
     r"^(?:(?:my|our|the|any|all|that|this|these|those|a|an|bloody|whole|anything|things?|stuff|of|single|word|"
     r"about)\s+)+",
+    re.IGNORECASE,
+)
+_OF_ONE = re.compile(
+    rf"(?:(?:my|our) )?(?:{KIN}|(?-i:[A-ZÀ-Þ])[\w-]+)'s? [\w-]{{3,}}|"
+    rf"(?:what|where|how much|who|when) (?:(?:my|our) (?:{KIN})|(?-i:[A-ZÀ-Þ])[\w-]+) [\w-]{{3,}}",
     re.IGNORECASE,
 )
 _NO_TOPIC = re.compile(
@@ -151,6 +163,8 @@ def _topics(sentence: str) -> list[str]:
     names = [part for phrase in phrases for part in (phrase, *_SPLIT.split(phrase))]
     groups = dict.fromkeys(filter(None, (group_named(_ARTICLE.sub("", name).strip()) for name in names)))
     groups |= dict.fromkeys(group for phrase in phrases for group in named_in(phrase))
+    if groups and (whose := next((one for one in phrases if _OF_ONE.match(one)), None)) is not None:
+        return [whose.strip(" \"'“”.")]  # one person's, not the group: "my husband's debts"
     return list(groups) or [one for one in map(_own, phrases) if one][:1]
 
 
@@ -158,6 +172,8 @@ def _is_order(sentence: str) -> bool:
     """Whether a sentence says to whoever keeps the notes that something is never kept."""
     if sentence.endswith("?") and not re.match(r"\W*(?:can|could|will|would) (?:you|u)\b", sentence, re.IGNORECASE):
         return False
+    if _NOTHING.search(sentence):
+        return True
     if not _LASTS.search(sentence):
         return False
     if _ORDER.search(sentence) or _OF_YOU.search(sentence):

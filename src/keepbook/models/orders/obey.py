@@ -18,7 +18,7 @@ from keepbook.models.orders import confirmations
 from keepbook.models.orders.carry import Hand, carry
 from keepbook.models.orders.decide import decide
 from keepbook.models.orders.scene import Scene
-from keepbook.models.orders.values import Deed, Held, Question, of_parts, to_parts
+from keepbook.models.orders.values import Deed, Held, Question, of_parts, standing, to_parts
 from keepbook.models.reader.values import Reader
 
 LONGEST = 4_000
@@ -37,11 +37,17 @@ class Heeded:
 
 def as_said(messages: Sequence[Message]) -> list[Said]:
     """Stored messages as they are read for statements."""
+    orders = ordered(messages)
     return [
-        Said(one.turn, one.role, _own(one), of_parts(one.parts) if one.role == "user" else (), one.speaker)
+        Said(one.turn, one.role, _own(one), orders.get(one.turn, ()), one.speaker)
         for one in messages
         if one.role in ("user", "assistant")
     ]
+
+
+def ordered(messages: Sequence[Message]) -> dict[int, tuple[Deed, ...]]:
+    """The orders that each turn of the person gave, as far as they stand."""
+    return standing({one.turn: of_parts(one.parts) for one in messages if one.role == "user"})
 
 
 def _own(message: Message) -> str:
@@ -127,6 +133,7 @@ def _scene(book: Book, chat: Chat, earlier: Sequence[Message], text: str, hidden
         told=[replies[-1].text] if replies else [],
         last_new=next((change.new for deed in reversed(last) for change in deed.changes if change.new), None),
         tie=read.tie,
+        orders=ordered(earlier),
         here=[one for one in found if one.place.turn == turn],
         waiting=waiting,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from keepbook.models.lines.matters import says_again
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted
 from keepbook.models.orders.hear import Heard
-from keepbook.models.orders.values import Held, Place, Question
+from keepbook.models.orders.values import Deed, Held, Place, Question
 
 Tie = Callable[[str, str, str], Mapping[str, float] | None]
 """How a later text stands to an earlier one, from the reader."""
@@ -29,6 +29,8 @@ class Scene:
     tie: Tie | None = None
     here: Sequence[Noted] = field(default_factory=list)
     """Statements of this very turn."""
+    orders: Mapping[int, Sequence[Deed]] = field(default_factory=dict)
+    """What earlier turns of this chat ordered, as far as it stands."""
     waiting: Sequence[Held] = ()
     """Lines of this chat that wait for the person's answer."""
 

@@ -65,6 +65,8 @@ class Deed:
     """Of an answer: the person wants nothing changed."""
     events: tuple[int, ...] = ()
     failed: str | None = None
+    of: int | None = None
+    """Of an undo: the turn whose orders no longer hold."""
     calls: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
     @property
@@ -92,6 +94,15 @@ def of_parts(parts: Any) -> tuple[Deed, ...]:
     return tuple(_deed(one) for one in told)
 
 
+def standing(deeds: Mapping[int, tuple[Deed, ...]]) -> dict[int, tuple[Deed, ...]]:
+    """The orders of each turn, without those that a later turn took back."""
+    undone: set[int] = set()
+    for turn in sorted(deeds, reverse=True):
+        if turn not in undone:
+            undone |= {deed.of for deed in deeds[turn] if deed.of is not None}
+    return {turn: () if turn in undone else some for turn, some in deeds.items()}
+
+
 def _deed(told: Mapping[str, Any]) -> Deed:
     question = told.get("question")
     return Deed(
@@ -106,6 +117,7 @@ def _deed(told: Mapping[str, Any]) -> Deed:
         told["dropped"],
         tuple(told["events"]),
         told["failed"],
+        told.get("of"),
         tuple(told.get("calls", ())),
     )
 

@@ -4,11 +4,20 @@
 CREATE FUNCTION keepbook_refuse(why text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'guard: %', why USING ERRCODE = 'integrity_constraint_violation'; END $$;
 
-CREATE FUNCTION keepbook_erased(an_owner text, VARIADIC ids text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (SELECT 1 FROM erasures WHERE owner = an_owner AND memory_id = ANY (ids)) $$;
+-- Whom a transaction serves, and its turn to write. By a command and not by set_config: where the tables are spread over
+-- several nodes, it is the command that goes along to them.
+CREATE FUNCTION keepbook_serve(an_owner text, turn bigint DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('SET LOCAL keepbook.owner = %L', an_owner);
+  IF turn IS NOT NULL THEN PERFORM pg_advisory_xact_lock(turn); END IF;
+END $$;
 
-CREATE FUNCTION keepbook_actor(an_owner text, a_seq integer) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq $$;
+-- Not in the language SQL: a node that looks at its own part of a table cannot plan that.
+CREATE FUNCTION keepbook_erased(an_owner text, VARIADIC ids text[]) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN RETURN EXISTS (SELECT 1 FROM erasures WHERE owner = an_owner AND memory_id = ANY (ids)); END $$;
+
+CREATE FUNCTION keepbook_actor(an_owner text, a_seq integer) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN RETURN (SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq); END $$;
 
 -- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
 CREATE FUNCTION keepbook_ledger_appends() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -483,6 +492,28 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER skill_fields_append BEFORE INSERT OR UPDATE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_skill_fields_append();
+
+-- An execution keeps what it told, a batch what came with it: what is still open of the one, and whether the other is
+-- settled, may change.
+CREATE FUNCTION keepbook_fills_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.owner, NEW.deployment_id, NEW.key, NEW.symbol, NEW.side, NEW.time, NEW.quantity, NEW.price, NEW.multiplier)
+    IS DISTINCT FROM
+      (OLD.owner, OLD.deployment_id, OLD.key, OLD.symbol, OLD.side, OLD.time, OLD.quantity, OLD.price, OLD.multiplier)
+  THEN PERFORM keepbook_refuse('an execution is never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER fills_stay BEFORE UPDATE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_fills_stay();
+
+CREATE FUNCTION keepbook_batches_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.nth, NEW.source, NEW.link, NEW.what, NEW.at, NEW.came, NEW.went, NEW.spans, NEW.digest, NEW.previous, NEW.hash)
+    IS DISTINCT FROM
+      (OLD.nth, OLD.source, OLD.link, OLD.what, OLD.at, OLD.came, OLD.went, OLD.spans, OLD.digest, OLD.previous, OLD.hash)
+  THEN PERFORM keepbook_refuse('a batch is never rewritten'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER batches_stay BEFORE UPDATE ON batches FOR EACH ROW EXECUTE FUNCTION keepbook_batches_stay();
 
 CREATE FUNCTION keepbook_lessons_keep_their_figures() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

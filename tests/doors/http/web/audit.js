@@ -1,7 +1,8 @@
 // What is wrong with a page as it stands, in words. Evaluated in the page by test_checks.py.
 // Overflow, contrast of every text (AA), size of type and targets, names, labels, headings, ids, focus, style attributes.
-// `widths` alone: what fonts can change.
-widths => {
+// `widths` alone: what fonts can change. `colours` alone: what night can change.
+only => {
+  const widths = only === "widths";
   const out = [];
   const width = innerWidth;
   const page = document.scrollingElement;
@@ -84,6 +85,8 @@ widths => {
     if (has < need) out.push(`contrast ${has.toFixed(2)} < ${need}: ${name(e)}`);
     if (px < 12) out.push(`type of ${px} px: ${name(e)}`);
   }
+
+  if (only === "colours") return [...new Set(out)];
 
   // Everything that is pressed is large enough, and fits where it stands.
   for (const e of every("button, summary, input, select, textarea, a.btn, nav a, .tabs a")) {

@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
     database = group(app, "db", panel=CARE, words="Upgrade or check the database under the books.")
     command(database, "upgrade", upgrade, writes=True)
     command(database, "check", check)
+    command(database, "distribute", distribute, writes=True)
     command(database, "repair-guards", repair_guards, writes=True)
 
 
@@ -100,6 +101,19 @@ def check(call: Invocation) -> None:
         raise typer.Exit(1)
 
 
+def distribute(
+    call: Invocation,
+    shards: Annotated[
+        int, typer.Option("--shards", min=1, max=1024, help="Into how many parts; later nodes can take over parts.")
+    ] = 32,
+) -> None:
+    """Spread the books over the nodes of a Citus cluster, by owner; as its administrator. Can be run again."""
+    # See upgrade.
+    from keepbook.app import distribute as spread
+
+    call.answer(asdict(spread(call.admin_place, shards)), _distributed)
+
+
 def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Put back the triggers, functions, policies and rights that `db check` finds missing or altered."""
     # See upgrade.
@@ -157,6 +171,19 @@ def _configured(paper: Paper, answer: dict[str, Any]) -> None:
 def _upgraded(paper: Paper, answer: dict[str, Any]) -> None:
     took = f"took the steps {', '.join(answer['steps'])}; " if answer["steps"] else ""
     paper.put(ink(f"{answer['place']}: {took}schema {answer['schema']} is up to date."))
+
+
+def _distributed(paper: Paper, answer: dict[str, Any]) -> None:
+    nodes = count(len(answer["nodes"]), "worker")
+    for line in answer["settled"]:
+        paper.put(f"  set: {line}")
+    for name in answer["by_owner"]:
+        paper.put(f"  by owner: {name}")
+    for name in answer["everywhere"]:
+        paper.put(f"  on every node: {name}")
+    if not answer["by_owner"] and not answer["everywhere"]:
+        paper.put("  Every table lay where it should.")
+    paper.put(ink(f"Spread over {nodes} in {answer['shards']} parts: {', '.join(answer['nodes'])}."))
 
 
 def _checked(paper: Paper, answer: dict[str, Any]) -> None:

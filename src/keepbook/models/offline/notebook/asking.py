@@ -25,7 +25,8 @@ _ALL = re.compile(
     r"this chat|,? all of it)*\W*|"
     r".*\bwho am i\b.*|.*\b(?:show|list|tell) (?:me )?(?:everything|all|what) (?:you|u) (?:know|have|remember|"
     r"noted)\b.*|"
-    r".*\bwhat(?:'s| is) in (?:my|the|your) (?:book|memory|notes|file)\W*|.*\bwas weißt du (?:alles )?(?:über|"
+    r".*\bwhat(?:'?s| is) (?:in|on) (?:my|the|your) (?:book|memory|notes|file|list)(?: (?:about|on|of) me)?\W*|"
+    r".*\bwas weißt du (?:alles )?(?:über|"
     r"von) mi(?:ch|r)\b.*|.*\bqué sabes (?:de|sobre) mí\b.*|"
     r".*\bhva vet du om meg\b.*|.*(?:你(?:都)?知道我(?:什么|些什么)|关于我你知道).*|.*รู้อะไรเกี่ยวกับ(?:ฉัน|ผม).*",
     re.IGNORECASE | re.DOTALL,
@@ -34,9 +35,14 @@ _ASKS = re.compile(
     r"\?\s*$|\b(?:what'?s|where'?s|when'?s) (?:my|our)\b|\b(?:what|where|when|which) (?:do|did|am|was) i\b|"
     r"^\W*(?:(?:and|so|ok(?:ay)?|hey|oh|but|btw)\b[\s,]*)*(?:do|did|have|am) i\b|^\W*(?:(?:and|so|ok(?:ay)?|"
     r"hey)\b[\s,]*)*"
-    r"(?:is|are|was) (?:my|it)\b|^\W*(?:\w+[,.]? ){0,12}?(?:what(?:'?s)?|where|when|who(?:se)?|which|how (?:much|many|"
-    r"old|often|long|"
-    r"big|tall)|remind me|"
+    r"(?:is|are|was) (?:my|it)\b|"
+    r"^\W*(?:(?:and|so|ok(?:ay)?|hey|oh|but|btw|hm+|wait|again|also|sorry|quick question|just checking|thanks|"
+    r"cool|k)\b[\s,.:-]*)*"
+    r"(?:what(?:'?s)?|who(?:se|'?s)?|where'?s|when'?s|which|how (?:much|many|old|often|long|big|tall)|"
+    r"(?:where|when|how) (?:is|are|am|was|were|do|does|did|will|can|should|have|has))\b|"
+    r"^\W*(?:\w+[,.]? ){1,12}?(?:what(?: is| was| are| did| do|'?s)?|who(?: is| was|'?s)|how (?:much|many|old|"
+    r"often|long)(?: is| was| are| did| do)?) (?:i|i'?m|my|our|we|in (?:ur|your) notes)\b|"
+    r"^\W*(?:\w+[,.]? ){0,12}?(?:remind me|"
     r"tell me (?:what|where|when|who|which|how|about)|(?:do|did|can|could) (?:you|u) (?:know|remember|have|note|"
     r"tell|say)|wo|wann|wie|wer|welche|dónde|cuándo|cuál|quién|hvor|når|hvem|hvilke)\b",
     re.IGNORECASE,
@@ -64,6 +70,7 @@ _LIGHT = frozenset(
         "what where when who which how much many again know remember tell say said told book have has had get got",
         "long old name called just mind remind is was were ever written down noted still exactly test testing figure",
         "number u ur rn altogether day days n forgot whats abt mine one the do does did i my",
+        "two three four five six seven eight nine ten",
     )
     for word in words.split()
 )
@@ -72,6 +79,22 @@ _LIGHT = frozenset(
 _WHICH = re.compile(
     r"\b(?:which|what) .{2,40}\b(?:do|have) (?:you|u)\b.{0,12}\b(?:have|know|got|keep)\b|\bof mine\b", re.IGNORECASE
 )
+
+
+_TELL_ME = re.compile(r"\b(?:tell|show|give|remind|help|explain to|teach) me\b", re.IGNORECASE)
+_OF_YOU = re.compile(r"\b(?:what|how|where|which|who) (?:would|could|should|can|will) (?:you|u)\b", re.IGNORECASE)
+""" "If you had a million, what would you do?" asks for an opinion, not for what is known."""
+_RULES = re.compile(
+    r"\b(?:rules?|limits?|principles?)\b(?=.*\b(?:of mine|mine|do you have|you have|i have|did i)\b)|\bmy rules\b",
+    re.IGNORECASE,
+)
+_RULE = re.compile(
+    r"\b(?:never|always|only|max(?:imum)?|at most|no more than|don'?t|doesn'?t|must|from now on|every time)\b|"
+    r"^(?:if|when|no|stop)\b",
+    re.IGNORECASE,
+)
+_AT_HOME = re.compile(r"\bwhere (?:do|am) (?:i|we) (?:live|from|based|located)\b|\bwhere i live\b", re.IGNORECASE)
+_FROM = re.compile(r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
 
 
 class Found(NamedTuple):
@@ -102,13 +125,17 @@ def answer(talk: Talk) -> str | None:
     if not is_question(text):
         return None
     about = _ABOUT.fullmatch(text)
+    if _OF_YOU.search(text) and not about:
+        return None
+    if _RULES.search(text) and (rules := [one for one in lines(talk) if _RULE.search(one.content)]):
+        return tell(talk, rules[:MOST])
     held = found(talk, about["matter"]) if about else found(talk, text)
     turns = _turns(talk, about["matter"] if about else text) if _SAID.search(text) or not held else []
     if held or turns:
         return "\n".join(filter(None, [tell(talk, held) if held else "", *turns]))
     if _WHICH.search(text) and len(lines(talk)) <= MOST_TURNS * 2:
         return everything(talk)
-    return talk.say("nothing") if _MINE.search(text) or about else None
+    return talk.say("nothing") if _MINE.search(_TELL_ME.sub(" ", text)) or about else None
 
 
 def found(talk: Talk, question: str) -> list[Found]:
@@ -124,7 +151,7 @@ def found(talk: Talk, question: str) -> list[Found]:
     best = max(scored, default=0.0)
     core = {word for clause in clauses for word in content_words(clause.split(",")[0]) if word not in _LIGHT}
     if not best or len(core & weights.keys()) * 2 < len(core):
-        return []
+        return [one for one in every if _FROM.match(one.content)][:1] if _AT_HOME.search(question) else []
     return [one for one, score in zip(every, scored, strict=True) if score >= best * 0.5][:MOST_ANSWERS]
 
 

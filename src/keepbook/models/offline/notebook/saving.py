@@ -14,11 +14,11 @@ from keepbook.models.lines.wording import line
 from keepbook.models.offline.notebook.phrases import asks
 from keepbook.models.offline.notebook.talk import Talk, why
 from keepbook.models.orders.answers import agrees, refuses
-from keepbook.models.orders.hear import sentences
+from keepbook.models.orders.hear import sentences, withdrawals
 
 _REMEMBER = re.compile(
     r"^\W*(?:(?:please|pls|can you|could you|would you|also|and|ok(?:ay)?|oh|hey|btw|by the way|yes|so|i want you "
-    r"to|i'd like you to|you should)\b[\s,]*)*"
+    r"to|i(?:'d| would| should) like you to|i need you to|you should)\b[\s,]*)*"
     r"(?:remember|note(?: down)?|write (?:this |that |it )?down|jot down|keep in mind|bear in mind|make a note|"
     r"take a note|save|store|don'?t forget|memori[sz]e|"
     r"merk dir|notiere?|recuerda|apunta|husk|noter|记住|记下|จำไว้)(?: (?:that|this|it|bitte|por favor|dass|que|at|of "
@@ -71,16 +71,21 @@ def explicit(talk: Talk) -> str | None:
     """An explicit or standing statement, saved at once; None where there is none."""
     if not talk.tools.keeps:
         return None
-    found = [what for one in _told(talk.text) if (what := _matter(one, talk)) is not None]
-    if not found:
+    told = _told(talk.text)
+    matters = [(at, what) for at, one in enumerate(told) if (what := _matter(one, talk)) is not None]
+    if not matters:
         return None
-    if found == [""]:
-        before = talk.previous or ""
-        told = [
-            before[start:end].strip() for start, end in sentences(before) if not before[start:end].strip().endswith("?")
-        ]
-        found = told[-1:]
+    found = [what or _pointed_to(talk, told[:at]) for at, what in matters]
     return "\n".join(dict.fromkeys(keep(talk, line(what)) for what in found if what)) or talk.say("matter")
+
+
+def _pointed_to(talk: Talk, before: Sequence[str]) -> str | None:
+    """What "remember that" is said of: the sentence before it, else the last one of the turn before. What was refused,
+    taken back or asked there is not meant."""
+    previous = talk.previous or ""
+    earlier = [] if refuses(previous) or withdrawals(previous) else _told(previous)
+    told = [one for one in (before or earlier) if not one.endswith("?")]
+    return told[-1] if told else None
 
 
 def _told(text: str) -> list[str]:
@@ -93,12 +98,20 @@ def _matter(sentence: str, talk: Talk) -> str | None:
     if found is not None and not sentence.endswith("?") and not _ONCE.match(found["what"]):
         what = found["what"].strip(" .!")
         return "" if re.fullmatch(r"(?:that|this|it|please|all that)?", what, re.IGNORECASE) else what
+    if _MEANS_SO.fullmatch(sentence):
+        return ""
     stands = _STANDING.match(sentence)
     if stands is None or len(sentence.split()) < 3 or sentence.endswith("?"):
         return None
     return None if talk.tools.asks_first and _ASKS_FIRST.search(stands[0]) else _PLEASE.sub("", sentence)
 
 
+_MEANS_SO = re.compile(
+    r"\W*(?:(?:and|so|please|i mean|that'?s) )*(?:from (?:now|today) on|going forward|in future|always|every time)"
+    r"(?:,? (?:i mean|please|pls|that is|ok(?:ay)?|thanks?|always))*\W*",
+    re.IGNORECASE,
+)
+""" "Print double sided. From now on I mean": it is said of the sentence before."""
 _PLEASE = re.compile(
     r"^\W*(?:(?:and|so|ok(?:ay)?|please|pls|actually|oh|hey|btw|also|but)\b[\s,]*)+|[\s,]*\bplease\W*$", re.IGNORECASE
 )

@@ -1614,6 +1614,24 @@ WHEN EXISTS (SELECT 1 FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.m
   OR NOT EXISTS (SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
 BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
 
+-- An execution keeps what it told, a batch what came with it: what is still open of the one, and whether the other is
+-- settled, may change.
+CREATE TRIGGER fills_stay BEFORE UPDATE ON fills
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.deployment_id = OLD.deployment_id AND NEW.key = OLD.key AND NEW.symbol = OLD.symbol
+  AND NEW.side = OLD.side AND NEW.time = OLD.time AND NEW.quantity = OLD.quantity AND NEW.price = OLD.price
+  AND NEW.multiplier = OLD.multiplier
+)
+BEGIN SELECT RAISE(ABORT, 'guard: an execution is never rewritten'); END;
+
+CREATE TRIGGER batches_stay BEFORE UPDATE ON batches
+WHEN NOT (
+  NEW.nth = OLD.nth AND NEW.source = OLD.source AND NEW.link = OLD.link AND NEW.what = OLD.what AND NEW.at = OLD.at
+  AND NEW.came = OLD.came AND NEW.went = OLD.went AND NEW.spans = OLD.spans AND NEW.digest = OLD.digest
+  AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a batch is never rewritten'); END;
+
 CREATE TRIGGER lessons_keep_their_figures BEFORE UPDATE ON lessons
 WHEN NOT (
   NEW.owner = OLD.owner AND NEW.memory_id = OLD.memory_id AND NEW.version = OLD.version AND NEW.finding = OLD.finding

@@ -1,0 +1,258 @@
+"""Several machines under one database: a Citus cluster, spread by owner.
+
+Everything of one owner lies on one node, colocated, so a transaction of theirs touches that node and its guards look at
+rows beside them. What everybody shares (prices, events) is copied to every node; tokens, sign-ins and leases, small and
+asked for by key, stay where the servers connect. Nothing else knows of the cluster: the same statements run, each
+transaction's owner goes along to the nodes (`keepbook_serve`), and the policies and triggers are each shard's own.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, text
+
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+from keepbook.storage.statements import split
+from keepbook.storage.tables import leases, metadata, page_sessions, tokens
+
+AT_HOME = frozenset({tokens.name, page_sessions.name, leases.name})
+"""What stays with the coordinator. A token is covered by its owner's chain wherever that lies."""
+
+SETTING = "citus.propagate_set_commands"
+"""Without it the nodes are not told whom a transaction serves, and then show and take nothing."""
+
+# A shard has the rights of its table, never those of single columns. So on a cluster the role may update these tables,
+# and what of them may change is held by their triggers alone.
+WHOLE_RIGHTS = """
+GRANT UPDATE ON seals, versions, injections, runs, decisions, lessons, fills, batches TO keepbook_app;
+"""
+
+A_WORKER = "this is a worker of a Citus cluster; give the address of its coordinator"
+
+_FOUND = text("SELECT extversion FROM pg_extension WHERE extname = 'citus'")
+_GROUP = text("SELECT groupid FROM pg_dist_local_group")
+_NODES = text("""
+    SELECT nodename, nodeport, isactive AND metadatasynced AND hasmetadata FROM pg_dist_node
+    WHERE noderole = 'primary' AND groupid <> 0 AND shouldhaveshards ORDER BY nodeid""")
+_SPREAD = text("""
+    SELECT CAST(logicalrelid AS text), partmethod FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid
+    WHERE c.relnamespace = CAST(current_schema() AS regnamespace)""")
+_EVERYWHERE = text("SELECT nodeid, success, result FROM run_command_on_all_nodes(:command)")
+
+# What guards a table, in words that are the same for it and for each of its shards.
+_GUARDS = """
+    SELECT CAST(json_object_agg(c.relname, concat_ws(' ', l.relname, c.relrowsecurity, c.relforcerowsecurity,
+        (SELECT string_agg(replace(pg_get_triggerdef(t.oid), '_' || s.shardid, '') || CAST(t.tgenabled AS text), ';'
+                           ORDER BY t.tgname)
+         FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal),
+        (SELECT string_agg(concat_ws(' ', p.polname, p.polcmd, p.polpermissive, p.polroles,
+                           pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid)), ';' ORDER BY p.polname)
+         FROM pg_policy p WHERE p.polrelid = c.oid),
+        (SELECT string_agg(a.privilege_type, ' ' ORDER BY a.privilege_type) FROM aclexplode(c.relacl) a
+         WHERE a.grantee = CAST('keepbook_app' AS regrole)))) AS text)
+    FROM pg_dist_shard s JOIN pg_class l ON l.oid = s.logicalrelid
+    JOIN pg_class c ON c.relnamespace = l.relnamespace AND c.relname = {name}"""
+_OF_SHARDS = _GUARDS.format(name="l.relname || '_' || s.shardid")
+_OF_TABLES = text(_GUARDS.format(name="l.relname"))
+_FUNCTIONS = """
+    SELECT CAST(json_object_agg(proname, md5(pg_get_functiondef(oid))) AS text)
+    FROM pg_proc WHERE proname LIKE 'keepbook\\_%'"""
+_ROLE = """
+    SELECT CASE WHEN rolcanlogin AND NOT rolsuper AND NOT rolbypassrls THEN 'true' ELSE 'false' END
+    FROM pg_roles WHERE rolname = 'keepbook_app'"""
+OTHER = "is not as this version installs it"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What was done to a cluster, and what it looks like now."""
+
+    nodes: tuple[str, ...]
+    shards: int
+    by_owner: tuple[str, ...] = ()
+    everywhere: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+
+
+# Rules
+
+
+def place_of(table: Table) -> str:
+    """Where a table's rows lie: `home`, `owner` (by owner) or `everywhere`."""
+    if table.name in AT_HOME:
+        return "home"
+    return "owner" if "owner" in table.primary_key.columns else "everywhere"
+
+
+# Operations
+
+
+def is_spread(conn: Connection) -> bool:
+    """Whether this database is a cluster whose tables are spread already."""
+    return conn.execute(_FOUND).scalar() is not None and bool(_spread(conn))
+
+
+def refuse_what_does_not_serve(conn: Connection) -> None:
+    """Servers connect to the coordinator: turns to write are taken there, and there only. And what it does not tell its
+    nodes, they do not know."""
+    if conn.execute(_FOUND).scalar() is None:
+        return
+    if conn.execute(_GROUP).scalar() != 0:
+        raise Invalid(A_WORKER, field="db")
+    if _spread(conn) and conn.execute(text(f"SHOW {SETTING}")).scalar() != "local":
+        raise Conflict(
+            f"the nodes of this cluster are not told whom they serve: {SETTING} is not local; run `keepbook db "
+            "distribute` as its administrator",
+            code="needs_upgrade",
+        )
+
+
+def prepare_to_guard(conn: Connection) -> None:
+    """So that triggers and functions can be made on every node in this transaction; means nothing to one PostgreSQL."""
+    conn.execute(text("SET LOCAL citus.enable_unsafe_triggers = on"))
+    conn.execute(text("SET LOCAL citus.multi_shard_modify_mode = 'sequential'"))
+
+
+@contextmanager
+def here_alone(conn: Connection, *, when: bool = True) -> Iterator[None]:
+    """What stands here stays on this node, as rights to columns must; means nothing to one PostgreSQL."""
+    if when:
+        conn.execute(text("SET LOCAL citus.enable_ddl_propagation = off"))
+    yield
+    if when:
+        conn.execute(text("SET LOCAL citus.enable_ddl_propagation = on"))
+
+
+def shards_of(conn: Connection) -> int:
+    """Into how many parts every table is spread."""
+    parts = text("SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = CAST('ledger' AS regclass)")
+    return int(conn.execute(parts).scalar_one())
+
+
+def distribute(conn: Connection, shards: int) -> Spread:
+    """Spread the tables over the nodes, in the caller's transaction: all of it or nothing. What is done stays."""
+    nodes = _nodes(conn)
+    already = _spread(conn)
+    prepare_to_guard(conn)
+    conn.execute(text(f"SET LOCAL citus.shard_count = {int(shards)}"))
+    settled = _settle(conn, nodes)
+    if not already:
+        _share_functions(conn)
+    done: dict[str, list[str]] = {"owner": [], "everywhere": []}
+    first = next((name for name, method in already.items() if method == "h"), None)
+    for table in metadata.sorted_tables:
+        place = place_of(table)
+        if place == "home" or table.name in already:
+            continue
+        _spread_one(conn, table.name, place, first)
+        if place == "owner":
+            first = first or table.name
+        done[place].append(table.name)
+    for statement in split(WHOLE_RIGHTS):
+        conn.execute(text(statement))
+    return Spread(nodes, shards_of(conn), tuple(done["owner"]), tuple(done["everywhere"]), settled)
+
+
+def differences(conn: Connection) -> list[str]:
+    """What on a cluster is not as `distribute` leaves it, each in a few words; on one PostgreSQL nothing."""
+    if not is_spread(conn):
+        return []
+    already = _spread(conn)
+    found = [
+        f"table {table.name} does not lie where it should"
+        for table in metadata.sorted_tables
+        if already.get(table.name) != {"home": None, "owner": "h", "everywhere": "n"}[place_of(table)]
+    ]
+    functions, tables = (json.loads(conn.execute(asked).scalar_one()) for asked in (text(_FUNCTIONS), _OF_TABLES))
+    for node, there in _told_by_each(conn, _FUNCTIONS):
+        found += [f"function {name} on node {node} {OTHER}" for name in functions if there.get(name) != functions[name]]
+    for node, there in _told_by_each(conn, _OF_SHARDS):
+        found += [
+            f"guard of {shard} on node {node} {OTHER}"
+            for shard, said in sorted(there.items())
+            if said != tables.get(shard.rpartition("_")[0])
+        ]
+    roles = _told_by_each(conn, _ROLE)
+    return found + [f"right of keepbook_app on node {node} {OTHER}" for node, is_plain in roles if not is_plain]
+
+
+def _told_by_each(conn: Connection, command: str) -> list[tuple[int, Any]]:
+    """The JSON that each node answers with."""
+    answers = conn.execute(_EVERYWHERE, {"command": command}).all()
+    if failed := [each for each in answers if not each.success]:
+        raise KeepbookError(f"node {failed[0].nodeid} does not answer: {failed[0].result}", code="unavailable")
+    return [(each.nodeid, json.loads(each.result or "{}")) for each in answers]
+
+
+def _nodes(conn: Connection) -> tuple[str, ...]:
+    if conn.execute(_FOUND).scalar() is None:
+        raise Invalid(
+            "this PostgreSQL is no Citus cluster; run CREATE EXTENSION citus on every node and SELECT "
+            "citus_add_node(host, port) on the coordinator, or stay on one PostgreSQL",
+            field="db",
+            code="no_cluster",
+        )
+    if conn.execute(_GROUP).scalar() != 0:
+        raise Invalid(A_WORKER, field="db")
+    found = [(f"{host}:{port}", ready) for host, port, ready in conn.execute(_NODES)]
+    if not found:
+        raise Invalid("this cluster has no worker yet; SELECT citus_add_node(host, port) first", code="no_cluster")
+    if lost := [name for name, ready in found if not ready]:
+        raise Conflict(f"not every worker is ready: {', '.join(lost)}; see pg_dist_node, then try again", code="busy")
+    return tuple(name for name, _ in found)
+
+
+def _spread(conn: Connection) -> dict[str, str]:
+    return {name: method for name, method in conn.execute(_SPREAD) if name in metadata.tables}
+
+
+def _settle(conn: Connection, nodes: tuple[str, ...]) -> tuple[str, ...]:
+    """On every node: a role that may come from the coordinator, and sessions that are told their owner."""
+    database = str(conn.execute(text("SELECT quote_ident(current_database())")).scalar())
+    home = str(conn.execute(text("SELECT quote_ident(current_schema())")).scalar())
+    _on_every_node(
+        conn,
+        "DO $do$ BEGIN CREATE ROLE keepbook_app NOSUPERUSER NOBYPASSRLS; "
+        "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $do$",
+    )
+    _on_every_node(conn, "ALTER ROLE keepbook_app LOGIN")
+    _on_every_node(conn, f"GRANT USAGE ON SCHEMA {home} TO keepbook_app")
+    _on_every_node(conn, f"ALTER DATABASE {database} SET {SETTING} = 'local'")
+    conn.execute(text(f"SET LOCAL {SETTING} = 'local'"))
+    return (f"keepbook_app may log in on {len(nodes) + 1} nodes", f"{SETTING} = local")
+
+
+def _on_every_node(conn: Connection, command: str) -> None:
+    """Each node by itself: what a command does to a cluster is not asked, it is done where it stands."""
+    alone = f"SET LOCAL citus.enable_ddl_propagation = off; {command}"
+    failed = [row for row in conn.execute(_EVERYWHERE, {"command": alone}) if not row.success]
+    if failed:
+        raise NotAllowed(f"node {failed[0].nodeid} refuses `{command}`: {failed[0].result}", code="not_admin")
+
+
+def _share_functions(conn: Connection) -> None:
+    """What the triggers call: that they do is text inside a function, which nobody else can read out of it."""
+    names = conn.execute(
+        text(
+            "SELECT CAST(oid AS regprocedure)::text FROM pg_proc "
+            "WHERE pronamespace = CAST(current_schema() AS regnamespace) AND proname LIKE 'keepbook\\_%'"
+        )
+    )
+    for name in names.scalars().all():
+        conn.execute(text("SELECT create_distributed_function(CAST(:name AS regprocedure))"), {"name": name})
+
+
+def _spread_one(conn: Connection, name: str, place: str, first: str | None) -> None:
+    """With its rows, which are no news: the triggers look away while they move."""
+    conn.execute(text(f'ALTER TABLE "{name}" DISABLE TRIGGER USER'))
+    if place == "everywhere":
+        conn.execute(text("SELECT create_reference_table(CAST(:name AS regclass))"), {"name": name})
+    else:
+        conn.execute(
+            text("SELECT create_distributed_table(CAST(:name AS regclass), 'owner', colocate_with => :first)"),
+            {"name": name, "first": first or "none"},
+        )
+    conn.execute(text(f'ALTER TABLE "{name}" ENABLE TRIGGER USER'))
