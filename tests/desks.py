@@ -1,6 +1,8 @@
 """What tests of trading need again and again: a market that never was, and an owner who traded on it."""
 
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from keepbook.demo.market import (
@@ -32,19 +34,25 @@ def world(until: datetime = NOW, **told: Any) -> World:
     return World(start=until - timedelta(days=days), days=days, **given)
 
 
+@cache
+def _lines(write: Callable[..., Iterable[str]], *given: Any) -> tuple[str, ...]:
+    """What a file of the same world holds is drawn once."""
+    return tuple(write(*given))
+
+
 def market(kb: Any, the: World) -> None:
     """What all owners share."""
-    assert kb.market.load(bar_lines(the)).wrong == 0
-    assert kb.market.load_events(event_lines(the)).wrong == 0
+    assert kb.market.load(_lines(bar_lines, the)).wrong == 0
+    assert kb.market.load_events(_lines(event_lines, the)).wrong == 0
 
 
 def traded(book: Any, the: World, desks: tuple[Desk, ...] = DESKS) -> None:
     """What one owner did on it."""
     files = {
-        "skills": skill_lines(desks),
-        "deployments": deployment_lines(the, desks),
-        "trades": trade_lines(the, desks),
-        "positions": position_lines(the, desks),
+        "skills": _lines(skill_lines, desks),
+        "deployments": _lines(deployment_lines, the, desks),
+        "trades": _lines(trade_lines, the, desks),
+        "positions": _lines(position_lines, the, desks),
     }
     for kind, lines in files.items():
         assert book.trading.load(kind, list(lines)).wrong == 0

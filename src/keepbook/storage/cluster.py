@@ -27,7 +27,7 @@ SETTING = "citus.propagate_set_commands"
 # A shard has the rights of its table, never those of single columns. So on a cluster the role may update these tables,
 # and what of them may change is held by their triggers alone.
 WHOLE_RIGHTS = """
-GRANT UPDATE ON seals, versions, injections, runs, decisions, lessons, fills, batches TO keepbook_app;
+GRANT UPDATE ON seals, versions, injections, runs, decisions, lessons, fills, loads, batches TO keepbook_app;
 """
 
 A_WORKER = "this is a worker of a Citus cluster; give the address of its coordinator"

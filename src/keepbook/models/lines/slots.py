@@ -14,112 +14,27 @@ from typing import NamedTuple
 from keepbook.book.text.words import STOP_WORDS
 
 NUMBER_WORDS = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-    "thirty",
-    "forty",
-    "fifty",
-    "sixty",
-    "seventy",
-    "eighty",
-    "ninety",
-    "hundred",
-]
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty",
+    "sixty", "seventy", "eighty", "ninety", "hundred",
+]  # fmt: skip
 _ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
     "twelfth",
-]
+]  # fmt: skip
 _DECADES = ["twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"]
 _MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-]
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
+]  # fmt: skip
 _DAYS = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "mon",
-    "tue",
-    "tues",
-    "wed",
-    "thu",
-    "thur",
-    "thurs",
-    "fri",
-    "sat",
-    "sun",
-]
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "mon", "tue", "tues", "wed", "thu",
+    "thur", "thurs", "fri", "sat", "sun",
+]  # fmt: skip
 _COLOURS = [
-    "red",
-    "blue",
-    "green",
-    "black",
-    "white",
-    "grey",
-    "gray",
-    "silver",
-    "yellow",
-    "orange",
-    "purple",
-    "brown",
-    "pink",
-    "gold",
-    "beige",
-]
+    "red", "blue", "green", "black", "white", "grey", "gray", "silver", "yellow", "orange", "purple", "brown",
+    "pink", "gold", "beige",
+]  # fmt: skip
 _PERIODS = ["hour", "day", "week", "fortnight", "month", "quarter", "year", "term", "night", "morning", "evening"]
 
 
@@ -165,26 +80,10 @@ _NO_VALUE = re.compile(
 """What follows is a verb ("intend to sell"), or said of something else ("a cottage which …"): no value goes there."""
 _FAINT = frozenset(
     [
-        "i",
-        "my",
-        "we",
-        "our",
-        "the",
-        "a",
-        "an",
-        "is",
-        "has",
-        "no",
-        "not",
-        "it",
-        "they",
-        "their",
-        "this",
-        "that",
-        "im",
-        "ive",
+        "i", "my", "we", "our", "the", "a", "an", "is", "has", "no", "not", "it", "they", "their", "this", "that",
+        "im", "ive",
     ]
-)
+)  # fmt: skip
 
 
 class Slot(NamedTuple):

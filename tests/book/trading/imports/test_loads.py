@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keepbook.errors import Conflict, NotAllowed, NotFound
+from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 
 HEAD = b"time,symbol,side,quantity,price\n"
 BOUGHT = HEAD + b"2026-01-05 10:00,EUR/USD,buy,2,1.10\n"
@@ -58,6 +58,8 @@ def test_only_the_newest_load_of_a_deployment_goes(alice: Any) -> None:
         trading.take_back(first)
     with pytest.raises(NotFound):
         trading.take_back(99)
+    with pytest.raises(Invalid):
+        trading.take_back(2**70)
     assert alice.verify().ok
 
 

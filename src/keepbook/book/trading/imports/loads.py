@@ -27,6 +27,8 @@ from keepbook.storage.tables import trades as trade_rows
 
 AT_ONCE = 5000
 MOST = 1000
+LAST = 2_000_000_000
+"""More than a column of numbers holds is no load."""
 
 
 class Load(NamedTuple):
@@ -69,7 +71,7 @@ def keep(
 
 def take_back(tx: Tx, origin: Origin, nth: int) -> Load:
     """Take a load out again, whole."""
-    where = (load_rows.c.owner == tx.owner, load_rows.c.nth == nth)
+    where = (load_rows.c.owner == tx.owner, load_rows.c.nth == clean_count(nth, "load", LAST))
     row = tx.conn.execute(select(load_rows).where(*where)).first()
     if row is None:
         raise NotFound(f"there is no load {nth} in this book", field="load")

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 from tests.book.trading.imports.brokers import bybit
 
+from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.trading import bring_in
 
 TABLE = (
@@ -43,6 +44,10 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert alice.trading.trades().items == []
     twice = client.post("/trading/import/undo", data={"load": load[1]})
     assert (twice.status_code, "was taken back already" in twice.text) == (422, True)
+    elsewhere = Load("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
+    elsewhere._mark.touch()
+    assert "It is being stopped" in client.post("/trading/import/stop", data={"key": elsewhere.key}).text
+    assert not elsewhere._mark.exists()
     gone = client.post("/trading/import/stop", data={"key": "nobody"})
     assert (gone.status_code, "not under way here any more" in gone.text) == (404, True)
 

@@ -123,7 +123,7 @@ def _loading(visit: Visit, chosen: Chosen, found: Seen, load: Load) -> Iterator[
 def stop(visit: Changing, key: Short = "") -> Response:
     """End a load that is under way: nothing of it stays."""
     load = stop_load(visit.writing().owner, key)
-    return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"stopped": load or True}))
+    return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"stopped": load, "stopping": True}))
 
 
 @router.post(f"{PATH}/undo")
@@ -163,5 +163,5 @@ def _told(
     return {
         "chosen": chosen, "found": found, "made": made, "wrong": wrong, "means": MEANS, "ours": list(OURS), "nets": NET,
         "deployments": list(visit.book.trading.deployments()), "figure": figure, "load": None, "stopped": None,
-        "taken": None,
+        "stopping": False, "taken": None,
     }  # fmt: skip
