@@ -285,9 +285,11 @@ def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
     if at and said[at - 1].role == "assistant" and said[at - 1].speaker != NOTEBOOK and not whole(words):
         return answered(words, said[at - 1].text)
     earlier = next((said[one].text for one in range(at - 1, -1, -1) if said[one].role == "user"), "")
-    return named(words, f"{earlier[-NEAR:]} {before}")
+    return named(words, before if _NAMES.match(words) else f"{earlier[-NEAR:]} {before}")
 
 
+_NAMES = re.compile(r"\W*(?:(?:and|so)\s+)?(?:her|his) name\b", re.IGNORECASE)
+"""Who is named only now was not named in the turn before."""
 _LEANS = re.compile(r"\b(?:there|it|that|this|them|those|one)\b", re.IGNORECASE)
 _HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})(?P<mark>[.:])\s*$")
 """ "Emergency fund. I want six months in there." """

@@ -12,6 +12,7 @@ from keepbook.models.lines import wording
 from keepbook.models.lines.matters import apart, same_matter, without
 from keepbook.models.lines.slots import filled
 from keepbook.models.model import TextDelta
+from keepbook.models.orders import mend
 
 
 @pytest.fixture
@@ -62,6 +63,15 @@ def test_what_is_told_beside_a_correction_is_not_lost(kb: Keepbook) -> None:
     _say(kb, chat, "Make that three days. And my daughter Mia is allergic to peanuts.")
     assert [one.content for one in chat.pencil()] == ["Daughter Mia is allergic to peanuts"]
     assert _lines(alice) == ["Works three days a week as a nurse"]
+
+
+def test_what_a_new_line_does_not_speak_of_stays() -> None:
+    new = "Ruben's off from monday, Yasmin drives now"
+    assert (
+        mend.untouched(new, "The driver is Ruben, pickup always 7:10 at the side") == ", pickup always 7:10 at the side"
+    )
+    assert mend.untouched(new, "The driver is Ruben, a friend of the house") == ""
+    assert mend.untouched("Rent is 900 a month", "Rent is 800 a month, since May") == ""
 
 
 def test_a_value_is_meant_for_a_question_that_has_one(kb: Keepbook) -> None:
@@ -193,6 +203,18 @@ TALKS = {
         "advisor", ["never remember anything about my husband's debts", "he still owes 9k from the bar he ran",
                     "I pay 1,180 for the flat in Essen."],
         ["1,180"], ["9k"],
+    ),
+    "two people change places": (
+        "general",
+        ["Theo is doing the design, Ayumi the backend, i do the rest",
+         "we switched, Ayumi does design now and Theo backend"],
+        ["Ayumi is doing the design, Theo the backend"], ["Theo is doing"],
+    ),
+    "two matters of somebody": (
+        "advisor",
+        ["My partner Ilmari earns more, he's at Nokia, but we keep money apart.",
+         "Don't keep what Ilmari earns or where he works, that's his business"],
+        [], ["Nokia", "earns more"],
     ),
     "two verbs of one person": (
         "general", ["I live in Graz and work four days a week."], ["Lives in Graz and works four days a week"], [],

@@ -85,20 +85,29 @@ _OF_ONE = regex(
     r"(?:(?:what|where|how much|who|when) )?(?:my |our )?(?P<who>[\w-]+)(?:['’]s?)? (?P<what>[\w' -]{3,})",
     re.IGNORECASE,
 )
-_HE = regex(r"\b(?:he|she|his|her|hers|him|they|their)\b", re.IGNORECASE)
+_HE, _SHE = regex(r"\b(?:he|his|him)\b", re.IGNORECASE), regex(r"\b(?:she|her|hers)\b", re.IGNORECASE)
+_MEN = frozenset(
+    ["husband", "boyfriend", "father", "dad", "son", "brother", "uncle", "grandfather", "grandad", "nephew"]
+)
+_WOMEN = frozenset(["wife", "girlfriend", "mother", "mum", "mom", "daughter", "sister", "aunt", "grandmother", "niece"])
 
 
-def _of_one(text: str, topic: str, sense: Sense | None) -> bool:
-    """ "My husband's debts": what speaks of that group of topics and of him."""
+def _of_one(text: str, topic: str, sense: Sense | None) -> bool | None:
+    """ "My husband's debts": what speaks of that group of topics and of him. None of a topic that is not so."""
     whose = _OF_ONE.fullmatch(topic) if "'s" in topic or "’s" in topic or topic.startswith("wh") else None
-    if whose is None or not (_HE.search(text) or stem(whose["who"].lower()) in map(stem, tokens(text))):
+    meant = whose and (named_in(whose["what"]) or _worded(whose["what"]))
+    if not whose or not meant:
+        return None
+    who = whose["who"].lower()
+    spoken = (who not in _WOMEN and _HE.search(text)) or (who not in _MEN and _SHE.search(text))
+    if not spoken and stem(who) not in map(stem, tokens(text)):
         return False
-    return any(_of_group(text, group, sense) for group in named_in(whose["what"]) or _worded(whose["what"]))
+    return any(_of_group(text, group, sense) for group in meant)
 
 
 def _own(text: str, topic: str, sense: Sense | None) -> bool:
-    if _of_one(text, topic, sense):
-        return True
+    if (found := _of_one(text, topic, sense)) is not None:
+        return found
     wanted = [word for word in query_terms(topic) if word not in STOP_WORDS]
     said = set(map(stem, tokens(text)))
     like = _likeness(text, topic, sense)

@@ -261,13 +261,17 @@ def exchanged(line: str, old: str, new: str) -> str | None:
     return _put(line, found[0].start(), found[0].end(), new.strip(" .,!?\"'“”"))
 
 
-def turned(line: str) -> str | None:
-    """The line with its two figures, else its two names, in each other's place; None where there are not two."""
-    for kind in ("number", "name"):
-        found = [one for one in slots(line) if one.kind == kind]
+def turned(line: str, said: str) -> str | None:
+    """The line with its two figures, else the two names that were said, in each other's place; None where there are not
+    two."""
+    marked = f"= {line}"  # a name may stand at the head
+    known = slots(marked)
+    figures = [one for one in known if one.kind == "number"]
+    names = [one for one in known if one.kind == "name" and one.text.lower() in said.lower()]
+    for found in (figures, names):
         if len(found) == 2:
-            first, second = found
-            return f"{line[: first.start]}{second.text}{line[first.end : second.start]}{first.text}{line[second.end :]}"
+            (a, b), (c, d) = ((one.start, one.end) for one in found)
+            return f"{marked[:a]}{marked[c:d]}{marked[b:c]}{marked[a:b]}{marked[d:]}"[2:]
     return None
 
 

@@ -137,7 +137,10 @@ AFFIRMS = re.compile(
 """ "No, that's right, 49" changes nothing."""
 TAKES_BACK = re.compile(r"\bthat(?:'?s| is) what i (?:said|told you|had|wrote)\b", re.IGNORECASE)
 """ "No, five. I beg your pardon, that is what I said." """
-TURNED = re.compile(r"\bother way (?:a?round)\b|\bvice versa\b|\bback to front\b", re.IGNORECASE)
+TURNED = re.compile(
+    r"\bother way a?round\b|\bwe(?:'ve)? (?:switched|swapped)(?=[,.:]| roles?\b)|\bvice versa\b|\bback to front\b",
+    re.IGNORECASE,
+)
 """ "The other way round": two values of a line change places."""
 
 

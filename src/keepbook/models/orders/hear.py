@@ -58,7 +58,7 @@ _ABOUT = (
     r"(?:(?:(?:that|this|the) (?:bit|part|thing|stuff|line|note)? ?about |about |that i (?:said|told|mentioned|"
     r"wrote)(?: you)? |what i (?:said|told you|mentioned|wrote) |the "
     r"fact that |"
-    r"everything |anything |all |whatever )*(?:you (?:know|have|wrote|noted)(?: down)? )?(?:about |on |of |"
+    r"everything |anything |all |whatever )*(?:(?:what )?you (?:know|have|wrote|noted)(?: down)? )?(?:about |on |of |"
     r"regarding )?)"
 )
 _THAT = (
@@ -83,8 +83,8 @@ _EVER = re.compile(
 _STOP = re.compile(
     r"\s*(?:[,;:–—(]|\.\s|\.$|[!?]|\b(?:that'?s|because|since|as i|cause|cos|i (?:don'?t|dont|'?ve|was|am|will|"
     r"changed|need|"
-    r"want|just|think)|i'?m|it'?s|but|please|pls|thanks|for now|ok(?:ay)?|anymore|any more|everywhere|she|he|"
-    r"they|if you (?:can|could|would)|"
+    r"want|just|think)|i'?m|it'?s|but|please|pls|thanks|for now|ok(?:ay)?|anymore|any more|everywhere|"
+    r"(?<!where )(?<!what )(?<!how )(?<!who )(?:she|he|they)|if you (?:can|could|would)|"
     r"would you|will you|can you|again|btw|and (?:btw|also|by the way|i|im|i'm))\b).*$",
     re.IGNORECASE | re.DOTALL,
 )

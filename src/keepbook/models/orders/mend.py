@@ -75,7 +75,7 @@ def _turned(scene: Scene) -> Deed | None:
     )
     named = [one for one in scene.held() if len(words & set(content_words(one.content))) > 1]
     for target in reversed(named or _focus(scene)):
-        if (made := turned(target.content)) is not None:
+        if (made := turned(target.content, scene.text)) is not None:
             own = Place(scene.turn, 0, len(scene.text))
             taken = (own, *((target.place,) if target.place else ()))
             return Deed("correct", changes=(Change(target, made),), taken=taken)
@@ -233,9 +233,18 @@ def _restated(scene: Scene) -> Deed | None:
             if mended is None:
                 continue  # it says something of its own; the longer line stays
             new = mended
+        new += untouched(new, target.content)
         taken = (one.place, *((target.place,) if target.place else ()))
         return Deed("correct", changes=(Change(target, new, one.category),), taken=taken)
     return None
+
+
+def untouched(new: str, old: str) -> str:
+    """What the old line says behind its first part and the new one does not speak of: "…, pickup always at 7:10"."""
+    found = re.search(r",\s.*$", old)
+    rest = found[0] if found else ""
+    words = set(content_words(rest))
+    return rest if slots(rest) and len(words) > 1 and not words & set(content_words(new)) else ""
 
 
 def _is_part(new: str, old: str) -> bool:

@@ -94,6 +94,7 @@ _RULE = re.compile(
     re.IGNORECASE,
 )
 _AT_HOME = re.compile(r"\bwhere (?:do|am) (?:i|we) (?:live|from|based|located)\b|\bwhere i live\b", re.IGNORECASE)
+_AT_WORK = re.compile(r"\bwhere (?:do|did|am) (?:i|we) work", re.IGNORECASE)
 _FROM = re.compile(r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
 
 
@@ -142,6 +143,8 @@ def found(talk: Talk, question: str) -> list[Found]:
     """The lines that answer, newest first: those that state most of what is asked, rare words counting more."""
     clauses = _asked(question)
     every = [one for one in lines(talk) if all(_has_head(clause, one.content) for clause in clauses)]
+    if _AT_WORK.search(question):
+        every = [one for one in every if not re.search(r"\bat work\b", one.content, re.IGNORECASE)]
     if any(_OWN_NAME.search(clause) for clause in clauses):
         return [one for one in every if _NAMED.match(one.content)][:1]
     wanted = list(dict.fromkeys(word for clause in clauses for word in content_words(clause) if word not in _LIGHT))

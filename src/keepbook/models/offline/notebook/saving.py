@@ -27,7 +27,7 @@ _REMEMBER = re.compile(
 )  # fmt: skip
 _STANDING = re.compile(
     r"^\W*(?:(?:and|so|ok(?:ay)?|please|pls|actually|oh|hey|btw|just|also|but)\b[\s,]*)*"
-    r"(?:from (?:now|today) on|going forward|in future|always|never(?! mind)|my rule(?: from today)? is|"
+    r"(?:from (?:now|today) on|going forward|in future|always|never(?! mind| again\W)|my rule(?: from today)? is|"
     r"(?:don'?t|do not|dont|stop) (?:ever )?(?:suggest|recommend|show|offer|send|call|propose|use|end|start|begin|"
     r"suggesting|recommending|using|sending|showing)\b|(?:keep|make) (?:your|all|the) (?:answers?|repl(?:y|ies)|"
     r"responses?|"
