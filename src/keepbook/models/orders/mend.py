@@ -241,7 +241,7 @@ def _restated(scene: Scene) -> Deed | None:
 
 def untouched(new: str, old: str) -> str:
     """What the old line says behind its first part and the new one does not speak of: "…, pickup always at 7:10"."""
-    found = re.search(r",\s.*$", old)
+    found = re.search(r",\s(?!(?:since|from|until|till|as|because|so|which|who|when|where|but)\b).*$", old)
     rest = found[0] if found else ""
     words = set(content_words(rest))
     return rest if slots(rest) and len(words) > 1 and not words & set(content_words(new)) else ""
