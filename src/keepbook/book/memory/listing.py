@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
@@ -136,6 +137,8 @@ class Overview(NamedTuple):
     shown: int
     dropped: Mapping[str, int]
     """How many are archived, and how many in the trash."""
+    unsaid: Sequence[str]
+    """The ids of what was read and never confirmed, newest first."""
 
 
 def overview(book: Opened) -> Overview:
@@ -148,7 +151,10 @@ def overview(book: Opened) -> Overview:
             rendered, rows = injections.preview_of_all(tx, preset, now)
             kept = [Brief(row[0], row[2], row[6], row[6] == "inferred" and row[8] == "extracted") for row in rows]
             dropped = zip(("archived", "trash"), _DROPPED.tuples(tx.conn, {"owner": tx.owner})[0], strict=True)
-            known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped))
+            unsaid = [row for row in rows if row[6] == "inferred" and row[12] is None]
+            unsaid.sort(key=itemgetter(10), reverse=True)
+            newest = [row[0] for row in unsaid]
+            known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), newest)
             if len(_GLANCES) >= MOST_GLANCES:
                 _GLANCES.clear()
             if len(known.kept) <= MOST_AT_A_GLANCE:
