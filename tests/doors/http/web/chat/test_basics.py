@@ -247,6 +247,8 @@ def test_an_incognito_chat_is_marked_wherever_it_is_named(client: TestClient, ta
     assert '<span class="sr">incognito</span>' in page
     assert "Incognito: it reads and writes no memory" in page
     assert "<span>Incognito chat</span>" in page
+    for path in ("/search?all=1", f"/chat/{chat.id}/manage"):
+        assert f'<a href="/chat/{chat.id}">Incognito chat</a>' in client.get(path).text
 
 
 def test_what_an_incognito_chat_says_is_found_nowhere_and_gone_when_it_is_deleted(
