@@ -280,7 +280,8 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
     with monkeypatch.context() as broken:
         broken.setattr(OfflineModel, "extract", down)
         tried = text_of(client.post(f"/chat/{chat.id}/close"))
-    assert f"Not closed: this chat could not be read for memories. {words.partition('). ')[2].removesuffix('10:')}" in tried
+    next_up = words.partition("). ")[2].removesuffix("10:")
+    assert f"Not closed: this chat could not be read for memories. {next_up}" in tried
     assert "0 kept" not in tried
     client.post(f"/chat/{chat.id}/close")
     assert chat.thread.state == "idle"
