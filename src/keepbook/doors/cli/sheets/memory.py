@@ -202,12 +202,13 @@ def _not_now(paper: Paper, memory: "Memory") -> str:
 
 
 def _sum(kept: Sequence["Memory"], shown: int | None) -> str:
-    """31 memories: 23 you said, 6 found in chats, 2 inferred. 14 of them go into every new chat."""
+    """31 memories: 29 you said (6 of them found in chats), 2 inferred. 14 of them go into every new chat."""
     found = sum(memory.source == "extracted" for memory in kept)
     inferred = sum(memory.confidence == "inferred" and memory.source != "extracted" for memory in kept)
     imported = sum(memory.source == "imported" and memory.confidence == "asserted" for memory in kept)
-    said = len(kept) - found - inferred - imported
-    kinds = ((said, "you said"), (found, "found in chats"), (inferred, "inferred"), (imported, "imported"))
+    said = len(kept) - inferred - imported
+    from_chats = f"you said ({found:,} of them found in chats)" if found else "you said"
+    kinds = ((said, from_chats), (inferred, "inferred"), (imported, "imported"))
     parts = ", ".join(f"{number:,} {words}" for number, words in kinds if number)
     total = f"{count(len(kept), 'memory', 'memories')}: {parts}."
     if shown is None:

@@ -14,6 +14,7 @@ from keepbook.book.chats import threads
 from keepbook.book.ground.when import stamp
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.errors import ModelFailed
+from keepbook.models.offline.model import OfflineModel
 
 FACT = "Remember that I keep four months of expenses in cash."
 LINE = "Keeps four months of expenses in cash"
@@ -262,8 +263,11 @@ def test_a_banner_says_that_older_turns_are_summarised_and_with_what(client: Tes
     ],
 )
 def test_a_closing_that_failed_is_told_with_what_happens_next(
-    client: TestClient, talk: Any, alice: Any, failures: int, words: str
+    client: TestClient, talk: Any, alice: Any, failures: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def down(*_: Any) -> Any:
+        raise ModelFailed("the model answered badly")
+
     chat = talk("I live in Graz")
     for _ in range(failures):
         with alice.writing() as (tx, _preset):
@@ -273,6 +277,12 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
             threads.give_back(tx, held, now, "the model answered badly", retry_minutes=15)
     page = text_of(client.get(f"/chat/{chat.id}"))
     assert f"This chat could not be read for memories (the model answered badly, {words}" in page
+    with monkeypatch.context() as broken:
+        broken.setattr(OfflineModel, "extract", down)
+        tried = text_of(client.post(f"/chat/{chat.id}/close"))
+    next_up = words.partition("). ")[2].removesuffix("10:")
+    assert f"Not closed: this chat could not be read for memories. {next_up}" in tried
+    assert "0 kept" not in tried
     client.post(f"/chat/{chat.id}/close")
     assert chat.thread.state == "idle"
     assert "could not be read" not in text_of(client.get(f"/chat/{chat.id}"))

@@ -57,10 +57,15 @@ def test_an_empty_book_says_so_and_takes_the_first_entry(person: Page, alice: An
 
 def test_the_head_counts_what_was_said_found_and_inferred(client: Any, alice: Any) -> None:
     alice.remember("Lives in Vienna")
-    alice.remember("Dislikes risk", confidence="inferred")
+    read = alice.remember("Dislikes risk", confidence="inferred")
     extract(alice, "Has a dog", 0.82)
     page = " ".join(client.get(FACTS).text.split())
-    assert "3 memories: 1 you said, 1 found in chats, 1 inferred. 3 of them go into every new chat." in page
+    assert "3 memories: 2 you said (1 of them found in chats), 1 inferred. 3 of them go into every new chat." in page
+    assert "Some you said, some were read between the lines" in page
+    alice.forget(read.id)
+    page = client.get(FACTS).text
+    assert "Found in what you said. Unanswered ones fade" in page
+    assert "Read between the lines" not in page
 
 
 def test_each_row_says_whether_the_next_chat_is_given_it(client: Any, alice: Any) -> None:
@@ -158,7 +163,7 @@ def test_what_the_page_knows_of_all_memories_follows_every_write(client: Any, al
     first = alice.remember("Lives in Vienna")
     assert "1 memory: 1 you said" in client.get(FACTS).text
     alice.remember("Dislikes risk", confidence="inferred")
-    assert "2 memories: 1 you said, 0 found in chats, 1 inferred." in client.get(FACTS).text
+    assert "2 memories: 1 you said, 1 inferred." in client.get(FACTS).text
     alice.forget(first.id)
     assert "1 memory: 0 you said" in client.get(FACTS).text
     alice.undo(alice.ledger(limit=1)[0].event)
@@ -363,7 +368,7 @@ def test_confirm_promote_and_demote(client: Any, alice: Any) -> None:
     client.post(f"/memory/{read.id}/confirm", data={"back": FACTS})
     assert alice.get(read.id).last_confirmed_at is not None
     assert "You confirmed it" in client.post(f"/memory/{read.id}/promote", data={"back": FACTS}).text
-    assert "Found in a chat" in client.post(f"/memory/{read.id}/demote", data={"back": FACTS}).text
+    assert "Found in what you said" in client.post(f"/memory/{read.id}/demote", data={"back": FACTS}).text
 
 
 def test_a_write_comes_back_to_the_same_filters(client: Any, alice: Any) -> None:
@@ -514,6 +519,10 @@ def test_the_queue_asks_about_three_at_most_and_yes_makes_it_the_persons_word(pe
     expect(queue).to_have_count(3)
     expect(queue.first).to_contain_text("1 of 4")
     expect(queue.first).to_contain_text("Is shy")
+    person.get_by_role("link", name="Show all 4").click()
+    expect(queue).to_have_count(4)
+    expect(queue.last).to_contain_text("4 of 4")
+    person.goto(FACTS)
     queue.first.get_by_role("button", name="Yes").click()
     expect(queue.first).to_contain_text("1 of 3")
     assert alice.get(made[3].id).confidence == "asserted"

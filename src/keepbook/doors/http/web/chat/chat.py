@@ -43,6 +43,8 @@ LEFT, LEFT_SECONDS = "keepbook_left", 60
 """What a chat that was left has kept, proposed and left out, for the page after it: three counts."""
 TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
 """Why closing skips what is not left out: it stands in the book, or is counted as proposed."""
+UNREAD = "failed"
+"""In place of the counts: closing could not read the chat."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
@@ -64,6 +66,7 @@ def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str
         archived=False,
         view="",
         closed=(),
+        unread=False,
     )
 
 
@@ -91,7 +94,7 @@ def show(
         page = visit.page(
             "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
             seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
-            view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3],
+            view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3], unread=closed == UNREAD,
         )  # fmt: skip
     secure = visit.request.url.scheme == "https"
     path = f"/chat/{id}/leave"
@@ -329,13 +332,16 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 @router.post("/chat/{id}/close")
 def close(visit: Changing, id: str) -> Response:
     """Read it for memories now: where closing has failed, or by wish. What it did is said on the page."""
-    return visit.back(f"/chat/{id}", closed=_counted(visit.writing().threads.get(id).close()))
+    closed = visit.writing().threads.get(id).close()
+    return visit.back(f"/chat/{id}", closed=UNREAD if closed.status == "failed" else _counted(closed))
 
 
 def _counted(closed: Closed) -> str | None:
-    """What closing kept, proposed and left out, as the pages say it."""
+    """What closing kept, proposed and left out, as the pages say it; nothing where it read nothing."""
+    if not closed.made_by or closed.status == "failed":
+        return None
     out = [one for one in closed.skipped if one.reason not in TOLD_ELSEWHERE]
-    return f"{len(closed.written)},{len(closed.proposed)},{len(out)}" if closed.made_by else None
+    return f"{len(closed.written)},{len(closed.proposed)},{len(out)}"
 
 
 @router.post("/chat/{id}/leave")

@@ -22,7 +22,7 @@ from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.traces import chat_titles
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
-from keepbook.doors.http.web.memory.wording import Teller, group_name, kind_of
+from keepbook.doors.http.web.memory.wording import FOUND, Teller, group_name, kind_of
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
 
@@ -34,8 +34,9 @@ PATH = "/profile/facts"
 ROWS = 100
 MOST_AT_ONCE = 5_000
 """How many memories one form may change, and one Undo take back."""
-ASKED = 3
-SOURCES = {"said": "You said it", "found": "Found in a chat", "inferred": "Inferred"}
+ASKED, ASKED_AT_MOST = 3, 100
+"""How many questions stand on the page, and when all are wanted."""
+SOURCES = {"said": "You said it", "found": FOUND, "inferred": "Inferred"}
 DONE = {"forget": "archived", "delete": "deleted", "confirm": "confirmed", "restore": "restored", "undo": "put back"}
 
 
@@ -49,6 +50,8 @@ class Wanted:
     archived: bool = False
     trash: bool = False
     select: bool = False
+    review: bool = False
+    """Whether all that waits for an answer is shown, not only the first."""
     page: int = 1
     # What is open on the page; gone after the next form.
     edit: str = ""
@@ -70,7 +73,7 @@ class Wanted:
 
     def address(self, **other: Any) -> str:
         """The page with the same filters, and with what is given instead."""
-        lasting = {"q", "category", "source", "archived", "trash", "select", "page"}
+        lasting = {"q", "category", "source", "archived", "trash", "select", "review", "page"}
         told = {name: getattr(self, name) for name in lasting} | other
         order = [each.name for each in fields(Wanted)]
         known = {
@@ -135,7 +138,7 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
     groups = groups_of(visit, wanted)
     page, pages, chosen = paged(groups, wanted.page, draft.id if draft else "")
     shown = written_out(book, chosen)
-    waiting = review.first(book, ASKED)
+    waiting = review.first(book, ASKED_AT_MOST if wanted.review else ASKED)
     return visit.page(
         "memory.html",
         status,

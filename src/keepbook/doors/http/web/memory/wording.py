@@ -62,6 +62,7 @@ class Said(Protocol):
     def turn_ids(self) -> tuple[str, ...]: ...
 
 
+FOUND = "Found in what you said"
 _WORDS = {"profile": "You typed it", "chat": "You said it", "imported": "Imported"}
 _PLACES = {
     "over the token budget": "left out of new chats: over the token budget",
@@ -73,7 +74,7 @@ def mark_of(source: str, confidence: str, score: float | None) -> Mark:
     if confidence == "asserted":
         return Mark("ink", "ink", "You confirmed it" if source in AUTOMATIC else _WORDS[source])
     if source == "extracted":
-        return Mark("extracted", "ext", "Found in a chat", shown_score(score))
+        return Mark("extracted", "ext", FOUND, shown_score(score))
     return Mark("inferred", "inf", "Inferred" if source == "inferred" else "Counts as a reading")
 
 
