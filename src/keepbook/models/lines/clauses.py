@@ -76,7 +76,8 @@ _SPEAKS = re.compile(rf"(?:i|we|he|she) \w+|{_SUBJECT}", re.IGNORECASE)
 _OWN = re.compile(
     r"\W*(?:(?:and|but|so|also|plus)\s+)*(?:i'?m|i am|i'?ve|i (?:also |only |always |never |usually )?"
     r"(?:am|have|live|work|like|love|hate|prefer|need|eat|drink|speak|own|drive|don'?t|can'?t))\s+"
-    r"(?!(?:sure|not sure|sorry|afraid|glad|happy|going|trying|looking|thinking|wondering|here|back|fine|ok)\b)",
+    r"(?!(?:it|that|this|them|those|sure|not sure|sorry|afraid|glad|happy|going|trying|looking|thinking|"
+    r"wondering|here|back|fine|ok)\b)",
     re.IGNORECASE,
 )
 """ "I am allergic to peanuts": a standing thing of one's own, whatever it names."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import (
     apart,
     content_words,
@@ -249,16 +250,20 @@ def within(new: str, old: str) -> str:
     if len(parts) < 2 or len(about) != 1:
         return new
     one, rest = parts[about[0]], [part for at, part in enumerate(parts) if at != about[0]]
-    if any(_HANGS.match(part.line) or set(content_words(part.line)) & set(content_words(new)) for part in rest):
+    if any(_hangs(part.line) or set(content_words(part.line)) & set(content_words(new)) for part in rest):
         return new
     head, tail = old[: one.start], old[one.end :]
     return f"{head}{new[:1].lower()}{new[1:]}{tail}" if head else f"{new}{tail}"
 
 
+def _hangs(part: str) -> bool:
+    """Whether a part says nothing without the one before it: "since May", "right next to the zoo"."""
+    return bool(_HANGS.match(part)) or not (whole(part) or slots(f"= {part[:1].lower()}{part[1:]}"))
+
+
 _HANGS = re.compile(
     r"(?:since|from|until|till|as|because|so|which|who|when|where|but|even|not|with|of|in|at|on)\b", re.IGNORECASE
 )
-"""What hangs on the part before it goes with it."""
 
 
 def _is_part(new: str, old: str) -> bool:
