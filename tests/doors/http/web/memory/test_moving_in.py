@@ -61,6 +61,11 @@ def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
     assert "It holds a secret" in page
     assert "4111" not in page
     assert "Load 2" in page
+    key = re.search(r'name="key" value="([^"]+)"', page)
+    assert key is not None
+    assert client.get("/import", params={"file": key[1]}).text == page
+    gone = client.get("/import?file=made-up")
+    assert (gone.status_code, "This file is not here any more; choose it again" in gone.text) == (422, True)
     assert alice.list(state="all").total == 0
 
 
