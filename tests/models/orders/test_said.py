@@ -65,13 +65,26 @@ def test_what_is_told_beside_a_correction_is_not_lost(kb: Keepbook) -> None:
     assert _lines(alice) == ["Works three days a week as a nurse"]
 
 
-def test_what_a_new_line_does_not_speak_of_stays() -> None:
-    new = "Ruben's off from monday, Yasmin drives now"
-    assert (
-        mend.untouched(new, "The driver is Ruben, pickup always 7:10 at the side") == ", pickup always 7:10 at the side"
-    )
-    assert mend.untouched(new, "The driver is Ruben, a friend of the house") == ""
-    assert mend.untouched("Rent is 900 a month", "Rent is 800 a month, since May") == ""
+@pytest.mark.parametrize(
+    ("new", "old", "made"),
+    [
+        (
+            "Lives in Bergen now",
+            "Is allergic to peanuts, they live in Oslo",
+            "Is allergic to peanuts, lives in Bergen now",
+        ),
+        ("Lives in Bergen now", "Is vegetarian and they live in Oslo", "Is vegetarian and lives in Bergen now"),
+        (
+            "Ruben's off, Yasmin drives now",
+            "The driver is Ruben, pickup at 7:10",
+            "Ruben's off, Yasmin drives now, pickup at 7:10",
+        ),
+        ("Rent is 900 a month", "Rent is 800 a month, since May", "Rent is 900 a month"),
+        ("Lives in Bergen", "Lives in Oslo with their wife", "Lives in Bergen"),
+    ],
+)
+def test_what_a_new_line_does_not_speak_of_stays(new: str, old: str, made: str) -> None:
+    assert mend.within(new, old) == made
 
 
 def test_a_value_is_meant_for_a_question_that_has_one(kb: Keepbook) -> None:

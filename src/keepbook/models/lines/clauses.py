@@ -73,12 +73,21 @@ def _stands(clause: str) -> bool:
 
 
 _SPEAKS = re.compile(rf"(?:i|we|he|she) \w+|{_SUBJECT}", re.IGNORECASE)
+_OWN = re.compile(
+    r"\W*(?:(?:and|but|so|also|plus)\s+)*(?:i'?m|i am|i'?ve|i (?:also |only |always |never |usually )?"
+    r"(?:am|have|live|work|like|love|hate|prefer|need|eat|drink|speak|own|drive|don'?t|can'?t))\s+"
+    r"(?!(?:sure|not sure|sorry|afraid|glad|happy|going|trying|looking|thinking|wondering|here|back|fine|ok)\b)",
+    re.IGNORECASE,
+)
+""" "I am allergic to peanuts": a standing thing of one's own, whatever it names."""
 _NAMED = re.compile(r"\W*(?:i'?m|i am) (?:(?-i:[A-ZÀ-Þ])\w+|\d\d)\b", re.IGNORECASE)
 
 
 def _says(clause: str) -> bool:
     """Whether there is something in it to go by: a name, a figure, a day, a relation."""
     if _NAMED.match(clause):
+        return True
+    if _OWN.match(clause) and len(content_words(clause)) >= LEAST:
         return True
     valued = any(one.text.lower() not in ("i", "i'm") for one in slots(f"= {clause.strip()}"))
     return len(content_words(clause)) >= LEAST and (valued or bool(_ABOUT.search(clause)))

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
+from keepbook.models.lines import wording
 from keepbook.models.lines.slots import WHEN, Slot, slots
 
 _FAINT = frozenset(
@@ -176,11 +177,32 @@ _PARTS = re.compile(r",\s+(?:(?:and|but)\s+)?|;\s*|\s+(?:and|but|with|plus)\s+",
 _HANGS = re.compile(r"\W*(?:who|which|that|whose|where|because|so|when|if)\b", re.IGNORECASE)
 
 
+class Part(NamedTuple):
+    """One of the things that a text tells: where it stands, and as a line of its own."""
+
+    start: int
+    end: int
+    line: str
+
+
+def told_apart(text: str, joint: re.Pattern[str] = _CLAUSES) -> list[Part]:
+    """What a text tells, thing by thing; one where it tells one."""
+    cuts = [(one.start(), one.end()) for one in joint.finditer(text)]
+    spans = zip([0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)], strict=True)
+    return [Part(start, end, wording.line(_THEY.sub(_mine, text[start:end]))) for start, end in spans]
+
+
+_THEY = re.compile(r"^they(?P<are>'re| are)?\b", re.IGNORECASE)
+
+
+def _mine(found: re.Match[str]) -> str:
+    return "I am" if found["are"] else "I"
+
+
 def part_of(matter: str, text: str) -> tuple[int, int] | None:
     """Where in a text that tells several things the one lies that a matter names, with the word that joins it; None
     where the text is about it as a whole, or what is left would not stand."""
-    cuts = [(one.start(), one.end()) for one in _PARTS.finditer(text)]
-    spans = list(zip([0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)], strict=True))
+    spans = [(one.start, one.end) for one in told_apart(text, _PARTS)]
     own = [at for at, (start, end) in enumerate(spans) if fit(matter, text[start:end]) >= 0.9]
     named = set(content_words(matter))
     told = [at for at, (start, end) in enumerate(spans) if named & set(content_words(text[start:end]))]

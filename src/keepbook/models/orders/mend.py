@@ -17,6 +17,7 @@ from keepbook.models.lines.matters import (
     same_frame,
     same_matter,
     says_again,
+    told_apart,
 )
 from keepbook.models.lines.slots import Slot, exchanged, filled, misspelt, of_size, slots, turned, value
 from keepbook.models.lines.wording import line
@@ -233,18 +234,31 @@ def _restated(scene: Scene) -> Deed | None:
             if mended is None:
                 continue  # it says something of its own; the longer line stays
             new = mended
-        new += untouched(new, target.content)
+        new = within(new, target.content)
         taken = (one.place, *((target.place,) if target.place else ()))
         return Deed("correct", changes=(Change(target, new, one.category),), taken=taken)
     return None
 
 
-def untouched(new: str, old: str) -> str:
-    """What the old line says behind its first part and the new one does not speak of: "…, pickup always at 7:10"."""
-    found = re.search(r",\s(?!(?:since|from|until|till|as|because|so|which|who|when|where|but)\b).*$", old)
-    rest = found[0] if found else ""
-    words = set(content_words(rest))
-    return rest if slots(rest) and len(words) > 1 and not words & set(content_words(new)) else ""
+def within(new: str, old: str) -> str:
+    """The new line in the place of that part of the old one which it is about. What the old one tells beside it and the
+    new one does not speak of stays: "Is allergic to peanuts, they live in Oslo", "The driver is Ruben, be there at 7".
+    """
+    parts = told_apart(old)
+    about = [at for at, part in enumerate(parts) if same_matter(new, part.line) or _related(new, part.line)]
+    if len(parts) < 2 or len(about) != 1:
+        return new
+    one, rest = parts[about[0]], [part for at, part in enumerate(parts) if at != about[0]]
+    if any(_HANGS.match(part.line) or set(content_words(part.line)) & set(content_words(new)) for part in rest):
+        return new
+    head, tail = old[: one.start], old[one.end :]
+    return f"{head}{new[:1].lower()}{new[1:]}{tail}" if head else f"{new}{tail}"
+
+
+_HANGS = re.compile(
+    r"(?:since|from|until|till|as|because|so|which|who|when|where|but|even|not|with|of|in|at|on)\b", re.IGNORECASE
+)
+"""What hangs on the part before it goes with it."""
 
 
 def _is_part(new: str, old: str) -> bool:
