@@ -22,7 +22,7 @@ from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.embedders.local import bundled
 
 OUT = Path(topic_words.__file__).parent / "topics.json"
-PARTS, OFTEN, FREE, BOTH = 5, 4, 3.0, 10.0
+PARTS, OFTEN, FREE, BOTH = 5, 12, 3.0, 10.0
 WORDS_LEAST, LEAST = 0.2, -0.2
 """Where "meant" begins: by words alone above even, they are often used for something else; with meaning below it, what
 was kept against somebody's wish is worse than what was left out."""
@@ -62,7 +62,8 @@ class Words:
         neutral = {one.text for one in with_lines(of) if one.group == NONE}
         sentences = of_every_group(with_lines(of))
         counts = Counter(word for one in with_lines(of) for word in topic_words.frame_words(one.text))
-        self.frame = sorted(word for word, times in counts.items() if times >= OFTEN and word not in STOP_WORDS)
+        often = {word for word, times in counts.items() if times >= OFTEN and not word.isdecimal()}
+        self.frame = sorted(often - STOP_WORDS)
         self.signals = sorted(topic_words.signals(sentences[0].text, sentences[0].group))
         self.groups = sorted({one.group for one in sentences})
         meant = np.array([one.meant for one in sentences], float)

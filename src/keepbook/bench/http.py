@@ -79,7 +79,7 @@ def measure(rounds: int) -> Iterator[Figure]:
         }
         for name, make in requests.items():
             yield _beside(name, ours, bare, make, rounds)
-        _fill(db, range(MEMORIES, LARGE))
+        _fill(db, range(MEMORIES + next(numbered), LARGE))  # with what was just remembered a thousand in all
         for page in PAGES:
             asked = ("GET", page.format(id=id, chat=chat), None)
             yield _beside(f"page {page}", ours, bare, lambda asked=asked: asked, max(10, rounds // 5))

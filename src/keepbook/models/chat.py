@@ -108,13 +108,18 @@ class Talk:
         if [one.role for one in stands] != ["user", "assistant"] or stands[1].broke_off is None:
             raise Conflict("the last reply of this chat did not break off", code="answered")
         spoken, broken = stands
-        if self._models.chat is self._models.offline:  # by rules it is written anew in no time
+        if not self._goes_on:
             await asyncio.to_thread(self._make_way, broken.turn, "assistant")
             going = self._answer(spoken, broken.turn)
         else:
             going = self._answer(spoken, broken.turn, whole_words(broken) or None)
         async for event in going:
             yield event
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a piece is gone on with; by rules it is written anew in no time."""
+        return self._models.chat is not self._models.offline
 
     def _make_way(self, turn: int, role: str) -> None:
         """Only what was said last is said anew; what that wrote is undone, as far as nothing newer stands on it."""

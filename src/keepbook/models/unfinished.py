@@ -9,10 +9,13 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from keepbook.book.chats.threads import Message
 from keepbook.models.compress import ORDER, size
-from keepbook.models.model import Called, Conversation, Event, Replied, Said, TextDelta, ToolCall, Usage
+from keepbook.models.model import Called, Conversation, Replied, Said, TextDelta, ToolCall, Usage
+
+Told = TypeVar("Told")
 
 STOP_SECONDS = 10.0
 """How long who says Stop waits for what was written to be stored."""
@@ -56,10 +59,10 @@ async def stop(owner: str, chat_id: str) -> bool:
     return True
 
 
-async def until(told: asyncio.Event, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
+async def until(told: asyncio.Event, events: AsyncIterator[Told]) -> AsyncGenerator[Told, None]:
     """The events of a reply, up to where somebody says stop."""
     halted = asyncio.ensure_future(told.wait())
-    coming: asyncio.Future[Event] | None = None
+    coming: asyncio.Future[Told] | None = None
     try:
         while not told.is_set():
             coming = asyncio.ensure_future(anext(events))
@@ -91,7 +94,7 @@ class Piece:
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
 
-    def add(self, event: Event) -> None:
+    def add(self, event: object) -> None:
         if isinstance(event, TextDelta):
             self.text += event.text
         elif isinstance(event, Called):

@@ -30,13 +30,15 @@ Clock = Callable[[], datetime]
 
 @dataclass(slots=True)
 class Tx:
-    """A transaction in one owner's scope. `head` is the ledger's last entry, once read under the lock."""
+    """A transaction in one owner's scope. `head` is the ledger's last entry, once read under the lock; `presets` those
+    in force, once asked for in what only reads."""
 
     conn: Connection
     owner: str
     clock: Clock
     writes: bool
     head: Any = None
+    presets: dict[Any, Any] = field(default_factory=dict)
     batches: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
     """What came in batches and is to be sealed: of which table and number, and its digest."""
     compact: bool = False

@@ -7,6 +7,7 @@ seal: the kept text is blanked, and the next call renders anew.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import and_, bindparam, func, insert, select, update
@@ -15,7 +16,7 @@ from keepbook.book.ground.limits import clean_line
 from keepbook.book.ledger import ledger
 from keepbook.book.memory.as_of import before_injection, block_entry, by_instant, past_entries
 from keepbook.book.memory.block import Entry, Rendered, render
-from keepbook.book.memory.memories import IS_ACTIVE, covers, fits_scope, holding_at, in_scope, to_state
+from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, covers, fits_scope, holding_at, in_scope, to_state
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -31,7 +32,16 @@ CHAT, OUTSIDE = "chat", "outside"
 
 def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> Rendered:
     """The block that a chat beginning now would see."""
-    return render(_present_entries(tx, preset, now, scope), preset, now)
+    return render(_entries(tx, preset, now, _rows(tx, preset, scope)), preset, now)
+
+
+def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[Rendered, list[Any]]:
+    """The same block, and with the one look that it takes every active memory of every scope, oldest first: rows that
+    begin as an `Entry` does."""
+    rows = _rows(tx, preset, EVERY_SCOPE)
+    rows.sort(key=itemgetter(0))
+    rows.sort(key=itemgetter(10))
+    return render(_entries(tx, preset, now, [row for row in rows if row[16] is None]), preset, now), rows
 
 
 def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> Rendered:
@@ -123,13 +133,14 @@ _COLUMNS = (
     memories.c.confidence, memories.c.importance, versions.c.source, versions.c.score, memories.c.created_at,
     versions.c.recorded_at, memories.c.last_confirmed_at, memories.c.edited_at,
 )  # fmt: skip
+_WHERE = (versions.c.valid_from, versions.c.valid_until, memories.c.scope)
 _PRESENT = (
-    select(*_COLUMNS, versions.c.valid_from, versions.c.valid_until)
+    select(*_COLUMNS, *_WHERE)
     .select_from(memories.join(versions, _own_version))
     .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
 )
 _PRESENT_BY_RECENCY = (
-    select(*_COLUMNS, versions.c.valid_from, versions.c.valid_until, injected.c.at, injected.c.known)
+    select(*_COLUMNS, *_WHERE, injected.c.at, injected.c.known)
     .select_from(memories.join(versions, _own_version).outerjoin(injected, _last_injection))
     .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
 )
@@ -140,20 +151,27 @@ def _present(by_recency: bool, scope: str | None) -> Prepared:
     return Prepared((_PRESENT_BY_RECENCY if by_recency else _PRESENT).where(in_scope(scope)))
 
 
-def _present_entries(tx: Tx, preset: Preset, now: str, scope: str | None) -> list[Entry]:
-    """What is active, in scope and true now. Only a preset that chooses by recency looks at injections."""
-    by_recency = preset.selection.kind == "recent"
-    entries, elsewhen = [], []
-    for row in _present(by_recency, scope).tuples(tx.conn, {"owner": tx.owner}):
-        if not covers(row[14], row[15], now):
-            elsewhen.append(row[0])
-        elif by_recency:
-            edited, injected_at, known = row[13], row[16], row[17]
-            referenced = max(edited, row[12] or "", injected_at or "")
-            entries.append(Entry._make((*row[:14], referenced, known is None or known < edited)))
-        else:
-            entries.append(Entry._make((*row[:14], row[13], False)))
-    return entries + _holding_earlier(tx, elsewhen, now) if elsewhen else entries
+def _rows(tx: Tx, preset: Preset, scope: str | None) -> list[Any]:
+    """What is active and in scope. Only a preset that chooses by recency looks at injections."""
+    return _present(preset.selection.kind == "recent", scope).tuples(tx.conn, {"owner": tx.owner})
+
+
+def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[Entry]:
+    """What of it is true now."""
+    holding = [row for row in rows if row[14] <= now and (row[15] is None or now < row[15])]
+    if preset.selection.kind == "recent":
+        entries = [Entry._make((*row[:14], *_referenced(row))) for row in holding]
+    else:
+        entries = [Entry._make((*row[:14], None, False)) for row in holding]
+    if len(holding) == len(rows):
+        return entries
+    return entries + _holding_earlier(tx, [row[0] for row in rows if not covers(row[14], row[15], now)], now)
+
+
+def _referenced(row: Any) -> tuple[str, bool]:
+    """When it was last referenced, and whether it was not injected since it was edited."""
+    edited, injected_at, known = row[13], row[17], row[18]
+    return max(edited, row[12] or "", injected_at or ""), known is None or known < edited
 
 
 def _holding_earlier(tx: Tx, ids: Sequence[str], now: str) -> list[Entry]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
@@ -134,6 +135,10 @@ class Overview(NamedTuple):
     kept: Sequence[Brief]
     fates: Mapping[str, Fate]
     shown: int
+    dropped: Mapping[str, int]
+    """How many are archived, and how many in the trash."""
+    unsaid: Sequence[str]
+    """The ids of what was read and never confirmed, newest first."""
 
 
 def overview(book: Opened) -> Overview:
@@ -143,21 +148,18 @@ def overview(book: Opened) -> Overview:
         key = (tx.owner, ledger.head(tx).hash, preset, now[:16])
         known = _GLANCES.get(key)
         if known is None:
-            rendered = injections.preview(tx, preset, now)
-            known = Overview(in_brief(book), rendered.fates, len(rendered.shown))
+            rendered, rows = injections.preview_of_all(tx, preset, now)
+            kept = [Brief(row[0], row[2], row[6], row[6] == "inferred" and row[8] == "extracted") for row in rows]
+            dropped = zip(("archived", "trash"), _DROPPED.tuples(tx.conn, {"owner": tx.owner})[0], strict=True)
+            unsaid = [row for row in rows if row[6] == "inferred" and row[12] is None]
+            unsaid.sort(key=itemgetter(10), reverse=True)
+            newest = [row[0] for row in unsaid]
+            known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), newest)
             if len(_GLANCES) >= MOST_GLANCES:
                 _GLANCES.clear()
             if len(known.kept) <= MOST_AT_A_GLANCE:
                 _GLANCES[key] = known
         return known
-
-
-def count_in(book: Opened, state: str) -> int:
-    """How many memories of every agent are in a state."""
-    with book.reading() as (tx, _, _):
-        counted = _counted(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
-        number: int = counted.tuples(tx.conn, {"owner": tx.owner})[0][0]
-        return number
 
 
 def in_full(book: Opened, ids: Sequence[str]) -> list[Memory]:
@@ -171,6 +173,11 @@ _NEWEST = and_(
     versions.c.owner == memories.c.owner,
     versions.c.memory_id == memories.c.id,
     versions.c.version == memories.c.version,
+)
+_DROPPED = Prepared(
+    select(*(func.count(case((IN_STATE[state], 1))) for state in ("archived", "trash")))
+    .where(memories.c.owner == bindparam("owner"), in_scope(EVERY_SCOPE))
+    .where(or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None)))
 )
 _SAID = (memories.c.subject, versions.c.content, versions.c.summary, versions.c.body)
 _THESE = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids)))

@@ -15,6 +15,7 @@ from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.memory import proposals
+from keepbook.book.memory.listing import overview
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope, shaped
 from keepbook.book.memory.proposals import Proposal
 from keepbook.errors import Conflict
@@ -61,9 +62,6 @@ _UNSAID, _ASKED = (
     Prepared(select(func.count()).select_from(table).where(table.c.owner == bindparam("owner"), *which))
     for table, which in ((memories, _UNCONFIRMED), (rows, (rows.c.status == "waiting",)))
 )
-_NEWEST = Prepared(
-    WHOLE.where(*_UNCONFIRMED).order_by(memories.c.created_at.desc(), memories.c.id).limit(bindparam("most"))
-)
 _NAMED = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
 
 
@@ -77,12 +75,13 @@ def first(book: Opened, most: int) -> Sequence[Question]:
     """The first to answer: conflicts with the person's word, then proposals, then what was read, newest first."""
     with book.reading() as (tx, preset, now):
         asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")[:most]
+        unsaid = overview(book).unsaid[: most - len(asked)]
         about = [one.memory_id for one in asked if one.memory_id is not None]
-        unsaid = _NEWEST.rows(tx.conn, {"owner": tx.owner, "most": most - len(asked)})
-        known = {row.id: shaped(row, now, preset) for row in _NAMED.rows(tx.conn, about, {"owner": tx.owner})}
+        named = _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})
+        known = {row.id: shaped(row, now, preset) for row in named}
         return [
             *(Question(known.get(one.memory_id or ""), one) for one in asked),
-            *(Question(shaped(row, now, preset)) for row in unsaid),
+            *(Question(known[id]) for id in unsaid),
         ]
 
 

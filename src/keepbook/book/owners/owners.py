@@ -101,5 +101,9 @@ class Presets:
         self.chosen = chosen
 
     def of(self, tx: Tx, asked: str | None = None) -> Preset:
-        preset: Preset = self._load(asked or self.chosen or preset_name(tx) or "general")
+        preset: Preset | None = tx.presets.get((self, asked))
+        if preset is None:
+            preset = self._load(asked or self.chosen or preset_name(tx) or "general")
+            if not tx.writes:  # a page asks twenty times; what is written may be the choice itself
+                tx.presets[self, asked] = preset
         return preset

@@ -13,6 +13,7 @@ from keepbook.book.agents.agents import Agent, Turn
 from keepbook.book.agents.cards import CardType
 from keepbook.book.agents.runs import Line
 from keepbook.models.model import Event, Said, ToolCall, Usage
+from keepbook.models.unfinished import Piece
 from keepbook.tools.catalogue import ToolSet
 
 
@@ -48,6 +49,8 @@ class Order:
     held: Turn | None = None
     earlier: tuple[Said, ...] = ()
     after: Done | None = None
+    begun: Piece | None = None
+    """What there is of the answer, where it broke off and is to be gone on with."""
     card: CardType | None = None
     model: str | None = None
     review: bool = False

@@ -16,6 +16,7 @@ from keepbook.models.agents.adapter import Done, Order, Past, from_lines
 from keepbook.models.choose import Models
 from keepbook.models.compress import KEPT, SUMMARY_CHARS, Budget, fixed, size
 from keepbook.models.model import Called, Conversation, Event, Replied, Said, ToolCall, Turn, Usage
+from keepbook.models.unfinished import going_on
 from keepbook.tools.agents import MY_DECISIONS
 
 _EARLIER = "What came before in your session, in short:"
@@ -52,12 +53,16 @@ class Native:
             said.append(Said("assistant", "", calls=(call,)))
             yield Called(call)
         sent = _headed((*past.said, *said), past.summary)
-        async for event in model.reply(Conversation(order.system, sent, order.card), order.tools):
+        conversation = Conversation(order.system, sent, order.card)
+        if order.begun is not None:
+            conversation = going_on(conversation, order.begun)
+        async for event in model.reply(conversation, order.tools):
             yield event
             if isinstance(event, Replied):
-                said.append(Said("assistant", event.text, calls=event.calls))
+                whole = event if order.begun is None else order.begun.with_(event)
+                said.append(Said("assistant", whole.text, calls=whole.calls))
                 usage = event.usage + spent
-                yield Done(event.text, tuple(said), f"s_{secrets.token_hex(6)}", usage, model.name, past)
+                yield Done(whole.text, tuple(said), f"s_{secrets.token_hex(6)}", usage, model.name, past)
 
     async def _past(self, order: Order) -> tuple[Past, Usage]:
         """What is sent before this run's prompt, and what it cost to make that short enough."""

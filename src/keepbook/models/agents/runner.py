@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -32,7 +32,8 @@ from keepbook.models.agents.prompts import Read
 from keepbook.models.chat import over_cap
 from keepbook.models.choose import OVER_CAP, Models
 from keepbook.models.compress import Budget
-from keepbook.models.model import Called, Event, Said, TextDelta, Usage
+from keepbook.models.model import Conversation, Event, Said, Usage
+from keepbook.models.unfinished import Piece, about
 from keepbook.tools.agents import toolbox
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ LEASE_SECONDS = 20.0
 """How long a run that gives no sign of life keeps its place; it gives one four times as often."""
 PATIENCE_SECONDS = 3600.0
 """How long a run waits for its turn on the session."""
+STOPPED = "it was stopped before it was done"
 READ = "note"
 """The form of a specialist's read: plain words will do."""
 
@@ -139,40 +141,41 @@ class Runner:
         try:
             yield
         except KeepbookError as error:
-            await asyncio.to_thread(self._fail, work, error.message)
+            await asyncio.to_thread(self.fail, work, error.message)
             raise
         except BaseException as error:
-            stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
-            why = "it was stopped before it was done" if stopped else f"this should not happen: {type(error).__name__}"
+            stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit)
+            why = STOPPED if stopped else f"this should not happen: {type(error).__name__}"
             with contextlib.suppress(KeepbookError):  # then the sweep gives it up
-                self._fail(work, why)  # not in a thread: what is being cancelled waits for nothing
+                self.fail(work, why)  # not in a thread: what is being cancelled waits for nothing
             raise
         finally:
             living.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await living
 
-    async def execute(self, work: Work, order: Order) -> AsyncIterator[Event | Done]:
+    async def execute(self, work: Work, order: Order) -> AsyncGenerator[Event | Done, None]:
         """What happens in the order's execution, remembered also where it breaks off."""
         await asyncio.to_thread(self.refuse, order.agent)
         work.said.append(order.prompt)
-        text, calls = "", []
+        piece = Piece()
         try:
             async for event in self._adapters[order.agent.adapter].execute(order):
-                match event:
-                    case TextDelta():
-                        text += event.text
-                    case Called():
-                        calls.append(event.call)
-                    case Done():
-                        work.said += event.said[1:]
-                        work.usage += event.usage
-                        work.model = event.model
+                if isinstance(event, Done):
+                    piece = Piece()
+                    work.said += event.said[1:]
+                    work.usage += event.usage
+                    work.model = event.model
+                else:
+                    piece.add(event)
                 yield event
-        except ModelFailed as error:
-            work.usage += Usage(*(int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")))
-            if text or calls:
-                work.said.append(Said("assistant", text, calls=tuple(calls)))
+        except (ModelFailed, GeneratorExit, asyncio.CancelledError) as error:
+            if isinstance(error, ModelFailed):
+                work.usage += Usage(*(int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")))
+            elif piece:
+                work.usage += about(Conversation(order.system, (*order.earlier, order.prompt)), piece)
+            if piece:
+                work.said.append(Said("assistant", piece.text, calls=piece.calls))
             raise
 
     def start(self, work: Work, model: str | None = None) -> None:
@@ -200,6 +203,22 @@ class Runner:
                 work.run.id, slots=slots, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out,
                 turn=work.held, session=session,
             )  # fmt: skip
+
+    def fail(self, work: Work, why: str) -> None:
+        """The run has failed and moved nothing; what was said in it stays."""
+        spent = work.usage
+        with self.book.transaction():
+            status = self.book.runs.get(work.run.id).status
+            if status == "running" and work.started:
+                for one in work.said:
+                    self._say(work.run.id, one)
+            if status == "queued" or (status == "running" and work.started):  # else it is somebody else's
+                self._count(work)
+                self.book.runs.fail(
+                    work.run.id, why, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, turn=work.held
+                )
+            elif work.held is not None:
+                self.book.agents.give_back(work.held)
 
     def block(self, work: Work) -> str:
         """What the agent is told of the person, kept under the id of the run that saw it."""
@@ -338,21 +357,6 @@ class Runner:
             self.book.runs.renew(work.run.id, lease_seconds=LEASE_SECONDS)
             if work.held is not None:
                 self.book.agents.renew(work.held, lease_seconds=LEASE_SECONDS)
-
-    def _fail(self, work: Work, why: str) -> None:
-        spent = work.usage
-        with self.book.transaction():
-            status = self.book.runs.get(work.run.id).status
-            if status == "running" and work.started:
-                for one in work.said:
-                    self._say(work.run.id, one)
-            if status == "queued" or (status == "running" and work.started):  # else it is somebody else's
-                self._count(work)
-                self.book.runs.fail(
-                    work.run.id, why, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, turn=work.held
-                )
-            elif work.held is not None:
-                self.book.agents.give_back(work.held)
 
     def _say(self, run_id: str, one: Said) -> None:
         self.book.runs.say(run_id, one.role, one.text, parts=to_parts(one))

@@ -2,24 +2,29 @@
 
 What is said stays in the thread whatever happens to the session. With memory off the chat sees its own thread, a long
 one compressed like any chat; with memory on it sees the session instead, and each reply moves it. Every turn is a run.
+A reply that breaks off moves nothing: its run has failed, and what was written stays in the thread, to be gone on with.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
 
 from keepbook.book.agents.agents import Agent
 from keepbook.book.book import Book
+from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
+from keepbook.book.ground.when import stamp
 from keepbook.errors import Conflict, ModelFailed, NotFound
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Done, Order
-from keepbook.models.agents.runner import Runner, Work
+from keepbook.models.agents.native import Native
+from keepbook.models.agents.runner import STOPPED, Runner, Work
 from keepbook.models.chat import Kept, Notice, Talk, compressed, order_calls
 from keepbook.models.compress import plan, to_parts
-from keepbook.models.model import Event, Replied, Said
+from keepbook.models.model import Event, Replied, Said, TextDelta
 from keepbook.models.orders.values import of_parts
-from keepbook.models.unfinished import Piece
+from keepbook.models.unfinished import Piece, being_written, until
 from keepbook.tools.agents import toolbox
 from keepbook.tools.catalogue import ToolSet
 
@@ -59,53 +64,110 @@ class AgentTalk(Talk):
         self.agent = agent
         self._runner = runner
 
+    @property
+    def _goes_on(self) -> bool:
+        """A program is not told what it had written: it writes anew."""
+        models = self._runner.models
+        return self.agent.adapter == Native.name and models.named(self.agent.model) is not models.offline
+
     def _make_way(self, turn: int, role: str) -> None:
-        raise Conflict("an agent goes on from what was said; say it once more instead", code="agents_chat")
+        """A reply that broke off moved no session, so another may take its place."""
+        last = next((one for one in reversed(threads.standing(self.chat.messages())) if one.role == role), None)
+        if last is None or last.turn != turn or last.broke_off is None:
+            raise Conflict("an agent goes on from what was said; say it once more instead", code="agents_chat")
+        super()._make_way(turn, role)
 
     async def _answer(
         self, spoken: Message, instead_of: int | None = None, begun: Piece | None = None
     ) -> AsyncIterator[Event | Notice | Kept]:
-        runner = self._runner
+        """Each answer is a run. One that breaks off has failed, and leaves in the thread what was written of it."""
         run = await asyncio.to_thread(
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)
         )
-        work = await asyncio.to_thread(runner.take, run.id)
-        async with runner.in_hand(work):
-            await runner.turn(work)
-            await asyncio.to_thread(runner.start, work)
-            system, tools = await asyncio.to_thread(self._lay_out, work, spoken)
-            earlier: tuple[Said, ...] = ()
-            if work.held is None:
-                async for notice in self._compress(self.chat.thread, system, tools, spoken):
-                    yield notice
-                earlier = await asyncio.to_thread(self._earlier)
-            prompt = Said("user", spoken.text, spoken.hidden)
-            order = Order(work.agent, system, prompt, tools, held=work.held, earlier=earlier, model=work.agent.model)
-            async for event in runner.execute(work, order):
-                if isinstance(event, Done):
-                    yield Kept(await asyncio.to_thread(self._keep, work, event, spoken))
-                    return
+        work = await asyncio.to_thread(self._runner.take, run.id)
+        turns, written = self.chat.thread.turns, Piece("", begun.calls if begun else ())
+
+        def keep(why: str) -> Message | None:
+            return self._keep_piece(spoken, turns, written, why, instead_of)
+
+        with being_written(self.book.owner, self.chat.id) as stop:
+            try:
+                async with self._runner.in_hand(work):
+                    async with aclosing(until(stop, self._events(work, spoken, begun))) as events:
+                        async for event in events:
+                            if isinstance(event, Done):
+                                yield Kept(await asyncio.to_thread(self._keep, work, event, spoken, instead_of))
+                                return
+                            written.add(event)
+                            yield event
+                    if not stop.is_set():
+                        raise ModelFailed("the answer did not come to an end", cause="garbage")
+                    await asyncio.to_thread(self._runner.fail, work, STOPPED)
+            except ModelFailed:
+                await asyncio.to_thread(keep, "failed")
+                raise
+            except (GeneratorExit, asyncio.CancelledError):
+                # Nobody listens any more. The thread stores it, also where this task is cancelled once more.
+                kept = asyncio.get_running_loop().run_in_executor(None, keep, "left")
+                with suppress(asyncio.CancelledError):
+                    await asyncio.shield(kept)
+                raise
+            stopped = await asyncio.to_thread(keep, "stopped")
+            if stopped is not None:
+                yield Kept(stopped)
+
+    async def _events(self, work: Work, spoken: Message, begun: Piece | None) -> AsyncIterator[Event | Notice | Done]:
+        """What happens in the run, up to what it comes to."""
+        runner = self._runner
+        await runner.turn(work)
+        await asyncio.to_thread(runner.start, work)
+        system, tools = await asyncio.to_thread(self._lay_out, work, spoken)
+        earlier: tuple[Said, ...] = ()
+        if work.held is None:
+            async for notice in self._compress(self.chat.thread, system, tools, spoken):
+                yield notice
+            earlier = await asyncio.to_thread(self._earlier, spoken)
+        if begun is not None:
+            yield TextDelta(begun.text)
+        prompt, model = Said("user", spoken.text, spoken.hidden), work.agent.model
+        order = Order(work.agent, system, prompt, tools, held=work.held, earlier=earlier, begun=begun, model=model)
+        async with aclosing(runner.execute(work, order)) as events:
+            async for event in events:
                 if not isinstance(event, Replied):
                     yield event
-        raise ModelFailed("the answer did not come to an end", cause="garbage")
 
     def _lay_out(self, work: Work, spoken: Message) -> tuple[str, ToolSet]:
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
         tools = toolbox(book, work.agent, chat=True, thread_id=self.chat.id, turn_ids=turns)
         return prompts.system(work.agent, block=self._runner.block(work)), tools
 
-    def _earlier(self) -> tuple[Said, ...]:
+    def _earlier(self, spoken: Message) -> tuple[Said, ...]:
         """The thread up to what was just said."""
         through, summary = compressed(self.chat.thread)
-        messages = self.chat.messages()
-        return plan(messages, compressed_through=through, summary=summary, budget=self._budget).said[:-1]
+        said = self._said(spoken.turn)
+        return plan(said, compressed_through=through, summary=summary, budget=self._budget).said[:-1]
 
-    def _keep(self, work: Work, done: Done, spoken: Message) -> Message:
+    def _keep(self, work: Work, done: Done, spoken: Message, instead_of: int | None) -> Message:
         """The reply in the thread and the run with its session: both or neither."""
-        calls = tuple(call for one in done.said for call in one.calls)
+        reply = Piece(done.text, tuple(call for one in done.said for call in one.calls))
         with self.book.transaction():
-            message = self.chat.add(
-                "assistant", done.text, parts=to_parts((*order_calls(of_parts(spoken.parts)), *calls))
-            )
+            message = self._add(reply, spoken, instead_of)
             self._runner.keep(work, None, done)
             return message
+
+    def _keep_piece(
+        self, spoken: Message, turns: int, written: Piece, why: str, instead_of: int | None
+    ) -> Message | None:
+        """What there is of a reply that broke off, after the turns it was asked at and not once more was said."""
+        if not written.text.strip():
+            return None
+        with self.book.transaction():
+            return None if self.chat.thread.turns != turns else self._add(written, spoken, instead_of, why)
+
+    def _add(self, reply: Piece, spoken: Message, instead_of: int | None, broke_off: str | None = None) -> Message:
+        parts = to_parts((*order_calls(of_parts(spoken.parts)), *reply.calls))
+        with self.book.writing() as (tx, _):
+            return threads.add(
+                tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()), parts=parts, instead_of=instead_of,
+                broke_off=broke_off, close_after_hours=self.book.close_after_hours,
+            )  # fmt: skip

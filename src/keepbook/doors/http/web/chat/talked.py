@@ -70,7 +70,7 @@ class Talked:
 
     @property
     def _open(self) -> bool:
-        return self.thread is not None and self.thread.deleted_at is None and self.with_agent is None and self.newest
+        return self.thread is not None and self.thread.deleted_at is None and self.newest
 
     @property
     def pinned(self) -> list[int]:
@@ -80,14 +80,15 @@ class Talked:
     def editable(self) -> int | None:
         """The person's last turn: the one that can be said anew."""
         mine = next((turn.number for turn in reversed(self.turns) if turn.message.role == "user"), None)
-        return mine if self._open else None
+        return mine if self._open and self.with_agent is None else None
 
     @property
     def repeatable(self) -> int | None:
-        """The last reply, if it is one: it can be written anew."""
+        """The last reply, if it is one: it can be written anew; an agent's only where it broke off."""
         last = self.turns[-2:]
         asked = [turn.message.role for turn in last] == ["user", "assistant"]
-        return last[-1].number if asked and self._open else None
+        fits = asked and (self.with_agent is None or last[-1].message.broke_off is not None)
+        return last[-1].number if fits and self._open else None
 
     @property
     def said_at(self) -> dict[int, Any]:

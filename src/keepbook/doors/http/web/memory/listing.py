@@ -17,7 +17,7 @@ from keepbook.book.book import Book
 from keepbook.book.ground.opened import viewing
 from keepbook.book.ground.when import in_zone
 from keepbook.book.memory import review
-from keepbook.book.memory.listing import Brief, count_in, in_brief, in_full, overview
+from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.traces import chat_titles
@@ -133,7 +133,8 @@ def facts(visit: Visiting) -> Response:
 def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int = 200, refused: str = "") -> Response:
     """The page; `refused` is what a form could not do."""
     book, preset = visit.book, visit.book.preset()
-    kept = overview(book).kept
+    all = overview(book)
+    kept = all.kept
     groups = groups_of(visit, wanted)
     page, pages, chosen = paged(groups, wanted.page, draft.id if draft else "")
     shown = written_out(book, chosen)
@@ -153,11 +154,11 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
         kinds=counted(kept),
         sources=SOURCES,
         categories=categories(kept, preset),
-        dropped={state: count_in(book, state) for state in ("archived", "trash")},
+        dropped=all.dropped,
         fitting=sum(group.total for group in groups),
         block_text=book.block() if wanted.block else "",
         asked=waiting,
-        to_ask=review.waiting(book),
+        to_ask=review.waiting(book) if waiting else 0,
         group_name=group_name,
         many=done_to_many(visit),
         answered=answered(visit),
@@ -221,6 +222,8 @@ def groups_of(visit: Visit, wanted: Wanted) -> list[Group[Brief]]:
 
 def fitting(memories: Sequence[Brief], wanted: Wanted) -> list[Brief]:
     """Those that the filters let through, on whichever page they are."""
+    if not (wanted.category or wanted.source):
+        return list(memories)
     return [
         memory
         for memory in memories

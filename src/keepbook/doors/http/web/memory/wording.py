@@ -151,7 +151,8 @@ class Teller:
 
     def true_from(self, memory: Memory) -> datetime | None:
         """Only where it is not simply the day it was told."""
-        return None if self.day(memory.valid_from) == self.day(memory.recorded_at) else memory.valid_from
+        since, told = memory.valid_from, memory.recorded_at
+        return None if since == told or self.day(since) == self.day(told) else since
 
     def fades(self, memory: Memory) -> datetime | None:
         """When it leaves new chats, if that is soon."""

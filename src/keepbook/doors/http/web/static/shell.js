@@ -66,10 +66,12 @@ export async function send(form, button) {
   });
 }
 
-// Pieces that stand in the page already are put in their places; answers with those that have none.
+// Pieces that stand in the page already are put in their places; answers with those that have none. What the address
+// points to stays the same piece: a panel that was opened so would close.
 export const inPlace = nodes => nodes.filter(node => {
   const there = node.id && document.getElementById(node.id);
-  if (there) there.replaceWith(node);
+  if (there?.matches(":target")) there.replaceChildren(...node.childNodes);
+  else if (there) there.replaceWith(node);
   return !there;
 });
 
