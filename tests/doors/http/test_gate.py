@@ -205,6 +205,23 @@ def test_a_body_over_the_limit_is_413_with_and_without_a_length(book_url: str) -
         refused = mine.post("/api/import", content=pieces)
         assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
         assert mine.post("/api/memory/", json={"content": "Fine"}).status_code == 201
+        told = mine.post("/notes", content=b"x" * 3000, headers={"Accept": "text/html"})
+        assert (told.status_code, "<h1>That is too much at once</h1>" in told.text) == (413, True)
+
+
+def test_a_file_that_is_brought_in_may_be_larger_but_not_any_size(book_url: str) -> None:
+    settings = load_settings(db=book_url, max_body_bytes=2000, max_import_bytes=9000)
+    with Keepbook(book_url, settings=settings) as kb:
+        app, reads = create_app(kb), {"Accept": "text/html"}
+        mine = TestClient(app, base_url="http://localhost", client=("127.0.0.1", 1), headers=reads)
+        fits = mine.post("/import", files={"file": ("notes.txt", b"Keeps bees on the roof\n" * 200)})
+        assert (fits.status_code, "Recognised: A plain list" in fits.text) == (200, True)
+        told = mine.post("/import", files={"file": ("notes.txt", b"x" * 9001)})
+        assert told.status_code == 413
+        assert "A file that is brought in here may have 0.009 MB; a larger one comes in with keepbook" in told.text
+        kb.tokens.create("alice")
+        stranger = TestClient(app, base_url="http://localhost", client=("192.0.2.1", 1), headers=reads)
+        assert stranger.post("/import", files={"file": ("notes.txt", b"x" * 5000)}).status_code == 413
 
 
 def test_a_token_that_knocks_too_often_waits_and_others_do_not(book_url: str) -> None:

@@ -95,6 +95,8 @@ def create_app(
         further=settings.allowed_hosts,
         local=local,
         max_body=settings.max_body_bytes,
+        max_import=settings.max_import_bytes if opens is None else settings.max_body_bytes,  # many visit a demo
+        refuse=routes.refusal,
         per_minute=settings.rate_per_minute,
     )
     app.add_middleware(Followed, owner=app)

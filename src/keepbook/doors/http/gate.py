@@ -8,17 +8,17 @@ also writes the security headers of every answer. Plain ASGI, so that streams pa
 import asyncio
 import ipaddress
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, caller_for, is_local
-from keepbook.doors.http.problems import response
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
 
 COOKIE = "keepbook_session"
@@ -32,6 +32,8 @@ PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forward
 but an address adds none of this and speaks HTTP/1.0, which no browser does."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
+IMPORTS = ("/import", "/settings/import")
+"""Pages that take a file of the person's: it may be larger than other requests."""
 WRONG_A_MINUTE = 10
 """So many wrong keys from one address are answered in a minute; after that it waits."""
 
@@ -94,15 +96,18 @@ class Gate:
         further: Sequence[str] = (),
         local: bool,
         max_body: int,
+        max_import: int,
         per_minute: int,
+        refuse: Callable[[Scope, KeepbookError], Awaitable[Response]],
     ) -> None:
-        """`hosts` are the names of the address itself, `further` those that others use for it."""
+        """`hosts` are the names of the address itself, `further` those that others use for it; `refuse` makes an
+        answer of an error."""
         self._app = app
         self._opens = opens
         self._own = {host.lower() for host in hosts}
         self._hosts = self._own | {host.lower() for host in further}
         self._local = local
-        self._max_body = max_body
+        self._max_body, self._max_import, self._refuse = max_body, max(max_body, max_import), refuse
         self._meter = Meter(per_minute)
         self._wrong = Meter(WRONG_A_MINUTE)
 
@@ -116,12 +121,14 @@ class Gate:
             self._check(scope, headers)
             await self._admit(scope, headers)
         except KeepbookError as error:
-            await response(error)(scope, receive, send)
+            await (await self._refuse(scope, error))(scope, receive, send)
             return
-        reading = _Reading(receive, send, self._max_body)
+        brings_in = scope["path"] in IMPORTS and "caller" in scope["state"]  # nobody unknown sends that much
+        most = self._max_import if brings_in else self._max_body
+        reading = _Reading(receive, send, most, BODY_SECONDS * most / self._max_body, scope["path"])
         await self._app(scope, reading.receive, reading.send)
         if reading.refused is not None:
-            await response(reading.refused)(scope, receive, send)
+            await (await self._refuse(scope, reading.refused))(scope, receive, send)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         host = _host(headers.get("host", ""))
@@ -130,14 +137,16 @@ class Gate:
                 f"this server does not answer to {host[:100]!r}; name it in KEEPBOOK_ALLOWED_HOSTS", code="wrong_host"
             )
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._max_body:
-            raise _too_large(self._max_body)
+        most = self._max_import if scope["path"] in IMPORTS else self._max_body
+        if not length.isdecimal() or int(length) > most:
+            raise _too_large(most, scope["path"])
         if scope["method"] not in SAFE and "authorization" not in headers:
             _refuse_other_sites(headers)
 
     async def _admit(self, scope: Scope, headers: Headers) -> None:
         state = scope.setdefault("state", {})
         state["kb"] = kb = self._opens(headers)
+        state["max_import"] = self._max_import
         state["wrong_key"] = lambda: self._wrong.knock(_address(scope))
         path = scope["path"]
         if path == "/health" or path.startswith("/static/"):
@@ -184,10 +193,11 @@ class _Reading:
     """The body of one request: counted as it comes, and not waited for for ever. Whoever reads it may take a refusal
     for a mistake of the sender's and answer so; then the refusal is the answer instead."""
 
-    def __init__(self, receive: Receive, send: Send, max_body: int) -> None:
-        self._receive, self._send, self._max_body = receive, send, max_body
+    def __init__(self, receive: Receive, send: Send, max_body: int, seconds: float, path: str) -> None:
+        self._receive, self._send, self._max_body, self._path = receive, send, max_body, path
+        self._seconds = seconds
         self._seen, self._whole, self._begun = 0, False, False
-        self._until = time.monotonic() + BODY_SECONDS
+        self._until = time.monotonic() + seconds
         self.refused: Invalid | None = None
 
     async def receive(self) -> Message:
@@ -197,12 +207,12 @@ class _Reading:
             message = await asyncio.wait_for(self._receive(), max(0.01, self._until - time.monotonic()))
         except TimeoutError:
             raise self._refuse(
-                Invalid(f"the request did not come within {BODY_SECONDS:g} s", code="too_slow")
+                Invalid(f"the request did not come within {self._seconds:g} s", code="too_slow")
             ) from None
         self._seen += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
         if self._seen > self._max_body:
-            raise self._refuse(_too_large(self._max_body))
+            raise self._refuse(_too_large(self._max_body, self._path))
         return message
 
     async def send(self, message: Message) -> None:
@@ -216,7 +226,10 @@ class _Reading:
         return why
 
 
-def _too_large(max_body: int) -> Invalid:
+def _too_large(max_body: int, path: str) -> Invalid:
+    if path in IMPORTS:
+        most = f"a file that is brought in here may have {max_body / 1e6:g} MB"
+        return Invalid(f"{most}; a larger one comes in with keepbook import FILE", code="too_large")
     return Invalid(f"a request may have {max_body:,} bytes; send less at a time", code="too_large")
 
 

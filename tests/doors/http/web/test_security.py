@@ -102,7 +102,7 @@ def test_a_form_on_another_site_changes_nothing(opens: Any, site: str, alice: An
         person.goto(other)
         with person.expect_navigation():
             person.evaluate("document.forms[0].submit()")
-        expect(person.locator("body")).to_contain_text("another site may not write here")
+        expect(person.locator("body")).to_contain_text("Another site may not write here")
     assert not alice.threads.list()
 
 

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
@@ -99,6 +100,12 @@ def _or_page(otherwise: Handler) -> Handler:
     return handle
 
 
+async def refusal(scope: Scope, error: KeepbookError) -> Response:
+    """What the gate turns away, as the one who asked can read it."""
+    request = Request(scope)
+    return await run_in_threadpool(_page, request, error) if _is_reading(request) else problems.response(error)
+
+
 def _is_reading(request: Request) -> bool:
     wants = "text/html" in request.headers.get("accept", "") and "x-partial" not in request.headers
     return wants and not request.url.path.startswith((*GUARDED, "/static/"))
@@ -124,4 +131,4 @@ def _page(request: Request, error: Any) -> Response:
         return HTMLResponse(text, status)
 
 
-__all__ = ["install"]
+__all__ = ["install", "refusal"]

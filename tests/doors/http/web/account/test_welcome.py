@@ -44,6 +44,8 @@ def test_an_empty_book_begins_with_the_first_steps_until_they_are_taken_or_skipp
     page = client.get("/")
     assert page.url.path == "/welcome"
     assert "The book is empty." in page.text
+    assert 'value="Ines"' in client.post("/welcome", data={"do": "look", "zone": "UTC", "name": "Ines"}).text
+    assert client.get("/").url.path == "/welcome"
     client.post("/welcome", data={"do": "skip", "zone": "Europe/Vienna", "name": "Ines"})
     assert client.get("/").url.path == "/chat"
 

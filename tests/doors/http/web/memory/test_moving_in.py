@@ -61,6 +61,11 @@ def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
     assert "It holds a secret" in page
     assert "4111" not in page
     assert "Load 2" in page
+    key = re.search(r'name="key" value="([^"]+)"', page)
+    assert key is not None
+    assert client.get("/import", params={"file": key[1]}).text == page
+    gone = client.get("/import?file=made-up")
+    assert (gone.status_code, "This file is not here any more; choose it again" in gone.text) == (422, True)
     assert alice.list(state="all").total == 0
 
 
@@ -239,7 +244,8 @@ def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     person.get_by_label("A file to bring in").set_input_files(file)
     expect(person.get_by_text("Recognised: ChatGPT")).to_be_visible()
     person.wait_for_load_state()  # the button counts once the page's script is there
-    person.get_by_label("Take: A present").uncheck()
+    person.locator("td.full", has_text="A present").get_by_text("A present").click()
+    expect(person.get_by_label("Take: A present")).not_to_be_checked()
     person.get_by_role("button", name="Load 2").click()
     expect(person.get_by_text("2 chats came in")).to_be_visible()
     assert {chat.title for chat in alice.threads.list()} == {"Packing for Oslo", "Bread at home"}

@@ -72,6 +72,8 @@ def _page(
 
 @router.post("/welcome")
 async def go_on(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response:
+    if wishes.do == "look":  # what was typed stays
+        return await run_in_threadpool(_page, visit, wishes)
     if wishes.do == "test":
         try:
             return _page(visit, wishes, tested=await connect.test(visit, wishes), asked=True)

@@ -1,21 +1,19 @@
 """`/import`: what another program kept, looked at before it comes in.
 
 Nothing is written by choosing a file. The page shows whose lines it holds, what would come in and what stays out; each
-person in it is me, somebody I know, whose lines come in with their name as subject, or left out. What was chosen
-travels with the form, from one page of lines to the next too, so that no script and no store is needed. While it loads
+person in it is me, somebody I know, whose lines come in with their name as subject, or left out. The file and what was
+chosen wait under an address of their own (`uploads`), so that Back and a reload show them again. While it loads
 the page is sent piece by piece, so that the count moves without script, and "Stop here" ends it: what has come in
 stays. Afterwards one button takes the whole load back.
 """
 
-import base64
-import binascii
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.upkeep.elsewhere.found import Found
@@ -23,18 +21,17 @@ from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Ta
 from keepbook.book.upkeep.elsewhere.sources import look
 from keepbook.book.upkeep.imported import Imported
 from keepbook.book.upkeep.lines import is_ours
+from keepbook.doors.http.web.frame import uploads
 from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.loading import stop as stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
-from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 
 router = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 ROWS = 200
 """So many lines are shown on a page, each to be taken or left."""
-MOST_BYTES = 50_000_000
-"""What a file may unfold to that travels with the page."""
 MOST_CHATS = 100_000
 ME, KNOWN, OUT = "me", "known", "out"
 Short = Annotated[str, Form(max_length=400)]
@@ -79,6 +76,7 @@ class Row:
 class Chosen:
     """What stands in the form: the file, and by number who is who, what is left out and as what a line is taken."""
 
+    key: str = ""
     name: str = ""
     sent: bytes = b""
     told: Mapping[str, str] = field(default_factory=dict)
@@ -86,10 +84,6 @@ class Chosen:
     page: int = 1
     fresh: bool = False
     """Whether nobody has chosen anything yet: then what is nearly in the book stays out."""
-
-    @property
-    def packed(self) -> str:
-        return base64.b64encode(zlib.compress(self.sent)).decode()
 
     def takes(self, at: int) -> bool:
         return at not in self.left
@@ -121,8 +115,17 @@ class Seen:
 
 
 @router.get(PATH)
-def choose(visit: Visiting) -> Response:
-    return _page(visit, Chosen())
+def choose(visit: Visiting, file: str = "") -> Response:
+    """A file to choose, or the one that was."""
+    if not file:
+        return _page(visit, Chosen())
+    visit.caller.ask("book.import")
+    try:
+        sent, known = uploads.find(visit.caller.owner, file[:40])
+    except NotFound as error:
+        return _page(visit, Chosen(), wrong=error)
+    act = known.pop("act")
+    return _looked(visit, Chosen(file, sent=sent, **known | {"left": frozenset(known["left"])}), act)
 
 
 @router.post(PATH)
@@ -130,7 +133,7 @@ async def look_or_load(
     visit: Visiting,
     request: Request,
     file: Annotated[UploadFile | None, File()] = None,
-    packed: Annotated[str, Form()] = "",
+    key: Short = "",
     name: Short = "",
     shown: Annotated[str, Form(max_length=4000)] = "",
     left: Annotated[str, Form()] = "",
@@ -141,16 +144,33 @@ async def look_or_load(
     """Look at a file, turn to another page of it, tick all or none of its lines, or load it."""
     visit.caller.ask("book.import")
     fresh = file is not None and bool(file.filename)
-    sent = await file.read() if file is not None and fresh else _unpacked(packed)
+    if not (fresh or key):
+        return await run_in_threadpool(_page, visit, Chosen(), wrong=Invalid("choose a file first", field="file"))
+    sent = await file.read() if file is not None and fresh else b""
     name = (file.filename or "" if file is not None and fresh else name)[:200]
     form = {key: str(value)[:200] for key, value in (await request.form()).items() if "-" in key}
     out = (_numbers(left) - _numbers(shown)) | (_numbers(shown) - frozenset(take or ()))
     chosen = (
-        Chosen(name, sent, fresh=True)
+        Chosen("", name, sent, fresh=True)
         if fresh
-        else Chosen(name, sent, form, frozenset() if act == "all" else out, page)
+        else Chosen(key, name, sent, form, frozenset() if act == "all" else out, page)
     )
-    return await run_in_threadpool(_looked, visit, chosen, act)
+    return await run_in_threadpool(_chosen, visit, chosen, act)
+
+
+def _chosen(visit: Visit, chosen: Chosen, act: str) -> Response:
+    """Load it, or go to where it is shown with what was chosen."""
+    owner = visit.caller.owner
+    key = uploads.keep(owner, chosen.sent) if chosen.fresh else chosen.key
+    try:
+        sent = chosen.sent if chosen.fresh else uploads.find(owner, key)[0]
+    except NotFound as error:
+        return _page(visit, Chosen(), wrong=error)
+    if act == "load" and not chosen.fresh:
+        return _looked(visit, replace(chosen, sent=sent), act)
+    known = {"name": chosen.name, "told": chosen.told, "page": chosen.page, "fresh": chosen.fresh}
+    uploads.choose(owner, key, known | {"left": sorted(chosen.left), "act": "none" if act == "none" else "look"})
+    return RedirectResponse(f"{PATH}?{urlencode({'file': key})}", 303)
 
 
 def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
@@ -183,7 +203,7 @@ def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError 
     return {
         "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories, "titles": preset.titles,
         "default": preset.default_category, "steps": None, "undone": None, "stopped": None, "stopping": False,
-        "most": ROWS,
+        "most": ROWS, "most_bytes": visit.request.state.max_import,
     }  # fmt: skip
 
 
@@ -194,17 +214,7 @@ def _numbers(text: str) -> frozenset[int]:
     return frozenset(int(one) for one in text.split(",") if one.isascii() and one.isdecimal())
 
 
-def _unpacked(packed: str) -> bytes:
-    try:
-        opened = zlib.decompressobj()
-        return opened.decompress(base64.b64decode(packed, validate=True), MOST_BYTES)
-    except (binascii.Error, ValueError, zlib.error):
-        return b""
-
-
 def _read(chosen: Chosen) -> Incoming:
-    if not (chosen.sent or chosen.name):
-        raise Invalid("choose a file first", field="file")
     if is_ours(chosen.sent[:2000].decode("utf-8", "replace").splitlines()):
         raise Invalid("this is an export of Keepbook itself; bring it in under Settings", field="file")
     return look(Found(chosen.name or "file", raw=chosen.sent))

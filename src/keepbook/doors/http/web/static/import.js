@@ -5,7 +5,12 @@ const file = find("#file");
 const form = file?.form;
 const look = () => form.requestSubmit(find("[value=look]", form));
 
-file?.addEventListener("change", () => file.files.length && look());
+file?.addEventListener("change", () => {
+  const most = Number(file.dataset.most);
+  const fits = [...file.files].every(one => one.size <= most);
+  file.setCustomValidity(fits ? "" : `This file is larger than ${Math.floor(most / 1e6)} MB. Bring it in with keepbook import.`);
+  if (file.reportValidity() && file.files.length) look();
+});
 for (const whose of all(".whose select")) {
   whose.addEventListener("change", () => { if (whose.value) look(); });
   if (whose.value && !whose.selectedOptions[0].defaultSelected) look(); // chosen before this script was there
@@ -17,7 +22,7 @@ drop?.addEventListener("drop", event => {
   event.preventDefault();
   if (!event.dataTransfer.files.length) return;
   file.files = event.dataTransfer.files;
-  look();
+  file.dispatchEvent(new Event("change"));
 });
 
 const load = find("[data-load]");

@@ -57,6 +57,11 @@ document.addEventListener("click", event => {
   for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
 });
 
+// The last row's menu reaches below the screen: what is in it comes into view.
+document.addEventListener("toggle", ({ target }) => {
+  if (target.matches("details.menu[open]")) find(".menu-list", target)?.scrollIntoView({ block: "nearest" });
+}, true);
+
 // Before the shell hears of it: Escape closes a menu first, and only then an edit.
 document.addEventListener("keydown", event => {
   const { key, target } = event;
