@@ -73,15 +73,16 @@ def waiting(book: Opened) -> int:
 
 def first(book: Opened, most: int) -> Sequence[Question]:
     """The first to answer: conflicts with the person's word, then proposals, then what was read, newest first."""
+    every = overview(book).unsaid
     with book.reading() as (tx, preset, now):
         asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")[:most]
-        unsaid = overview(book).unsaid[: most - len(asked)]
+        unsaid = every[: most - len(asked)]
         about = [one.memory_id for one in asked if one.memory_id is not None]
         named = _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})
         known = {row.id: shaped(row, now, preset) for row in named}
         return [
             *(Question(known.get(one.memory_id or ""), one) for one in asked),
-            *(Question(known[id]) for id in unsaid),
+            *(Question(known[id]) for id in unsaid if id in known),  # not what was deleted a moment ago
         ]
 
 
