@@ -6,7 +6,7 @@ const form = file?.form;
 const look = () => form.requestSubmit(find("[value=look]", form));
 
 file?.addEventListener("change", () => {
-  const most = Number(file.dataset.most);
+  const most = Number(file.dataset.most ?? Infinity);
   const fits = [...file.files].every(one => one.size <= most);
   file.setCustomValidity(fits ? "" : `This file is larger than ${Math.floor(most / 1e6)} MB. Bring it in with keepbook import.`);
   if (file.reportValidity() && file.files.length) look();
