@@ -134,7 +134,8 @@ def _letters(
     chats: Mapping[str, Sequence[tuple[str, str]]], joined: int
 ) -> tuple[dict[str, list[Said]], dict[Turn, Turn]]:
     """So many chats become a letter and its answer."""
-    sessions, place = {}, {}
+    sessions: dict[str, list[Said]] = {}
+    place: dict[Turn, Turn] = {}
     ids = list(chats)
     for start in range(0, len(ids), joined):
         some = ids[start : start + joined]
