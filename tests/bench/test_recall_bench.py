@@ -78,7 +78,8 @@ def test_every_question_of_ours_has_its_turn() -> None:
     assert sum(len(one.questions) for one in told if one.reports) >= 150
     for one in told:
         for question in one.questions:
-            assert {one.sessions[chat][turn - 1].speaker for chat, turn in question.evidence} == {"user"}, question
+            said_by = {one.sessions[chat][turn - 1].speaker for chat, turn in question.evidence}
+            assert said_by == {"assistant" if question.kind == "assistant" else "user"}, question
 
 
 def test_judging_counts_what_was_found_and_how_high_up() -> None:

@@ -144,5 +144,6 @@ def _letters(
             for side in ("user", "assistant")
         ]
         sessions[some[0]] = [Said(side, text, FIRST_DAY + timedelta(days=start)) for side, text in told]
-        place |= {(id, nth): (some[0], 1) for id in some for nth in range(1, len(chats[id]) + 1)}
+        for id in some:
+            place |= {(id, nth): (some[0], 1 + (role != "user")) for nth, (role, _) in enumerate(chats[id], 1)}
     return sessions, place
