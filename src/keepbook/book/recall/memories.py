@@ -36,8 +36,8 @@ from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.time_hints import Stretch, asked_stretch
-from keepbook.book.text.word_index import counts_up_to, term_weights
-from keepbook.book.text.words import close_terms, query_terms
+from keepbook.book.text.word_index import BACKWARDS, backwards, counts_up_to, term_weights
+from keepbook.book.text.words import COMPOUND, close_terms, endings, heads, query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -55,11 +55,16 @@ on it counts: a question is less like its answer than two texts are that say the
 SAYS_MUCH = 0.75
 """A memory that has this share of the question has all the words can say; one that has less and is the best of a poor
 lot does not outdo what means the same."""
+RELATED_SHARE = 0.8
+"""What a compound counts when its last word is asked for, or the other way round."""
 TYPO_SHARE = 0.7
 """What a word counts when it is only close to the one that was asked for."""
 TIMELY = 1.25
 """How much more a memory counts that is of the time the question names; so many times the hits are looked at then."""
 LOOKED_AT = 5
+RELATED = 10
+"""So many compounds of a word are looked for."""
+LAST = "\uffff"
 TOTALS = 1000
 """Of so many owners the size of their book is kept in mind."""
 SAME = 0.0001
@@ -113,13 +118,21 @@ def check_query(query: object, limit: object) -> None:
 
 
 def spelled(
-    asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Callable[[str], Iterable[str]]
+    asked: Sequence[str],
+    counts: Mapping[str, int],
+    total: int,
+    vocabulary: Callable[[str], Iterable[str]],
+    related: Mapping[str, Sequence[str]],
 ) -> list[Wanted]:
-    """Each word as asked; one that stands nowhere as the close words that do."""
-    wanted = []
+    """Each word as asked, and what `related` says is the same thing; one that stands nowhere as the close words that
+    do."""
+    wanted: list[Wanted] = []
     for term in asked:
         if counts.get(term, 0):
             wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
+        others = related.get(term, ())
+        wanted.extend(Wanted(other, term, RELATED_SHARE, idf(counts.get(other, 1), total)) for other in others)
+        if counts.get(term, 0) or others:
             continue
         wanted.extend(
             Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
@@ -153,7 +166,11 @@ def scored(wanted: Iterable[Wanted], values: Mapping[str, Mapping[Key, float]]) 
 
 def whole(wanted: Sequence[Wanted]) -> float:
     """What a memory would score that says every word of the question, and nothing else."""
-    return sum(want.idf for want in wanted if not want.typo) or sum(want.idf for want in wanted) or 1.0
+    best: dict[str, float] = {}
+    for want in wanted:
+        if not want.typo:
+            best[want.asked] = max(best.get(want.asked, 0.0), want.idf)
+    return sum(best.values()) or sum(want.idf for want in wanted) or 1.0
 
 
 def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
@@ -207,7 +224,7 @@ def recall(
     rows: dict[str, Any] = {}
     # Few books have scopes: first as if there were none, and once more among those asked for if there are.
     for having in (_ANYWHERE, here) if category is None and labels is NOTHING else (here,):
-        words = Words(tx, asked, having, bound_to)
+        words = Words(tx, asked, having, bound_to, query)
         among = None if having is _ANYWHERE or alike is None else _few(tx, place, bound_to)
         ranked = _ranked(words, alike, max(most, CANDIDATES) if having is here and alike else most, among)
         rows = _rows(tx, list(ranked), place, bound_to)
@@ -253,7 +270,7 @@ def recall_past(
         for term, weight in term_weights(said_by(item.state, item.version)).items():
             values.setdefault(term, {})[id] = weight
     counts = {term: len(at) for term, at in values.items()}
-    wanted = spelled(query_terms(query), counts, len(past), lambda _: values)
+    wanted = spelled(query_terms(query), counts, len(past), lambda _: values, _related_in(values, query))
     placed = []
     for id, score in scored(wanted, values).items():
         state, version = past[id].state, past[id].version
@@ -330,7 +347,7 @@ class Words:
     `values` holds the weight of each term at each memory.
     """
 
-    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared, bound_to: Mapping[str, str]) -> None:
+    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared, bound_to: Mapping[str, str], query: str) -> None:
         self._tx = tx
         self._asked = {"owner": tx.owner, "most": CANDIDATES, **bound_to}
         self._settled: set[str] = set()
@@ -338,7 +355,8 @@ class Words:
         full = [term for term, rows in read.items() if having is not _ANYWHERE or len(rows) == CANDIDATES]
         counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
         total = _total(tx)
-        self.wanted = spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term))
+        made_of = related(tx, terms, query)
+        self.wanted = spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term), made_of)
         self.full = sum(idf(counts[term], total) for term in asked)
         self.values: dict[str, dict[str, float]] = {}
         found: set[str] = set()
@@ -377,6 +395,46 @@ def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
     """The owner's terms that begin like this one: typos seldom touch the first letter."""
     asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
     return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
+
+
+def related(tx: Tx, table: Table, question: str) -> dict[str, list[str]]:
+    """For the words of a question that is not in English: the owner's words that end in one, or what it ends in; for a
+    single character of a script without spaces the pairs it is in."""
+
+    def stretch(first: str, after: str, most: int = RELATED) -> list[str]:
+        asked = {"owner": tx.owner, "first": first, "after": after, "most": most}
+        return [term for (term,) in _between(table).tuples(tx.conn, asked)]
+
+    found: dict[str, list[str]] = {}
+    for word in endings(question):
+        end = backwards(word)
+        made = [term[:0:-1] for term in stretch(end + " ", end + LAST)]
+        if len(word) == 1:
+            made += stretch(word + " ", word + LAST)
+        made = made or next(([head] for head in heads(word) if stretch(head, head + " ", 1)), [])
+        if made:
+            found[word] = made
+    return found
+
+
+def _related_in(values: Mapping[str, Any], question: str) -> dict[str, list[str]]:
+    """The same among the terms of a past instant."""
+    found = {}
+    for word in endings(question):
+        if len(word) == 1:
+            made = [term for term in values if len(term) == 2 and word in term and BACKWARDS not in term]
+        else:
+            made = [term for term in values if term != word and len(term) >= COMPOUND and term.endswith(word)]
+        if made := sorted(made)[: 2 * RELATED] or [head for head in heads(word) if head in values][:1]:
+            found[word] = made
+    return found
+
+
+@lru_cache
+def _between(table: Table) -> Prepared:
+    here = table.c
+    within = and_(here.owner == bindparam("owner"), here.term >= bindparam("first"), here.term < bindparam("after"))
+    return Prepared(select(here.term).where(within).distinct().order_by(here.term).limit(bindparam("most")))
 
 
 @lru_cache
