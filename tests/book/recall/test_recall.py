@@ -410,7 +410,13 @@ LANGUAGES = {
 
 @pytest.mark.parametrize(("said", "asked"), LANGUAGES.values(), ids=LANGUAGES)
 def test_words_are_found_in_languages_that_write_them_together(alice: Any, said: str, asked: str) -> None:
-    for content in (said, "Has a bicycle with a trailer", "Die Zeitung kommt freitags", "他住在上海", "彼は東京にいます"):
+    for content in (
+        said,
+        "Has a bicycle with a trailer",
+        "Die Zeitung kommt freitags",
+        "他住在上海",
+        "彼は東京にいます",
+    ):
         alice.remember(content)
     alice.thread("one").add("user", said)
 

@@ -92,8 +92,9 @@ class Loaded:
         if self.counts is None:
             return parts
         many = self.counts[parts]
-        first = self.counts.cumsum() - self.counts
-        return np.repeat(first[parts] - (many.cumsum() - many), many) + np.arange(many.sum())  # type: ignore[no-any-return]
+        found = np.arange(many.sum(), dtype=np.intp)
+        found += np.repeat((self.counts.cumsum() - self.counts)[parts] - (many.cumsum() - many), many)
+        return found
 
     def best(self, values: "NDArray[Any]", least: bool = False, parts: "Rows | None" = None) -> "NDArray[Any]":
         """Of the values of all codes, or of those of some parts, the highest of each part; or the least."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from keepbook.book.ground.patterns import regex
 
 PASSAGE = 360
-"""So many bytes make a passage, some sixty words: enough to know what it is about. Measured, with half and twice."""
+"""So many bytes make a passage, some sixty words: enough to know what it is about."""
 MOST = 32
 """A text has no more passages than this; those of a very long one are longer."""
 
