@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, select, tuple_
+from sqlalchemy import String, and_, bindparam, func, select, tuple_
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
@@ -38,13 +38,15 @@ from keepbook.book.text.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
 from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared import Each, Prepared
 from keepbook.storage.tables import messages, threads, turn_terms
 
 COUNTED = 5000
 """A word is counted no further than this; beyond it it is simply common."""
 POSTINGS = 2000
 """So many entries of the index choose the candidates, those of the rarest words first."""
+TOGETHER = 8
+"""So many terms are looked up at once."""
 FINALISTS = 200
 """So many candidates are looked at closely, with the common words and with who speaks."""
 NEXT_DOOR = (0.6, 0.4)
@@ -389,15 +391,12 @@ def _at(tx: Tx, keys: Collection[Turn], terms: Sequence[str]) -> dict[str, dict[
     """The weights of some terms at some turns."""
     found: dict[str, dict[Turn, float]] = {}
     listed = sorted(keys)
-    for start in range(0, len(listed) if terms else 0, 400):
-        here = turn_terms.c
-        query = select(here.term, here.thread_id, here.turn, here.weight).where(
-            here.owner == tx.owner,
-            here.term.in_(terms),
-            tuple_(here.thread_id, here.turn).in_(listed[start : start + 400]),
-        )
-        for term, thread_id, turn, weight in tx.conn.execute(query):
-            found.setdefault(term, {})[thread_id, turn] = weight
+    for start in range(0, len(terms), TOGETHER):
+        some = [*terms[start : start + TOGETHER], *[terms[-1]] * TOGETHER][:TOGETHER]
+        asked = {"owner": tx.owner, **{f"term_{nth}": term for nth, term in enumerate(some)}}
+        for term, thread_id, turn, weight in _AT.tuples(tx.conn, listed, asked):
+            if term is not None:
+                found.setdefault(term, {})[thread_id, turn] = weight
     return found
 
 
@@ -417,6 +416,21 @@ def _rows(tx: Tx, keys: Iterable[Turn]) -> dict[Turn, Any]:
     return rows
 
 
+_AT = Each(
+    lambda keys: select(turn_terms.c.term, turn_terms.c.thread_id, turn_terms.c.turn, turn_terms.c.weight).select_from(
+        keys.outerjoin(
+            turn_terms,
+            and_(
+                turn_terms.c.owner == bindparam("owner"),
+                turn_terms.c.term.in_([bindparam(f"term_{nth}", type_=String) for nth in range(TOGETHER)]),
+                turn_terms.c.thread_id == keys.c.key_0,
+                turn_terms.c.turn == keys.c.key_1,
+            ),
+        )
+    ),
+    turn_terms.c.thread_id,
+    turn_terms.c.turn,
+)
 _having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
 _COUNT = Prepared(
     select(func.count().label("count")).select_from(

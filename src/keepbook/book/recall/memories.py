@@ -37,11 +37,11 @@ from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.time_hints import Stretch, asked_stretch
 from keepbook.book.text.word_index import BACKWARDS, backwards, counts_up_to, term_weights
-from keepbook.book.text.words import COMPOUND, close_terms, endings, heads, query_terms
+from keepbook.book.text.words import COMPOUND, close_terms, endings, guessed, heads, query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Among, Prepared
+from keepbook.storage.prepared import Among, Each, Prepared
 from keepbook.storage.tables import memories, terms
 
 COUNTED = 2000
@@ -132,7 +132,7 @@ def spelled(
             wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
         others = related.get(term, ())
         wanted.extend(Wanted(other, term, RELATED_SHARE, idf(counts.get(other, 1), total)) for other in others)
-        if counts.get(term, 0) or others:
+        if counts.get(term, 0) or others or not guessed(term):
             continue
         wanted.extend(
             Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
@@ -383,7 +383,8 @@ class Words:
         for term in self._common:
             held = self.values[term]
             open_ = [id for id in new if id not in held]
-            held.update(_WEIGHT.tuples(self._tx.conn, open_, {"owner": self._tx.owner, "term": term}))
+            found = _WEIGHT.tuples(self._tx.conn, [(id,) for id in open_], {"owner": self._tx.owner, "term": term})
+            held.update((id, weight) for id, weight in found if id is not None)
         some = {term: {id: held[id] for id in new if id in held} for term, held in self.values.items()}
         self.scores |= scored(self.wanted, some)
 
@@ -493,7 +494,12 @@ _of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("
 _ENTRIES = select(terms.c.memory_id, terms.c.weight).where(_of_term).order_by(terms.c.memory_id)
 _ANYWHERE = Prepared(_ENTRIES.limit(bindparam("most")))
 """The entries of a term as the index has them: of active memories only, whatever their scope."""
-_WEIGHT = Among(lambda ids: select(terms.c.memory_id, terms.c.weight).where(_of_term, terms.c.memory_id.in_(ids)))
+_WEIGHT = Each(
+    lambda keys: select(terms.c.memory_id, terms.c.weight).select_from(
+        keys.outerjoin(terms, and_(_of_term, terms.c.memory_id == keys.c.key_0))
+    ),
+    terms.c.memory_id,
+)
 _ACTIVE = Prepared(
     select(func.count().label("count")).select_from(
         select(memories.c.id)

@@ -157,9 +157,9 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     An error is a letter wrong, missing or too many, or two swapped. One is forgiven from four letters on, two
     from eight on; numbers are never guessed.
     """
-    most = 0 if len(term) < 4 else 1 if len(term) < 8 else 2
-    if not most or any(map(str.isdecimal, term)):
+    if not guessed(term):
         return []
+    most = 1 if len(term) < 8 else 2
     shortest, longest, letters = len(term) - most, len(term) + most, frozenset(term)
     # An error takes at most one letter away and brings at most one in: two cheap looks spare most words the
     # table of distances.
@@ -172,6 +172,11 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     ]
     ranked = sorted((_distance(term, word, most), word) for word in set(likely))
     return [word for away, word in ranked if 0 < away <= most]
+
+
+def guessed(term: str) -> bool:
+    """Whether another word may be meant by this one at all."""
+    return len(term) >= 4 and not any(map(str.isdecimal, term))
 
 
 def _distance(a: str, b: str, most: int) -> int:
