@@ -62,7 +62,7 @@ STANDING = 1.2
 SUBSTANCE = 0.25
 """A turn of n words that say something counts n / (n + this): a greeting answers little."""
 
-ALIKE = 1.0
+ALIKE = 0.8
 """What the likeness of meaning counts against the words, both from 0 to 1."""
 LIKE, NOT_ALIKE = 0.3, (0.0, 0.0)
 
