@@ -20,8 +20,8 @@ MEANS = {
 }  # fmt: skip
 
 
-def packed(page: str) -> str:
-    found = re.search(r'name="packed" value="([^"]+)"', page)
+def kept(page: str) -> str:
+    found = re.search(r'name="key" value="([^"]+)"', page)
     assert found
     return found[1]
 
@@ -33,7 +33,7 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert "The file’s profit against ours" in looked
     assert "no trade" in looked
     assert alice.trading.trades().items == []
-    done = client.post("/trading/import", data={"packed": packed(looked), "name": "log.csv", "act": "load"}).text
+    done = client.post("/trading/import", data={"key": kept(looked), "name": "log.csv", "act": "load"}).text
     assert "rows paired" in done
     assert len(alice.trading.trades().items) == 5
     load = re.search(r'name="load" value="(\d+)"', done)
@@ -57,7 +57,7 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
     assert asked.status_code == 422
     assert "What each column means" in asked.text
     assert 'name="means-Opened At"' in asked.text
-    form = {"packed": packed(asked.text), "name": "t.csv", **MEANS, "format": "my broker"}
+    form = {"key": kept(asked.text), "name": "t.csv", **MEANS, "format": "my broker"}
     looked = client.post("/trading/import", data=form).text
     assert "As the book reads it" in looked
     client.post("/trading/import", data=form | {"act": "load"})
@@ -68,6 +68,8 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
 def test_nothing_chosen_and_nothing_readable_are_said_at_the_file(client: TestClient) -> None:
     assert "Choose a file first" in client.post("/trading/import", data={}).text
     assert "no table" in client.post("/trading/import", files={"file": ("x", b"hello")}).text
+    gone = client.post("/trading/import", data={"key": "made-up", "name": "t.csv"})
+    assert (gone.status_code, "This file is not here any more; choose it again" in gone.text) == (422, True)
 
 
 def test_a_load_is_stopped_with_nothing_left_or_taken_back_afterwards(
