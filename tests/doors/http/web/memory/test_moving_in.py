@@ -54,6 +54,14 @@ def looked(client: TestClient, content: bytes, name: str = "notes.txt") -> str:
     return page.text
 
 
+def loaded(client: TestClient, form: dict[str, Any]) -> tuple[str, str]:
+    """Load it, follow where that leads: the address of the load and its page."""
+    done = client.post("/import", data={**form, "act": "load"}).text
+    to = re.search(r'content="0; url=(/import/\d+)"', done)
+    assert to, done
+    return to[1], client.get(to[1]).text
+
+
 def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
     page = looked(client, LINES)
     assert "Recognised: A plain list" in page
@@ -73,14 +81,23 @@ def test_what_is_taken_comes_in_with_its_category_and_goes_again_in_one_step(cli
     form = sent_again(looked(client, LINES))
     form["take"] = ["0"]
     form["category-0"] = "profile"
-    page = client.post("/import", data={**form, "act": "load"}).text
-    assert "1 memory came in" in page
-    assert "Undo all 1" in page
+    at, page = loaded(client, form)
+    assert "1 memory came in, entries № 1 to 1." in page
+    assert "From a plain list, notes.txt" in page
     (kept,) = alice.list()
     assert (kept.content, kept.category, kept.source) == ("Is allergic to peanuts", "profile", "imported")
-    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
-    assert "1 taken out again" in client.post("/import/undo", data=undo).text
+    listed = client.get("/import").text
+    assert "Brought in before" in listed
+    assert f'href="{at}">1 memory</a>' in listed
+    undone = client.post(f"{at}/undo").text
+    assert "Undone: 1 taken out again" in undone
+    assert undone == client.get(at).text, "the page stays at its address"
     assert contents(alice) == set()
+    assert '<span class="mark">Undone</span>' in client.get("/import").text
+    twice = client.post(f"{at}/undo")
+    assert (twice.status_code, "was taken back already" in twice.text) == (422, True)
+    assert "2 new, 0 you already have" in looked(client, LINES), "the same file may come in again"
+    assert client.get("/import/99").status_code == 404
 
 
 def test_a_second_load_changes_nothing(client: TestClient, alice: Any) -> None:
@@ -145,9 +162,9 @@ def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
     person.get_by_role("button", name="Load 5").click(no_wait_after=True)
     expect(person.get_by_text("Loading 2 of 5")).to_be_visible()
     person.get_by_role("button", name="Stop here").click()
-    expect(person.get_by_text("Stopped: 3 memories came in")).to_be_visible()
+    expect(person.get_by_text("3 memories came in")).to_be_visible()
     assert alice.list().total == 3
-    person.get_by_role("button", name="Undo all 3").click()
+    person.get_by_role("button", name="Undo all of it").click()
     expect(person.get_by_text("3 taken out again")).to_be_visible()
     assert alice.list().total == 0
 
@@ -174,11 +191,10 @@ def test_each_person_is_me_somebody_i_know_or_left_out(client: TestClient, alice
 
 
 def test_what_was_changed_since_stays_when_the_load_is_undone(client: TestClient, alice: Any) -> None:
-    page = client.post("/import", data={**sent_again(looked(client, LINES)), "act": "load"}).text
+    at, _ = loaded(client, sent_again(looked(client, LINES)))
     changed = next(one for one in alice.list() if "peanuts" in one.content)
     alice.update(changed.id, "Is allergic to peanuts and cashews")
-    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
-    page = client.post("/import/undo", data=undo).text
+    page = client.post(f"{at}/undo").text
     assert "1 taken out again" in page
     assert "1 stayed" in page
     assert contents(alice) == {"Is allergic to peanuts and cashews"}
@@ -220,11 +236,10 @@ def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, al
     assert "Recognised: ChatGPT" in page
     form = sent_again(page)
     assert form["take"] == ["0", "1"]
-    page = client.post("/import", data={**form, "take": ["1"], "act": "load"}).text
+    at, page = loaded(client, {**form, "take": ["1"]})
     assert "1 chat came in" in page
     assert [chat.title for chat in alice.threads.list()] == ["A present"]
-    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
-    client.post("/import/undo", data=undo)
+    client.post(f"{at}/undo")
     assert not alice.threads.list()
     assert [chat.title for chat in alice.threads.list(trash=True)] == ["A present"]
 
@@ -261,7 +276,7 @@ def test_a_load_of_chats_is_taken_back_in_the_browser(person: Page, alice: Any, 
     person.get_by_label("A file to bring in").set_input_files(file)
     person.get_by_role("button", name="Load 1").click()
     expect(person.get_by_text("1 chat came in")).to_be_visible()
-    person.get_by_role("button", name="Undo all 1").click()
+    person.get_by_role("button", name="Undo all of it").click()
     expect(person.get_by_text("1 taken out again")).to_be_visible()
     assert not alice.threads.list()
 

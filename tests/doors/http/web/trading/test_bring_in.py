@@ -34,15 +34,19 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert "no trade" in looked
     assert alice.trading.trades().items == []
     done = client.post("/trading/import", data={"key": kept(looked), "name": "log.csv", "act": "load"}).text
-    assert "rows paired" in done
     assert len(alice.trading.trades().items) == 5
-    load = re.search(r'name="load" value="(\d+)"', done)
-    assert load
+    to = re.search(r'content="0; url=(/import/\d+)"', done)
+    assert to
     assert "Loading 0 of" in done
-    undone = client.post("/trading/import/undo", data={"load": load[1]}).text
+    shown = client.get(to[1]).text
+    assert "5 trades came in." in shown
+    assert "rows paired" in shown
+    assert "Not taken" in shown
+    assert f'href="{to[1]}">5 trades</a>' in client.get("/trading/import").text
+    undone = client.post(f"{to[1]}/undo").text
     assert "Undone: 5 trades taken out again" in undone
     assert alice.trading.trades().items == []
-    twice = client.post("/trading/import/undo", data={"load": load[1]})
+    twice = client.post(f"{to[1]}/undo")
     assert (twice.status_code, "was taken back already" in twice.text) == (422, True)
     elsewhere = Load("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
     elsewhere._mark.touch()
@@ -91,7 +95,8 @@ def test_a_load_is_stopped_with_nothing_left_or_taken_back_afterwards(
     assert alice.trading.trades().total == 0
     held_at(bring_in, -1)
     load()
-    person.get_by_role("button", name="Undo this load").click()
+    expect(person.get_by_text("5 trades came in.")).to_be_visible()
+    person.get_by_role("button", name="Undo all of it").click()
     expect(person.get_by_text("Undone: 5 trades taken out again.")).to_be_visible()
     assert alice.trading.trades().total == 0
     _map_by_hand(person, tmp_path / "lots.csv")
@@ -123,4 +128,4 @@ def _map_by_hand(person: Page, file: Path) -> None:
     expect(read.locator("[data-th=Ours]")).to_have_class(re.compile("gain"))
     expect(person.get_by_label("In means", exact=True)).to_have_value("entry_price")
     person.get_by_role("button", name="Load 1", exact=True).click()
-    expect(person.get_by_text("1 trade from lots.csv.")).to_be_visible()
+    expect(person.get_by_text("1 trade came in.")).to_be_visible()

@@ -4,7 +4,7 @@ Nothing is loaded by choosing a file. The page shows what it was recognised as, 
 where it is no known export), the first trades as the book would read them, and the file's own profit beside ours. What
 was chosen travels with the form, the file itself waits under a key (`uploads`); a larger one goes by the command line.
 While it loads the count moves, and "Stop" ends it: then nothing of it stays, for half of a file would be paired
-wrongly. Afterwards one button takes the whole load back.
+wrongly. It ends by leading to the page of the load, where one button takes it back.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.ledger.loads import TRADES
 from keepbook.book.trading.imports.file import Seen, seen
 from keepbook.book.trading.imports.formats.plain import OURS
 from keepbook.book.trading.imports.load import NET, Imported
@@ -23,6 +24,7 @@ from keepbook.doors.http.web.frame import uploads
 from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.loading import stop as stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
+from keepbook.doors.http.web.memory.brought_in import earlier
 from keepbook.doors.http.web.trading.pages import HOME
 from keepbook.errors import Invalid, KeepbookError
 
@@ -115,16 +117,6 @@ def stop(visit: Changing, key: Short = "") -> Response:
     return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"stopped": load, "stopping": True}))
 
 
-@router.post(f"{PATH}/undo")
-def undo(visit: Changing, load: Annotated[int, Form(ge=1)]) -> Response:
-    """Take a load back, whole."""
-    try:
-        taken = visit.writing().trading.take_back(load)
-    except KeepbookError as error:
-        return _page(visit, Chosen(), wrong=error)
-    return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"taken": taken}))
-
-
 def _with_its_file(owner: str, chosen: Chosen) -> Chosen:
     """The file that was just sent, kept under a key; else the one that was sent before."""
     if chosen.sent:
@@ -154,5 +146,6 @@ def _told(
     return {
         "chosen": chosen, "found": found, "made": made, "wrong": wrong, "means": MEANS, "ours": list(OURS), "nets": NET,
         "deployments": list(visit.book.trading.deployments()), "figure": figure, "load": None, "stopped": None,
-        "stopping": False, "taken": None, "most_bytes": visit.request.state.max_import,
+        "stopping": False, "earlier": [] if found else earlier(visit, TRADES), "named": str,
+        "most_bytes": visit.request.state.max_import,
     }  # fmt: skip
