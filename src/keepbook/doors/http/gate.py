@@ -33,7 +33,7 @@ PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forward
 but an address adds none of this and speaks HTTP/1.0, which no browser does."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
-IMPORTS = re.compile(r"(?:/api)?(?:/trading)?/import|/trading/(?:[^/]+/)?load|/settings/import")
+IMPORTS = re.compile(r"(?:/api)?(?:/trading)?/import|/trading/(?:[^/]+/)?load")
 """Where a file of the person's comes in: it may be larger than other requests."""
 WRONG_A_MINUTE = 10
 """So many wrong keys from one address are answered in a minute; after that it waits."""

@@ -8,10 +8,11 @@ stays. A few chats are read for what to remember in the same step. It ends by le
 (`brought_in`), where one button takes it back.
 """
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
@@ -29,7 +30,7 @@ from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.loading import stop as stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.brought_in import HERE, address, earlier, readers
-from keepbook.errors import Invalid, KeepbookError, NotFound
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 
 router = APIRouter(include_in_schema=False)
 
@@ -112,6 +113,8 @@ class Seen:
     rows: list[Row]
     refused: Sequence[LeftOut]
     undecided: int
+    memories: int
+    """How many lines the file holds beside its chats."""
 
     def count(self, *outcomes: str) -> int:
         return sum(row.outcome in outcomes for row in self.rows)
@@ -134,10 +137,11 @@ class Seen:
 
 
 @router.get(PATH)
-def choose(visit: Visiting, file: str = "") -> Response:
+def choose(visit: Visiting, file: str = "", restored: str = "") -> Response:
     """A file to choose, or the one that was."""
     if not file:
-        return _page(visit, Chosen())
+        came = int(restored) if restored.isascii() and restored.isdecimal() and len(restored) < 10 else None
+        return visit.page("import.html", **_told(visit, Chosen(), None) | {"restored": came})
     visit.caller.ask("book.import")
     try:
         sent, known = uploads.find(visit.caller.owner, file[:40])
@@ -194,7 +198,9 @@ def _chosen(visit: Visit, chosen: Chosen, act: str) -> Response:
 
 def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
     try:
-        incoming = _read(chosen)
+        if is_ours(chosen.sent[:2000].decode("utf-8", "replace").splitlines()):
+            return _ours(visit, chosen, act)
+        incoming = look(Found(chosen.name or "file", raw=chosen.sent))
         seen = _seen(visit, chosen, incoming)
         if act == "none" or chosen.fresh:
             out = frozenset(row.at for row in seen.rows if row.open and (act == "none" or row.outcome == "alike"))
@@ -222,6 +228,25 @@ def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
     return StreamingResponse(_loading(visit, chosen, seen, load, things), media_type="text/html")
 
 
+def _ours(visit: Visit, chosen: Chosen, act: str) -> Response:
+    """An export of Keepbook itself: an empty book becomes what it was, to another one its memories are added."""
+    book, merge = visit.book, False
+    try:
+        found = book.import_(_lines(chosen), dry_run=True)
+    except Conflict as full:
+        if full.code != "not_empty":
+            raise
+        merge, found = True, book.import_(_lines(chosen), merge=True, dry_run=True)
+    if act != "load" or not found.memories:
+        return visit.page("import.html", **_told(visit, chosen, None) | {"ours": found, "merge": merge, "earlier": []})
+    taken = book.import_(_lines(chosen), merge=merge)
+    return visit.back(PATH, restored=taken.memories) if taken.load is None else visit.back(address(taken.load))
+
+
+def _lines(chosen: Chosen) -> TextIO:
+    return io.TextIOWrapper(io.BytesIO(chosen.sent), encoding="utf-8")
+
+
 def _shifted(progress: Callable[[int], None], by: int, done: int) -> None:
     progress(by + done)
 
@@ -237,7 +262,8 @@ def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError 
         "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories, "titles": preset.titles,
         "default": preset.default_category, "steps": None, "stopped": None, "stopping": False,
         "most": ROWS, "most_bytes": visit.request.state.max_import, "at_once": READ_AT_ONCE, "remote": remote,
-        "memory": memory, "earlier": [] if seen else earlier(visit), "named": named,
+        "ours": None, "merge": False, "restored": None, "memory": memory, "named": named,
+        "earlier": [] if seen else earlier(visit),
     }  # fmt: skip
 
 
@@ -246,12 +272,6 @@ def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError 
 
 def _numbers(text: str) -> frozenset[int]:
     return frozenset(int(one) for one in text.split(",") if one.isascii() and one.isdecimal())
-
-
-def _read(chosen: Chosen) -> Incoming:
-    if is_ours(chosen.sent[:2000].decode("utf-8", "replace").splitlines()):
-        raise Invalid("this is an export of Keepbook itself; bring it in under Settings", field="file")
-    return look(Found(chosen.name or "file", raw=chosen.sent))
 
 
 def _people(chosen: Chosen, incoming: Incoming) -> list[Person]:
@@ -321,7 +341,9 @@ def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
         taken, outcome = chosen.takes(at), "alike" if got.outcome == "new" and got.repeats else got.outcome
         rows.append(Row(at, what, got.text, got.since, got.category, outcome, "", about, taken, got.repeats))
     people = _people(chosen, incoming)
-    return Seen(incoming.source, people, rows, incoming.refused, sum(not one.role for one in people))
+    return Seen(
+        incoming.source, people, rows, incoming.refused, sum(not one.role for one in people), len(incoming.memories)
+    )
 
 
 # Loading
