@@ -132,12 +132,22 @@ LONG = tuple(
     f"tests/{name}"
     for name in (
         "book/ledger/test_tamper.py::test_whoever",
+        "book/ledger/test_verify.py::test_every_forgery",
+        "book/trading/test_days.py::test_kept_figures",
+        "book/upkeep/test_admission.py::test_a_file_is_refused_at_its_first_wrong_line",
+        "book/upkeep/test_transfer.py::test_an_export_moves",
         "contracts/test_authority_walk.py",
         "contracts/test_house.py::test_types",
         "contracts/test_killed_run.py",
         "demo/test_story.py",
+        "doors/cli/test_who_may.py",
         "doors/http/test_openapi.py",
-        "doors/http/test_serving.py::test_killed",
+        "doors/http/test_serving.py",
+        "doors/http/web/test_checks.py::test_the_page",
+        "models/offline/test_extraction.py::test_cost",
+        "models/orders/test_dialogues.py",
+        "models/reader/test_reader.py::test_cost",
+        "storage/test_installed.py",
     )
 )
 """What takes longest begins first, so that nobody waits for one who began it last."""
