@@ -413,7 +413,7 @@ def test_a_remote_model_that_works_says_what_it_took(trial: Callable[..., Any]) 
         place = wire.url.removesuffix("/v1")
     found = checks(ran)
     assert ran.code == 0
-    assert found["chat model"]["value"].startswith(f"openai:llama-3 at {place}, without a key")
+    assert found["chat model"]["value"].startswith(f"llama-3 (this machine) at {place}, without a key")
     assert found["answering"]["value"].startswith("works: “I work.” (")
     assert "100 tokens in, 10 out" in found["answering"]["value"]
     assert found["reading chats"]["value"].startswith("works: found “Lives in Oslo” (")

@@ -86,7 +86,7 @@ def side(visit: Visit) -> Side:
     archived = len(threads.list(state="archived", limit=COUNTED))
     trashed = sum(chat.turns > 0 for chat in threads.list(trash=True, limit=COUNTED))
     due = review.waiting(visit.book)
-    groups, model = grouped(kept[:SHOWN], visit), visit.kb.settings.model
+    groups, model = grouped(kept[:SHOWN], visit), visit.kb.models.called(None)
     return Side(groups, len(kept) > SHOWN, archived, trashed, due, model, shown(visit))
 
 
