@@ -344,7 +344,7 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         chat.until("\n")  # what was typed, as the terminal shows it
         reply = chat.until("› ")
         assert max(len(line.rstrip()) for line in reply.splitlines()) <= 60
-        assert "I am Keepbook's offline notebook" in " ".join(reply.split())
+        assert "I am Keepbook's notebook" in " ".join(reply.split())
         chat.type("I work as a nurse.\n")
         noted = chat.until("› ")
         assert "In pencil: Works as a nurse" in noted

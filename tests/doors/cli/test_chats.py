@@ -355,7 +355,7 @@ def test_the_offline_model_passes_its_trial(run: Run, book_url: str) -> None:
     assert (ran.code, ran.json["ok"]) == (0, True)
     found = checks(ran)
     assert "no key, no network" in found["chat model"]["value"]
-    assert found["answering"]["value"].startswith("works: “Hello. I am Keepbook's offline notebook")
+    assert found["answering"]["value"].startswith("works: “Hello. I am Keepbook's notebook")
     assert "“Lives in Oslo”" in found["reading chats"]["value"]
     assert "All is well." in run("doctor", "--model").out
     assert checks(run("doctor", "--json"))["model"]["value"] == "offline"

@@ -186,7 +186,7 @@ def test_a_block_erased_with_a_memory_is_not_shown_as_another_one(
     memory = alice.remember(LINE, category="finance_context")
     alice.remember(OTHER, category="profile")
     wire.script += [Say("Hello."), Say("Hello"), Say("Yes.")]
-    chat = talk("What can you do?")
+    chat = talk("Hello")
     alice.delete(memory.id, forever=True)
     clock.forward(minutes=1)
     talk("Still there?", chat=chat)
@@ -198,7 +198,7 @@ def test_a_block_erased_with_a_memory_is_not_shown_as_another_one(
 @only_openai
 def test_a_reply_that_is_not_there_is_not_found(client: TestClient, wire: Wire, talk: Any) -> None:
     wire.script += [Say("Hello."), Say("Hello")]
-    chat = talk("What can you do?")
+    chat = talk("Hello")
     assert client.get(f"/chat/{chat.id}?saw=1").status_code == 404
     assert client.get(f"/chat/{chat.id}/turns/9/saw").status_code == 404
 
@@ -208,7 +208,7 @@ def test_the_price_is_told_where_one_is_set_and_never_as_nought(
     client: TestClient, kb: Any, wire: Wire, talk: Any
 ) -> None:
     wire.script += [Say("Hello.", tokens=(4000, 100)), Say("Hello")]
-    chat = talk("What can you do?")
+    chat = talk("Hello")
     assert "Runs on this machine." in panel(client, chat, 2)
     kb.settings = kb.settings.but(price_in=2.5, price_out=10.0)
     assert "It cost 0.0110, at the prices in the settings." in panel(client, chat, 2)
@@ -223,7 +223,7 @@ def test_the_notebook_costs_nothing(client: TestClient, kb: Any, talk: Any, monk
     monkeypatch.setattr(kb, "models", replace(kb.models, chat=kb.models.offline))
     chat = talk("What can you do?")
     assert "The notebook answered." in panel(client, chat, 2)
-    page = client.get(f"/chat/{chat}").text
+    page = client.get(f"/chat/{chat.id}").text
     assert '<a href="/settings#model">Settings → Model</a>' in page
     assert "<b>Notebook</b>" in page
     assert 'placeholder="Write a message"' in page
