@@ -111,7 +111,7 @@ def test_the_model_and_what_it_cost_are_shown(client: TestClient, alice: Any) ->
     alice.spending.count("chat", "openai:large", 1200, 34)
     page = client.get("/settings").text
     assert "<b>Notebook</b>" in page
-    assert "1,234, no cap" in page
+    assert "1,234 tokens, no cap" in page
     assert "<td>large</td>" in page
 
 

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground.opened import viewing
+from keepbook.book.memory import review
 from keepbook.book.owners.authority import may as why_not
 from keepbook.doors.auth import VISITOR, Caller
 from keepbook.doors.http.beside import COOKIE as BESIDE
@@ -85,6 +86,11 @@ class Visit:
     @cached_property
     def book(self) -> Book:
         return self.caller.book(self.kb, "web")
+
+    @cached_property
+    def waiting(self) -> int:
+        """How much waits for the person's yes or no."""
+        return review.waiting(self.book)
 
     @cached_property
     def zone(self) -> ZoneInfo:
