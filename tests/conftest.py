@@ -193,6 +193,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     folder = Path(tempfile.mkdtemp(prefix="keepbook-test-", dir=_place_in_memory()))
     config.stash[_folder] = folder
+    if config.option.basetemp is None:
+        config.option.basetemp = folder / "tmp"  # books of tests too, and gone with the run
     config.stash[_keeper] = subprocess.Popen(
         [sys.executable, "-S", str(SERVER), "keep", str(folder)],
         stdin=subprocess.PIPE,
