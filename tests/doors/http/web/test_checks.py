@@ -76,6 +76,7 @@ PAGES = {
     "time travel": Shown("/time"),
     "notes": Shown("/journal"),
     "settings": Shown("/settings"),
+    "a model": Shown("/settings/model", ("input[value=openai]",)),
     "bring in memories": Shown("/import"),
     "a file of memories": Shown("/import", file=TO_BRING_IN),
     "first steps": Shown("/welcome", ("input[value=openai]",)),
