@@ -77,6 +77,7 @@ PAGES = {
     "time travel": Shown("/time"),
     "notes": Shown("/journal"),
     "settings": Shown("/settings"),
+    "a model": Shown("/settings/model", ("input[value=openai]",)),
     "bring in memories": Shown("/import"),
     "a file of memories": Shown("/import", file=TO_BRING_IN),
     "what came in": Shown("/import/{load}"),

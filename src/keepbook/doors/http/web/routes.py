@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
-from keepbook.doors.http.web.account import api_docs, settings, sign_in, welcome
+from keepbook.doors.http.web.account import api_docs, model_step, settings, sign_in, welcome
 from keepbook.doors.http.web.agents import agents, forecasts, results, runs
 from keepbook.doors.http.web.agents import form as agent_form
 from keepbook.doors.http.web.chat import chat, notes, search
@@ -45,6 +45,7 @@ ROUTERS = (
     sign_in.router,
     notes.router,
     settings.router,
+    model_step.router,
     agent_form.router,
     agents.router,
     runs.router,

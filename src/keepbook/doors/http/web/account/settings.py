@@ -87,6 +87,7 @@ def page(
         "zones": zones(),
         "settings": visit.kb.settings,
         "spent": [one for one in book.spending.list() if one.month == f"{visit.now:%Y-%m}"],
+        "called": visit.kb.models.called,
         "spent_tokens": book.spending.this_month(),
         "head": next(iter(book.ledger(limit=1)), None),
         "checked": book.verify() if "verify" in asked else None,
@@ -122,6 +123,8 @@ def _done(visit: Visit, asked: Mapping[str, str]) -> Done | None:
             return Done(f"Nothing about “{topic}” will be remembered.", f"{HOME}/never/remove", {"topic": topic})
         case "removed" if topic := asked.get("topic"):
             return Done(f"“{topic}” may be remembered again.", f"{HOME}/never", {"topic": topic})
+        case "model":
+            return Done(f"{visit.kb.models.called(None)} answers from now on.")
         case "look":
             return Done("Saved for this browser.")
         case "revoked":
