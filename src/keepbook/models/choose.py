@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.models.model import Model, Turn, Usage
-from keepbook.models.providers.address import Address, parse
+from keepbook.models.providers.address import Address, own_name, parse
 from keepbook.models.providers.remote import RemoteModel
 
 OFFLINE = "offline"
-OVER_CAP = "this month's model tokens are used up, so the offline model did this"
+NOTEBOOK = "Notebook"
+"""What people read where the settings say offline."""
+OVER_CAP = "this month's model tokens are used up, so the notebook did this"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,15 @@ class Models:
         if self.find is None:
             raise Invalid(f"there is no model {name!r} here", field="model")
         return self.find(name)
+
+    def called(self, name: str | None) -> str:
+        """What a person reads for the model of this name: of those in use with where it is."""
+        if name in (None, self.chat.name) and isinstance(self.chat, RemoteModel):
+            return self.chat.address.called
+        if name == self.cheap.name and isinstance(self.cheap, RemoteModel):
+            return self.cheap.address.called
+        name = name or self.chat.name
+        return NOTEBOOK if name == self.offline.name else own_name(name)
 
     @property
     def extractor(self) -> Model:

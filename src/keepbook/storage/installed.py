@@ -72,7 +72,7 @@ def repair_guards(address: str) -> list[str]:
 
 def _new_file() -> sqlite3.Connection:
     made = sqlite3.connect(":memory:")
-    for statement in split(schema.written("sqlite")):
+    for statement in schema.statements("sqlite"):
         made.execute(statement)
     return made
 

@@ -19,6 +19,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
 from keepbook.storage.covered import noticing
+from keepbook.storage.statements import split
 from keepbook.storage.tables import metadata
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ def written(engine: str) -> str:
         ]
     tidy = ["\n".join(line.rstrip() for line in part.strip().splitlines()) for part in parts]
     return ";\n\n".join(tidy) + ";\n\n" + guards(engine)
+
+
+@cache
+def statements(engine: str) -> tuple[str, ...]:
+    """The same, one by one; put together once, however many books a program makes."""
+    return tuple(split(written(engine)))
 
 
 def revision(conn: Connection) -> str | None:

@@ -20,7 +20,6 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
 from keepbook.storage import schema
-from keepbook.storage.statements import split
 
 APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
@@ -50,7 +49,7 @@ class Sqlite:
         with self._begin("IMMEDIATE") as conn:
             found = self._recognise(conn)  # another process may have been first
             if found is None:
-                for statement in split(schema.written("sqlite")):
+                for statement in schema.statements("sqlite"):
                     conn.exec_driver_sql(statement)
                 schema.stamp(conn)
                 conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -249,7 +249,7 @@ def test_a_failing_model_is_one_line_and_the_turn_can_be_tried_again(
     assert ran.code == 1
     first, second, closing = ran.out.splitlines()
     assert first == second
-    assert first.startswith("The model openai:llama-3 cannot be reached")
+    assert first.startswith("The model llama-3 (this machine) cannot be reached")
     assert "What you said is kept. Try /again, or find out more: keepbook doctor --model" in first
     assert "nothing is lost" in closing
     (thread,) = ask("threads", "list")
@@ -334,7 +334,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_learned(place: Path) -> None:
     with Terminal(columns=60) as chat:
         welcome = chat.until("› ")
-        assert "alice · general · model offline" in welcome
+        assert "alice · general · Notebook answers" in welcome
         assert "/help lists the commands." in welcome
         chat.type("Remember that my cat is called Tom\n")
         reply = chat.until("› ")
@@ -344,7 +344,7 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         chat.until("\n")  # what was typed, as the terminal shows it
         reply = chat.until("› ")
         assert max(len(line.rstrip()) for line in reply.splitlines()) <= 60
-        assert "I am Keepbook's offline notebook" in " ".join(reply.split())
+        assert "I am Keepbook's notebook" in " ".join(reply.split())
         chat.type("I work as a nurse.\n")
         noted = chat.until("› ")
         assert "In pencil: Works as a nurse" in noted

@@ -355,7 +355,7 @@ def test_the_offline_model_passes_its_trial(run: Run, book_url: str) -> None:
     assert (ran.code, ran.json["ok"]) == (0, True)
     found = checks(ran)
     assert "no key, no network" in found["chat model"]["value"]
-    assert found["answering"]["value"].startswith("works: “Hello. I am Keepbook's offline notebook")
+    assert found["answering"]["value"].startswith("works: “Hello. I am Keepbook's notebook")
     assert "“Lives in Oslo”" in found["reading chats"]["value"]
     assert "All is well." in run("doctor", "--model").out
     assert checks(run("doctor", "--json"))["model"]["value"] == "offline"
@@ -413,7 +413,7 @@ def test_a_remote_model_that_works_says_what_it_took(trial: Callable[..., Any]) 
         place = wire.url.removesuffix("/v1")
     found = checks(ran)
     assert ran.code == 0
-    assert found["chat model"]["value"].startswith(f"openai:llama-3 at {place}, without a key")
+    assert found["chat model"]["value"].startswith(f"llama-3 (this machine) at {place}, without a key")
     assert found["answering"]["value"].startswith("works: “I work.” (")
     assert "100 tokens in, 10 out" in found["answering"]["value"]
     assert found["reading chats"]["value"].startswith("works: found “Lives in Oslo” (")

@@ -68,7 +68,7 @@ def test_a_fault_is_told_in_one_line_without_key_or_content(
     model = model_at(wire.kind, wire.url, timeout=0.5 if step is HANG else 10)
     wire.script.append(step)
     error = failure(work, model)
-    assert error.message.startswith(f"the model {model.name} ")
+    assert error.message.startswith(f"the model {model.address.called} ")
     assert words in error.message
     assert not cause or error.details["cause"] == cause
     assert "\n" not in error.message
@@ -83,7 +83,7 @@ def test_reading_and_summarising_fail_the_same_way(
     wire: Wire, model: RemoteModel, work: Callable[[RemoteModel], Any], step: Step
 ) -> None:
     wire.answer = lambda _: step
-    assert failure(work, model).message.startswith(f"the model {model.name} ")
+    assert failure(work, model).message.startswith(f"the model {model.address.called} ")
     assert len(wire.received) <= 3
 
 

@@ -9,8 +9,8 @@ from tests.models.providers.test_reading_a_chat import candidate
 from tests.models.wire import Call, Received, Say, Status, Step, Wire, answer, refused
 
 from keepbook.models.model import Usage
-from keepbook.models.providers.address import Address
-from keepbook.models.providers.nearby import Server, _place, look_around
+from keepbook.models.providers.address import Address, own_name, place_of
+from keepbook.models.providers.nearby import Server, look_around
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import TOOL, Trial, price_of, try_out
 
@@ -53,7 +53,7 @@ def test_nobody_there_and_somebody_else_there_are_nobody() -> None:
     ],
 )
 def test_where_ollama_is_said_to_listen(said: str, place: str) -> None:
-    assert _place(said) == place
+    assert place_of(said) == place
 
 
 def test_a_trial_says_what_works_and_what_a_month_takes() -> None:
@@ -80,7 +80,7 @@ def test_a_refused_key_is_one_sentence_and_nothing_else_is_tried() -> None:
         trial = tried(wire)
         assert len(wire.received) == 1
     assert [check.words for check in trial.checks] == [
-        "No answer: the model openai:local refused the key; check it (HTTP 401)"
+        "No answer: the model local (this machine) refused the key; check it (HTTP 401)"
     ]
     assert not trial.answers
 
@@ -92,3 +92,32 @@ def test_a_price_is_told_only_where_it_is_known() -> None:
     assert known > Decimal("0.1")
     assert price_of(Address("openai", "gpt-4o-mini", "http://models.example/v1"), month) is None
     assert price_of(Address("openai", "a-name-that-nobody-sells"), month) is None
+
+
+@pytest.mark.parametrize(
+    ("base_url", "called", "here"),
+    [
+        (None, "m:3b (OpenAI)", False),
+        ("http://127.0.0.1:11434/v1", "m:3b (Ollama)", True),
+        ("http://localhost:1234/v1", "m:3b (LM Studio)", True),
+        ("http://[::1]:8080/v1", "m:3b (llama.cpp)", True),
+        ("http://127.0.0.1:9/v1", "m:3b (this machine)", True),
+        ("http://box:11434/v1", "m:3b (Ollama)", False),
+        ("https://name:secret@models.example/v1", "m:3b (models.example)", False),
+        ("http://127.0.0.1:7777/v1", "m:3b (Ollama)", True),
+    ],
+)
+def test_a_model_is_called_by_its_own_name_and_whose_it_is(
+    monkeypatch: pytest.MonkeyPatch, base_url: str | None, called: str, here: bool
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", ":7777")
+    address = Address("openai", "m:3b", base_url)
+    assert (address.called, address.here) == (called, here)
+
+
+def test_a_model_that_was_asked_once_is_called_by_its_own_name_alone() -> None:
+    assert [own_name(name) for name in ("openai:m:3b", "demo:advisor", "claude-cli")] == [
+        "m:3b",
+        "Advisor",
+        "claude-cli",
+    ]

@@ -65,10 +65,11 @@ _UNSAID, _ASKED = (
 _NAMED = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
 
 
-def waiting(book: Opened) -> int:
-    """How many wait."""
+def waiting(book: Opened, unsaid: int | None = None) -> int:
+    """How many wait; `unsaid` is how many nobody has confirmed, where that was counted already."""
     with book.reading() as (tx, _, _):
-        return sum(counted.tuples(tx.conn, {"owner": tx.owner})[0][0] for counted in (_UNSAID, _ASKED))
+        asked: int = _ASKED.tuples(tx.conn, {"owner": tx.owner})[0][0]
+        return asked + (_UNSAID.tuples(tx.conn, {"owner": tx.owner})[0][0] if unsaid is None else unsaid)
 
 
 def first(book: Opened, most: int) -> Sequence[Question]:

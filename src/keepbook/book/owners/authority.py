@@ -165,7 +165,7 @@ def ask_agent(actor: Actor, told: Mapping[str, Any]) -> None:
         return
     models = [told.get("model"), *(_model_of(one) for one in told.get("team") or ())]
     if told.get("adapter") not in (None, "native") or any(model not in (None, "", "offline") for model in models):
-        raise NotAllowed("in the demo an agent works on the native adapter with the offline model", code="demo")
+        raise NotAllowed("in the demo an agent works on the native adapter with the notebook", code="demo")
 
 
 def _model_of(specialist: Any) -> Any:

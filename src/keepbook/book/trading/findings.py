@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from random import Random
 from statistics import fmean, median
@@ -190,9 +191,9 @@ def _counted(effects: Sequence[Effect]) -> list[Effect]:
     return list(islice(effects, max(0, len(effects) - MOST), None))
 
 
-def _returns(effects: Sequence[Effect]) -> list[float]:
+def _returns(effects: Sequence[Effect]) -> tuple[float, ...]:
     """Sorted: sums depend on the order, in their last digits."""
-    return sorted(effect.net_return for effect in _counted(effects))
+    return tuple(sorted(effect.net_return for effect in _counted(effects)))
 
 
 def judged(group: Group, effects: Sequence[Effect], p: float, tried: int) -> Finding:
@@ -206,8 +207,10 @@ def judged(group: Group, effects: Sequence[Effect], p: float, tried: int) -> Fin
     )  # fmt: skip
 
 
-def bootstrap(returns: Sequence[float], *, seed: str) -> tuple[float, float]:
-    """The 95 % interval of the mean, by the percentiles of what samples of the same size have; `seed` fixes them."""
+@lru_cache(maxsize=512)
+def bootstrap(returns: tuple[float, ...], *, seed: str) -> tuple[float, float]:
+    """The 95 % interval of the mean, by the percentiles of what samples of the same size have; `seed` fixes them.
+    Most groups are as they were at the last reflection."""
     draw, count = Random(seed).choices, len(returns)
     means = sorted(sum(draw(returns, k=count)) / count for _ in range(RESAMPLES))
     tail = RESAMPLES // 40
@@ -226,20 +229,23 @@ class Chance:
     def __init__(self, groups: Iterable[Iterable[Effect]]) -> None:
         every = sorted({effect.nth: effect.net_return for group in groups for effect in group}.values())
         mean = fmean(every) if every else 0.0
-        self._luck = [one - mean for one in every]
-        self._drawn: dict[int, list[float]] = {}
+        self._luck = tuple(one - mean for one in every)
 
     def of(self, returns: Sequence[float]) -> float:
         """The two-sided p of a group's mean."""
         count, seen = len(returns), in_errors(returns)
         if count > LARGE or len(self._luck) < FEW:
             return student(seen, count - 1)
-        if count not in self._drawn:
-            draw = Random(count).choices
-            self._drawn[count] = sorted(in_errors(draw(self._luck, k=count)) for _ in range(RESAMPLES))
-        drawn = self._drawn[count]
+        drawn = _by_luck(self._luck, count)
         beyond = min(bisect_right(drawn, seen), RESAMPLES - bisect_left(drawn, seen))
         return min(1.0, 2 * (beyond + 1) / (RESAMPLES + 1))
+
+
+@lru_cache(maxsize=64)
+def _by_luck(luck: tuple[float, ...], count: int) -> list[float]:
+    """The means of groups that have nothing in common, each in its standard errors; smallest first."""
+    draw = Random(count).choices
+    return sorted(in_errors(draw(luck, k=count)) for _ in range(RESAMPLES))
 
 
 def in_errors(returns: Sequence[float]) -> float:

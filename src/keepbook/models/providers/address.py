@@ -1,12 +1,20 @@
-"""Where a remote model is: its name as people write it (`openai:gpt-…`), and what is needed to reach it."""
+"""Where a remote model is: its name as settings write it (`openai:gpt-…`), as people read it, and how to reach it."""
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
 from keepbook.errors import Invalid
+from keepbook.settings import ollama_host
 
 Kind = Literal["openai", "anthropic"]
+PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic"}
+PORTS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
+"""The model servers of one's own machine, each known by where it listens."""
+HERE = "this machine"
+OLLAMA, OLLAMA_PORT = PORTS[0]
+EVERYWHERE = ("0.0.0.0", "::", "")  # where a server listens, said as where to reach it  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +30,33 @@ class Address:
     @property
     def name(self) -> str:
         return f"{self.kind}:{self.model}"
+
+    @property
+    def called(self) -> str:
+        """Its name for a person, with whose it is: `llama3.2:3b (Ollama)`."""
+        return f"{self.model} ({self.server})"
+
+    @property
+    def server(self) -> str:
+        """Who serves it: a provider, a program of this machine by where it listens, else the machine's name."""
+        if self.base_url is None:
+            return PROVIDERS[self.kind]
+        there, said = urlsplit(self.base_url), ollama_host()
+        at = there.netloc.rpartition("@")[2]
+        if at.endswith(f":{OLLAMA_PORT}") or (said and urlsplit(place_of(said)).netloc == at):
+            return OLLAMA
+        if not self.here:
+            return there.hostname or at
+        return next((name for name, port in PORTS if at.endswith(f":{port}")), HERE)
+
+    @property
+    def here(self) -> bool:
+        """Whether it runs on this machine."""
+        host = urlsplit(self.base_url or "").hostname or ""
+        try:
+            return host == "localhost" or ip_address(host).is_loopback
+        except ValueError:
+            return False
 
     @property
     def place(self) -> str:
@@ -43,3 +78,22 @@ def parse(name: str) -> tuple[Kind, str]:
         f"there is no model {name!r}; write offline, openai:NAME (any OpenAI-compatible endpoint) or anthropic:NAME",
         field="model",
     )
+
+
+def own_name(name: str) -> str:
+    """A model's name without where it is, for a person: of one that was asked once, and may be elsewhere by now."""
+    kind, _, own = name.partition(":")
+    return (own if kind in PROVIDERS else own.capitalize()) or name
+
+
+def place_of(host: str) -> str:
+    """`127.0.0.1`, `:11434`, `box:1234` and whole addresses, as Ollama reads its variable."""
+    scheme, _, rest = host.rpartition("://")
+    try:
+        parts = urlsplit(f"//{rest}")
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    name = "127.0.0.1" if name in EVERYWHERE else f"[{name}]" if ":" in name else name
+    usual = {"http": 80, "https": 443}.get(scheme, OLLAMA_PORT)
+    return f"{scheme or 'http'}://{name}:{port or usual}"

@@ -62,4 +62,4 @@ def _told(address: Address, error: Exception) -> ModelFailed:
     status = f" (HTTP {error.status_code})" if isinstance(error, ModelHTTPError) else ""
     wait = getattr(error, "retry_after", None)
     again = f"; try again in {wait:g} seconds" if isinstance(wait, int | float) and cause == "rate_limit" else ""
-    return ModelFailed(f"the model {address.name} {words}{status}{again}", cause=cause)
+    return ModelFailed(f"the model {address.called} {words}{status}{again}", cause=cause)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
-PORTS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
-OLLAMA, OLLAMA_PORT = PORTS[0]
+from keepbook.models.providers.address import OLLAMA, PORTS, place_of
+
 WAIT_SECONDS = 1.0
 MOST_BYTES = 1_000_000
-EVERYWHERE = ("0.0.0.0", "::", "")  # where a server listens, said as where to reach it  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Server:
 def look_around(ollama_host: str | None) -> list[Server]:
     """Those that answer: at Ollama's own variable where it is set, else at the usual ports of this machine."""
     if ollama_host:
-        places = [(OLLAMA, _place(ollama_host))]
+        places = [(OLLAMA, place_of(ollama_host))]
     else:
         places = [(name, f"http://127.0.0.1:{port}") for name, port in PORTS]
     with ThreadPoolExecutor(len(places)) as apart:
@@ -41,19 +40,6 @@ def look_around(ollama_host: str | None) -> list[Server]:
             for (name, place), models in zip(places, answers, strict=True)
             if models
         ]
-
-
-def _place(host: str) -> str:
-    """`127.0.0.1`, `:11434`, `box:1234` and whole addresses, as Ollama reads its variable."""
-    scheme, _, rest = host.rpartition("://")
-    try:
-        parts = urlsplit(f"//{rest}")
-        name, port = parts.hostname or "", parts.port
-    except ValueError:
-        return ""
-    name = "127.0.0.1" if name in EVERYWHERE else f"[{name}]" if ":" in name else name
-    usual = {"http": 80, "https": 443}.get(scheme, OLLAMA_PORT)
-    return f"{scheme or 'http'}://{name}:{port or usual}"
 
 
 def _models(place: str) -> Sequence[str]:

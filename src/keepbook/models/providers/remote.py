@@ -121,7 +121,7 @@ class RemoteModel:
                 raise
 
     def _failed(self, why: str, cause: str = "garbage") -> ModelFailed:
-        return ModelFailed(f"the model {self.name} {why}", cause=cause)
+        return ModelFailed(f"the model {self.address.called} {why}", cause=cause)
 
 
 async def _called(tools: Toolbox | None, asked: "Asked", round: int, at: int) -> ToolCall:

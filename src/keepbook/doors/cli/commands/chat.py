@@ -121,7 +121,7 @@ class Sitting:
         self.book = call.book
         self.incognito = incognito
         self.failed = False
-        self.model = models.chat.name
+        self.model = models.called(None)
         remote = models.chat is not models.offline
         self.face: Face = Tape() if call.as_json else Screen(call, tuple(COMMANDS), remote=remote)
         self._talk: Talk | None = None
@@ -145,7 +145,7 @@ class Sitting:
     def _facts(self) -> list[str]:
         begun = None if self._going_on is None else self._going_on.thread
         preset = self.call.given.preset if begun is None else begun.preset
-        facts = [self.book.owner, self.book.preset(preset).name, f"model {self.model}"]
+        facts = [self.book.owner, self.book.preset(preset).name, f"{self.model} answers"]
         if begun.incognito if begun else self.incognito:
             facts.append("incognito: reads and writes no memory")
         elif not self.book.choices.memory:

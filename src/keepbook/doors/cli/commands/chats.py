@@ -108,9 +108,7 @@ def close(
         str | None, typer.Argument(metavar="CHAT", help="Its id, as `threads list` shows it.", show_default=False)
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every open chat, the oldest first.")] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Read by the offline model: free, on this machine.")
-    ] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Read by the notebook: free, on this machine.")] = False,
 ) -> None:
     """Close a chat now, or all of them: read what is new in it for memories."""
     if (thread is None) == (not every):

@@ -279,19 +279,19 @@ def _model_checks(call: Invocation) -> Iterator[Check]:
 
 def _place(model: "Model", models: "Models", settings: "Settings") -> str:
     if model is models.offline:
-        return "offline: rules on this machine, no key, no network"
+        return "the notebook: rules on this machine, no key, no network"
     # Loaded with the models by now.
     from keepbook.models.providers.remote import RemoteModel
 
     assert isinstance(model, RemoteModel)
     key = "with a key" if model.address.key else "without a key"
-    return f"{model.name} at {model.address.place}, {key}, at most {settings.model_timeout:g} s for an answer"
+    return f"{model.address.called} at {model.address.place}, {key}, at most {settings.model_timeout:g} s for an answer"
 
 
 def _tried(name: str, model: "Model", settings: "Settings", ask: "Callable[[Model], tuple[str, Usage]]") -> Check:
     began = time.monotonic()
     try:
-        with working(f"Asking {model.name}"):
+        with working("Asking the model"):
             told, usage = ask(model)
     except ModelFailed as error:
         words = _what_to_do(error.details.get("cause"), model.name.partition(":")[0].upper(), settings)

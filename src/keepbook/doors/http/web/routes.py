@@ -16,15 +16,15 @@ from starlette.types import Scope
 
 from keepbook.doors.http import problems
 from keepbook.doors.http.gate import GUARDED
-from keepbook.doors.http.web.account import api_docs, settings, sign_in, welcome
+from keepbook.doors.http.web.account import api_docs, model_step, settings, sign_in, welcome
 from keepbook.doors.http.web.agents import agents, forecasts, results, runs
 from keepbook.doors.http.web.agents import form as agent_form
 from keepbook.doors.http.web.chat import chat, notes, search
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
+from keepbook.doors.http.web.memory import brought_in, listing, moving_in, one, review, time_travel
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.memory import listing, moving_in, one, review, time_travel
 from keepbook.doors.http.web.trading import bring_in
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
@@ -38,12 +38,14 @@ ROUTERS = (
     listing.router,
     memory_forms.router,
     review.router,
+    brought_in.router,
     moving_in.router,
     one.router,
     time_travel.router,
     sign_in.router,
     notes.router,
     settings.router,
+    model_step.router,
     agent_form.router,
     agents.router,
     runs.router,

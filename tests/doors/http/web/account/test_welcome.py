@@ -50,6 +50,13 @@ def test_an_empty_book_begins_with_the_first_steps_until_they_are_taken_or_skipp
     assert client.get("/").url.path == "/chat"
 
 
+def test_another_book_at_the_same_address_has_its_own_first_steps(client: TestClient, kb: Any) -> None:
+    client.post("/welcome", data={"do": "skip", "zone": "UTC"})
+    assert client.get("/").url.path == "/chat"
+    kb.book("alice").erase("alice")  # another book, in a browser that has seen one
+    assert client.get("/").url.path == "/welcome"
+
+
 def test_a_book_with_something_in_it_begins_with_a_chat(client: TestClient, alice: Any) -> None:
     alice.remember("Drinks tea", category="fact")
     assert client.get("/").url.path == "/chat"
@@ -101,7 +108,32 @@ def test_a_model_on_this_machine_is_offered_tried_and_taken_on(
     assert kb.settings.model == "openai:qwen2.5:14b"
     assert kb.models.chat.name == "openai:qwen2.5:14b"
     assert config.read_text() == f'model = "openai:qwen2.5:14b"\nopenai_base_url = "{ollama.url}"\n'
-    assert "qwen2.5:14b, as it is now" in client.get("/welcome").text
+    assert "qwen2.5:14b (Ollama), as it is now" in client.get("/welcome").text
+
+
+def test_settings_open_the_model_step_alone_and_come_back(
+    client: TestClient, kb: Any, ollama: Wire, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 'href="/settings/model"' in client.get("/settings").text
+    page = client.get("/settings/model").text
+    assert "Ollama, on this machine" in page
+    assert "What should it call you" not in page
+    wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b"}
+    tested = client.post("/settings/model", data={**wish, "do": "test"})
+    assert "It answers in chats." in tested.text.partition("OpenAI-compatible")[0]  # under its own button
+    assert kb.settings.model == "offline"
+    page = client.post("/settings/model", data={**wish, "do": "open"})
+    assert page.url.path == "/settings"
+    assert "qwen2.5:14b (Ollama) answers from now on." in page.text
+    assert "<b>qwen2.5:14b (Ollama)</b>" in page.text
+    assert '<a href="/settings#model">qwen2.5:14b (Ollama)</a>' in page.text  # in the drawer, too
+    ollama.models = []  # stopped, for all that a page can see
+    page = client.get("/settings/model").text
+    assert page.count("does not answer") == 1
+    assert "<b>Ollama does not answer on this machine.</b> Start it and" in page
+    assert "none is running" not in page
+    page = client.post("/settings/model", data={"model": "none", "do": "open"}).text
+    assert "Notebook answers from now on." in page
 
 
 def test_a_key_goes_into_a_file_for_one_person_and_is_never_shown(client: TestClient, kb: Any, config: Path) -> None:
@@ -227,14 +259,15 @@ def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, confi
     person.get_by_label("Ollama, on this machine").check()
     person.locator("#found-1").select_option("Ollama|qwen2.5:14b")
     person.get_by_role("button", name="Test").click()
-    expect(person.locator("#tested")).to_contain_text("It calls tools")
-    expect(person.locator("#tested")).to_contain_text("costs nothing")
+    found = person.locator(".choice", has_text="Ollama, on this machine").locator("[data-tested]")
+    expect(found).to_contain_text("It calls tools")
+    expect(found).to_contain_text("costs nothing")
     assert person.url.endswith("/welcome")
     person.get_by_label("What should it call you").press("Enter")
     if width == 390:
         person.get_by_role("button", name="Open menu").click()
     expect(person.get_by_text("Ines", exact=False).first).to_be_visible()
-    expect(person.get_by_text("Vienna · openai")).to_be_visible()
+    expect(person.get_by_text("Vienna · qwen2.5:14b (Ollama)")).to_be_visible()
     assert kb.settings.model == "openai:qwen2.5:14b"
     if width == 1440:
         look_at_the_demo(person)

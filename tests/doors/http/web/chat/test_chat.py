@@ -42,6 +42,7 @@ def test_a_message_is_answered_in_place_and_the_chat_gets_an_address_and_a_title
     expect(person.locator(".turn.me .bubble")).to_have_text("I live in Graz and work as a structural engineer.")
     expect(person.locator(".turn .said")).to_contain_text("Noted")
     expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
+    expect(person.locator(".turn .by b")).to_have_text("Notebook")
     (chat,) = alice.threads.list()
     expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
     expect(person.locator("main h1")).to_have_text(chat.title)
@@ -105,7 +106,9 @@ def test_a_failing_model_leaves_the_message_and_says_so(
     person.goto("/chat")
     say(person, "Hello")
     expect(person.get_by_role("alert").filter(has_text="not reachable")).to_be_visible()
+    expect(person.get_by_role("alert")).to_have_count(1)  # one box, with what can be done
     expect(person.get_by_role("button", name="Ask again")).to_be_visible()
+    expect(person.get_by_role("link", name="Choose another model")).to_be_visible()
     expect(person.locator(".bubble")).to_have_text("Hello")
 
 

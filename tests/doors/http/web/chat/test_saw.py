@@ -160,8 +160,15 @@ def test_on_a_phone_it_is_a_sheet_with_and_without_script(
     box = saw.bounding_box()
     assert box
     assert round(box["y"] + box["height"]) == 800
+    saw.get_by_text("Tokens and cost").scroll_into_view_if_needed()
+    expect(saw.get_by_role("link", name="Close")).to_be_in_viewport(ratio=1)  # the way out does not scroll away
     saw.get_by_role("link", name="Close").click()
     expect(saw).to_have_count(0)
+    person.set_viewport_size({"width": 390, "height": 260})
+    person.locator(".chat-head a[href='#given']").click()
+    given = person.locator("#given")
+    given.locator("summary").last.scroll_into_view_if_needed()
+    expect(given.get_by_role("link", name="Close")).to_be_in_viewport(ratio=1)
 
 
 @only_openai
@@ -221,4 +228,9 @@ def test_the_price_is_told_where_one_is_set_and_never_as_nought(
 @only_openai
 def test_the_notebook_costs_nothing(client: TestClient, kb: Any, talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kb, "models", replace(kb.models, chat=kb.models.offline))
-    assert "The notebook answered." in panel(client, talk("Hello"), 2)
+    chat = talk("What can you do?")
+    assert "The notebook answered." in panel(client, chat, 2)
+    page = client.get(f"/chat/{chat.id}").text
+    assert '<a href="/settings#model">Settings → Model</a>' in page
+    assert "<b>Notebook</b>" in page
+    assert 'placeholder="Write a message"' in page

@@ -33,13 +33,17 @@ def test_the_key_for_shortcuts_is_called_as_the_system_calls_it(client: TestClie
 
 
 def test_the_bar_of_a_phone_names_the_page(client: TestClient) -> None:
-    for path in ("/search?all=1", "/no-such-page", "/settings", "/import"):
+    for path in ("/search?all=1", "/no-such-page", "/settings", "/import", "/settings/model", "/docs", "/time"):
         page = client.get(path).text
         bar = re.search(r'<header class="topbar">.*?<b>(.*?)</b>', page, re.DOTALL)
         title = re.search(r"<title>(.*?) · Keepbook</title>", page)
         assert bar is not None
         assert title is not None
         assert bar[1] == title[1] != "Keepbook", path
+        # Under the bar it is not said twice: a heading that says something else is marked, and only that one is seen.
+        heading = re.search(r"<h1( class=\"own)?[^>]*>(.*?)</h1>", page)
+        assert heading is not None
+        assert (heading[1] is None) == (heading[2] == bar[1]), path
 
 
 def test_a_message_becomes_one_sentence() -> None:

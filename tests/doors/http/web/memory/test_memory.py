@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes, proposals
+from keepbook.doors.http.web.memory import rows
 
 FACTS = "/profile/facts"
 HOSTILE = "Likes <script>alert('x')</script> and **bold** [links](javascript:alert(1))"
@@ -168,6 +169,27 @@ def test_what_the_page_knows_of_all_memories_follows_every_write(client: Any, al
     assert "1 memory: 0 you said" in client.get(FACTS).text
     alice.undo(alice.ledger(limit=1)[0].event)
     assert "2 memories: 1 you said" in client.get(FACTS).text
+
+
+def test_a_row_that_is_shown_as_it_was_is_what_it_would_be_anew(client: Any, alice: Any, kb: Any, clock: Any) -> None:
+    chat = alice.threads.start()
+    chat.add("user", "I live in Vienna")
+    ids = [alice.remember(f"Likes tea number {number}", category="fact").id for number in range(3)]
+    ids.append(alice.remember("Dislikes risk", confidence="inferred", category="profile").id)
+    for change in (
+        lambda: None, lambda: alice.confirm(ids[0]), lambda: alice.demote(ids[1]), lambda: alice.promote(ids[3]),
+        lambda: alice.update(ids[0], "Likes coffee"), lambda: alice.remember("Has a cat", thread_id=chat.id),
+        lambda: alice.threads.rename(chat.id, "Where I live"), lambda: alice.threads.start().inject(),
+        lambda: alice.choose(memory=False), lambda: clock.set("2026-11-13T09:00:00Z"),
+        lambda: clock.set("2027-02-01T09:00:00Z"), lambda: alice.configure(zone="Pacific/Auckland"),
+        lambda: alice.forget(ids[2]),
+    ):  # fmt: skip
+        change()
+        for path in (FACTS, f"{FACTS}?select=1", f"{FACTS}?archived=1"):
+            shown = client.get(path).text
+            rows._LAST.clear()
+            assert client.get(path).text == shown
+    assert {len(pieces) for pieces in rows._LAST.values()} == {5}  # those of the last showing, and no others
 
 
 @pytest.mark.parametrize(
@@ -335,6 +357,8 @@ def test_archive_trash_and_restore(person: Page, alice: Any) -> None:
     expect(row(person, "piano")).to_have_count(0)
     expect(person.locator(".toast")).to_contain_text("In the trash for 30 days.")
 
+    expect(person.get_by_label("Search memories")).to_be_hidden()  # on a phone the tools are behind one button
+    person.get_by_text("Search and more").click()
     person.get_by_label("Archived (1)").check()
     expect(row(person, "Vienna").locator("del")).to_be_visible()
     person.get_by_label("Trash (1)").check()
@@ -457,7 +481,7 @@ def test_search_and_filters_narrow_the_page(person: Page, alice: Any) -> None:
 def test_the_block_is_shown_word_for_word(person: Page, alice: Any) -> None:
     alice.remember("Lives in Vienna", category="profile")
     person.goto(FACTS)
-    person.get_by_role("link", name="See the block").click()
+    person.get_by_role("link", name="What chats are given").click()
     assert person.locator("#block pre").text_content() == alice.block()
 
 

@@ -14,12 +14,10 @@ from pydantic import BaseModel, SecretStr
 
 from keepbook.app import adopt
 from keepbook.book.chats.threads import estimate
-from keepbook.doors.auth import is_local
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.models.choose import OFFLINE
 from keepbook.models.prompt import compose
-from keepbook.models.providers.address import parse
 from keepbook.models.providers.nearby import Server, look_around
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import Trial, price_of, try_out
@@ -148,12 +146,11 @@ async def test(visit: Visit, wishes: Wishes) -> Tested | None:
     if not isinstance(model, RemoteModel):
         return None
     trial = await try_out(model, _prompt_tokens(visit), visit.now)
-    place = urlsplit(model.address.base_url or "").hostname or ""
     if settings.price_in or settings.price_out:
         month = trial.month
         own = Decimal(str(settings.price_in)) * month.tokens_in + Decimal(str(settings.price_out)) * month.tokens_out
         return Tested(trial, False, own / 1_000_000, own_price=True)
-    return Tested(trial, is_local(place), price_of(model.address, trial.month))
+    return Tested(trial, model.address.here, price_of(model.address, trial.month))
 
 
 def _prompt_tokens(visit: Visit) -> int:
@@ -161,8 +158,3 @@ def _prompt_tokens(visit: Visit) -> int:
     book = visit.book
     tools = visit.kb.tools(owner=book.owner).schemas("openai")
     return estimate(compose(book.preset(), block=book.rendered().text)) + estimate(json.dumps(tools))
-
-
-def short(name: str) -> str:
-    """A model's name without its kind, for a person."""
-    return name if name == OFFLINE else parse(name)[1]

@@ -152,7 +152,7 @@ def _form(
         "agent_form.html", 200 if wrong is None else problems.status_of(wrong), form=written, agent=agent,
         team=[*team, *({"name": "", "instructions": "", "model": ""} for _ in range(spare))], wrong=wrong,
         field=field or "", types=[one for one in known.types.values() if one.name != "re-examination"],
-        adapters=ADAPTERS, name_limit=NAME_LIMIT, model=visit.kb.settings.model, dry=dry, templates=TEMPLATES,
+        adapters=ADAPTERS, name_limit=NAME_LIMIT, called=visit.kb.models.called, dry=dry, templates=TEMPLATES,
         when=WHEN, picked=to_words(written.cron), next=_next(written, visit), start=BY_KEY.get(written.template),
         lacks_model=_lacks_model(visit, written),
     )  # fmt: skip

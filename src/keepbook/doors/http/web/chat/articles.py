@@ -41,7 +41,7 @@ def _articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable
         raise ValueError("a chat that has not begun has no turns")
     template, thread = templates.get_template("chat_turn.html"), talked.thread
     pressed = {talked.editable, talked.repeatable, seen.message.turn if seen else None}
-    same = (thread.id, talked.agent, talked.with_agent is not None, visit.book.zone)
+    same = (thread.id, talked.with_agent is not None, visit.book.zone)
 
     def made(turn: Turn) -> str:
         told = {"talked": talked, "thread": thread, "turn": turn, "seen": seen, "refused": refused}
@@ -52,7 +52,7 @@ def _articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable
         hangs = turn.slips or turn.lines or turn.skipped or turn.of or one.broke_off or one.turn in pressed
         if hangs or thread.incognito:
             return made(turn)
-        key = (*same, one.turn, one.role, one.speaker, one.at, one.text, turn.note is not None)
+        key = (*same, one.turn, one.role, turn.by, one.at, one.text, turn.note is not None)
         piece = _MADE.get(key)
         if piece is None:
             if len(_MADE) >= MOST:

@@ -70,6 +70,12 @@ def prose(text: str) -> Markup:
     return Markup().join(_blocks(text.strip("\n").split("\n")))
 
 
+def to_settings(said: Markup) -> Markup:
+    """What the notebook says of a model, with the way to choose one."""
+    words = Markup("Settings → Model")
+    return said.replace(words, Markup('<a href="/settings#model">{}</a>').format(words))
+
+
 def plain(text: str) -> Markup:
     """What a person wrote: as it is, but for the files and the code that they put in."""
     lines, made, held = text.strip().split("\n"), Markup(), list[str]()

@@ -8,12 +8,10 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import Given, given
-from keepbook.doors.auth import is_local
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.errors import NotFound
@@ -64,6 +62,8 @@ class Saw:
     """The block it was given was erased together with a memory in it; the chat has had another one since."""
     recalled: list[Recalled]
     looked_up: list[LookedUp]
+    model: str
+    """Which one answered, as people call it; nothing where it was recorded from elsewhere."""
     cost: str
 
     @property
@@ -84,6 +84,7 @@ def saw(visit: Visit, thread: Thread, message: Message) -> Saw:
         erased,
         [_recalled(call, asked[call.name]) for call in calls if call.name in asked],
         [LookedUp(_written(call), call.answer or "") for call in calls if call.name not in asked],
+        visit.kb.models.called(message.model) if message.model else "",
         _cost(visit, message),
     )
 
@@ -143,7 +144,7 @@ def _cost(visit: Visit, message: Message) -> str:
     if settings.price_in or settings.price_out:
         spent = (message.tokens_in or 0) * settings.price_in + (message.tokens_out or 0) * settings.price_out
         return f"It cost {amount(spent / A_MILLION)}, at the prices in the settings."
-    if models.chat.name == message.model and _runs_here(models.chat):
+    if models.chat.name == message.model and isinstance(models.chat, RemoteModel) and models.chat.address.here:
         return "Runs on this machine."
     return "The price is not known; tokens only."
 
@@ -153,7 +154,3 @@ def amount(cost: float) -> str:
     if cost < LEAST:
         return f"less than {LEAST:.4f}"
     return f"{cost:.2f}" if cost >= 0.1 else f"{cost:.4f}"
-
-
-def _runs_here(model: Any) -> bool:
-    return isinstance(model, RemoteModel) and is_local(urlsplit(model.address.base_url or "").hostname or "")

@@ -12,9 +12,12 @@ from keepbook.doors.http.web.chat import learned, saved
 from keepbook.doors.http.web.chat.learned import Learned, Line
 from keepbook.doors.http.web.chat.saved import Slip
 from keepbook.doors.http.web.chat.versions import Of, of_each, shown_with
+from keepbook.doors.http.web.frame.sidebar import came_from
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.models.agents.talk import agent_of
+from keepbook.models.choose import NOTEBOOK
+from keepbook.models.noted import NOTEBOOK as SPEAKER
 from keepbook.models.orders.values import Place
 from keepbook.presets import Preset
 
@@ -32,10 +35,16 @@ class Turn:
     """Of a reply: what the person took back with the turn it answers."""
     of: Of | None = None
     """Which version it is, where it was said or answered anew."""
+    by: str = "You"
+    """Who said it: what answered, as people call it."""
 
     @property
     def number(self) -> int:
         return self.message.turn
+
+    @property
+    def by_notebook(self) -> bool:
+        return self.message.role == "assistant" and self.message.speaker == SPEAKER
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,7 @@ class Talked:
     given: Given | None
     lines: Lines | None
     agent: str
+    """Who answers here: an agent, the notebook or a model."""
     budget: int | None
     tried_again: Any = None
     tries: int = MOST_FAILURES
@@ -65,8 +75,18 @@ class Talked:
     """Nothing was answered yet: what it says of the block is what the first answer will be given."""
 
     @property
+    def elsewhere(self) -> str | None:
+        """What the program is called that this chat was brought in from, where it was."""
+        return came_from(self.thread) if self.thread is not None else None
+
+    @property
     def unanswered(self) -> bool:
         return bool(self.turns) and self.turns[-1].message.role == "user" and self.newest
+
+    @property
+    def signed(self) -> str:
+        """Who answered last; who would, where nobody has."""
+        return next((turn.by for turn in reversed(self.turns) if turn.message.role == "assistant"), self.agent)
 
     @property
     def _open(self) -> bool:
@@ -110,7 +130,7 @@ def beginning(visit: Visit) -> Talked:
     preset = visit.book.preset()
     text = visit.book.rendered().text if visit.book.choices.memory else ""
     block = Given(visit.now, text) if text else None
-    return Talked(None, [], [], block, lines_of(text), preset.name.capitalize(), _budget(preset))
+    return Talked(None, [], [], block, lines_of(text), visit.kb.models.called(None), _budget(preset))
 
 
 def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talked:
@@ -133,14 +153,15 @@ def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talke
     closes = learned.is_open(visit, thread)
     read = learned.learned(visit, thread, preset) if pencil else Learned(read=not closes)
     shown = shown_with(messages, at)
-    turns, kept = _told(visit, thread, preset, messages, shown, read)
+    answers = agent.name if agent else (thread.agent or "").capitalize() or visit.kb.models.called(None)
+    turns, kept = _told(visit, thread, preset, messages, shown, read, answers, agent is not None)
     return Talked(
         thread,
         turns,
         kept,
         block,
         lines_of(block.text) if block else None,
-        agent.name if agent else (thread.agent or thread.preset).capitalize(),
+        answers,
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
         with_agent=agent,
@@ -159,6 +180,8 @@ def _told(
     messages: Sequence[Message],
     shown: Sequence[Message],
     read: Learned,
+    answers: str,
+    an_agent: bool,
 ) -> tuple[list[Turn], list[Slip]]:
     """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
     book, silent = visit.book, preset.consent == "silent"  # there the page of memories is the review
@@ -182,9 +205,16 @@ def _told(
         slips = [told[event] for event in under[one.turn] if event in told] if one.turn in under else []
         lines = read.of(one.turn) if read.lines and one.role == "user" else []
         out = [] if silent or one.role == "user" else taken
-        turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn)))
+        by = answers if an_agent else _by(visit, one, answers)
+        turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn), by))
         taken = learned.skipped(one) if one.parts else []
     return turns, kept
+
+
+def _by(visit: Visit, one: Message, answers: str) -> str:
+    if one.speaker == SPEAKER:
+        return NOTEBOOK
+    return one.speaker or (visit.kb.models.called(one.model) if one.model else answers)
 
 
 def _budget(preset: Preset) -> int | None:

@@ -11,7 +11,7 @@ from keepbook.book.agents import decisions
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.memory import review
+from keepbook.book.upkeep.elsewhere.incoming import named, source_of
 from keepbook.doors.http.web.frame.visit import Visit
 
 SHOWN = 60
@@ -49,7 +49,7 @@ DONE = {
     "restore": "Restored.",
     "confirm": "Confirmed.",
     "promote": "It is your own word now.",
-    "demote": "It counts as a reading now.",
+    "demote": "It no longer counts as your own word.",
     "link": "Linked.",
     "unlink": "The link is gone.",
     "undo": "Undone.",
@@ -85,9 +85,8 @@ def side(visit: Visit) -> Side:
     kept.sort(key=lambda chat: chat.touched_at, reverse=True)
     archived = len(threads.list(state="archived", limit=COUNTED))
     trashed = sum(chat.turns > 0 for chat in threads.list(trash=True, limit=COUNTED))
-    due = review.waiting(visit.book)
-    groups, model = grouped(kept[:SHOWN], visit), visit.kb.settings.model
-    return Side(groups, len(kept) > SHOWN, archived, trashed, due, model, shown(visit))
+    groups, model = grouped(kept[:SHOWN], visit), visit.kb.models.called(None)
+    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, shown(visit))
 
 
 def shown(visit: Visit) -> tuple[Place, ...]:
@@ -130,6 +129,12 @@ def here(visit: Visit) -> str:
     return url.path + (f"?{'&'.join(left)}" if left else "")
 
 
+def came_from(chat: Thread) -> str | None:
+    """What the program is called that a chat was brought in from, where it was."""
+    source = source_of(chat.session)
+    return source and named(source)
+
+
 def stand_around(pages: Environment) -> None:
     """Gives every page what its shell shows."""
-    pages.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE)
+    pages.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE, came_from=came_from)

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground.opened import viewing
+from keepbook.book.memory import review
 from keepbook.book.owners.authority import may as why_not
 from keepbook.doors.auth import VISITOR, Caller
 from keepbook.doors.http.beside import COOKIE as BESIDE
@@ -27,6 +28,8 @@ from keepbook.doors.http.web.frame.assets import asset
 from keepbook.doors.http.web.frame.diff import word_diff
 from keepbook.doors.http.web.frame.times import time, time_text
 from keepbook.errors import KeepbookError, NotAllowed
+from keepbook.models.providers.address import HERE
+from keepbook.models.providers.remote import RemoteModel
 from keepbook.settings import default_of
 
 
@@ -85,6 +88,11 @@ class Visit:
         return self.caller.book(self.kb, "web")
 
     @cached_property
+    def waiting(self) -> int:
+        """How much waits for the person's yes or no."""
+        return review.waiting(self.book)
+
+    @cached_property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.book.zone)
 
@@ -127,6 +135,14 @@ class Visit:
         local = bool(getattr(self.request.state, "local", False)) and self.caller.hand.kind == "person"
         mine = local and not self.kb.demo and self.caller.owner == self.kb.settings.owner
         return mine and self.may("book.import") and set(self.kb.owners()) <= {self.caller.owner}
+
+    @property
+    def model_here(self) -> str:
+        """The program of this machine that serves the model; nothing where it is elsewhere, or the notebook."""
+        model = self.kb.models.chat
+        if not isinstance(model, RemoteModel) or not model.address.here:
+            return ""
+        return {HERE: "the model's server"}.get(model.address.server, model.address.server)
 
     @property
     def signed_in(self) -> bool:

@@ -22,6 +22,7 @@ from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.traces import chat_titles
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.memory.rows import Rows
 from keepbook.doors.http.web.memory.wording import FOUND, Teller, group_name, kind_of
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
@@ -139,6 +140,8 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
     page, pages, chosen = paged(groups, wanted.page, draft.id if draft else "")
     shown = written_out(book, chosen)
     waiting = review.first(book, ASKED_AT_MOST if wanted.review else ASKED)
+    visit.waiting = review.waiting(book, len(all.unsaid))  # for the sidebar too, which would count them anew
+    teller = teller_of(visit, [memory for group in shown for memory in group.rows], waiting)
     return visit.page(
         "memory.html",
         status,
@@ -146,7 +149,8 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
         draft=draft,
         refused=refused,
         preset=preset,
-        teller=teller_of(visit, [memory for group in shown for memory in group.rows], waiting),
+        teller=teller,
+        rows=Rows(book.owner, teller, wanted.address(page=page), wanted.select),
         groups=shown,
         page=page,
         pages=pages,
@@ -158,7 +162,7 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
         fitting=sum(group.total for group in groups),
         block_text=book.block() if wanted.block else "",
         asked=waiting,
-        to_ask=review.waiting(book) if waiting else 0,
+        to_ask=visit.waiting,
         group_name=group_name,
         many=done_to_many(visit),
         answered=answered(visit),

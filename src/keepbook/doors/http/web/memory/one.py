@@ -32,7 +32,7 @@ DID = {
     "restore": "restored",
     "confirm": "confirmed",
     "promote": "became your own word",
-    "demote": "counts as a reading",
+    "demote": "is no longer your own word",
     "link": "linked",
     "unlink": "link removed",
     "purge": "deleted for good",

@@ -75,12 +75,12 @@ def mark_of(source: str, confidence: str, score: float | None) -> Mark:
         return Mark("ink", "ink", "You confirmed it" if source in AUTOMATIC else _WORDS[source])
     if source == "extracted":
         return Mark("extracted", "ext", FOUND, shown_score(score))
-    return Mark("inferred", "inf", "Inferred" if source == "inferred" else "Counts as a reading")
+    return Mark("inferred", "inf", "Inferred" if source == "inferred" else "Not your own word")
 
 
 def shown_score(score: float | None) -> str:
-    """Two digits at most: more would pretend to know. Cut, not rounded: .699 must not pass for a floor of .70."""
-    return "" if score is None else f"{math.floor(score * 100 + 1e-9) / 100:.2f}".removeprefix("0")
+    """Whole percents: more would pretend to know. Cut, not rounded: .699 must not pass for a floor of .70."""
+    return "" if score is None else f"{math.floor(score * 100 + 1e-9)}\u00a0% sure"
 
 
 def kind_of(memory: Brief) -> str:

@@ -46,11 +46,17 @@ document.addEventListener("click", async event => {
   showToast(toast);
 });
 
-form?.addEventListener("change", async ({ target }) => {
-  if (!["when", "at", "schedule"].includes(target.name)) return;
+function asked() {
   const body = new URLSearchParams(new FormData(form));
   body.set("do", "try");
+  return body;
+}
+
+form?.addEventListener("change", async ({ target }) => {
+  if (!["when", "at", "schedule"].includes(target.name)) return;
+  if (target.name === "schedule") form.elements.when.value = "cron";   // what was written is what counts
+  const body = asked();
   const answer = await fetch(form.action, { method: "POST", body });
   const fresh = answer.ok && pieces(await answer.text()).querySelector("#next");
-  if (fresh) find("#next").replaceWith(fresh);
+  if (fresh && String(body) === String(asked())) find("#next").replaceWith(fresh);   // unless it was changed meanwhile
 });

@@ -104,7 +104,9 @@ async function converse(text, from = 0, goOn = false) {
   else { reply.remove(); field.value = text; }
   writing = null;
   busy(false);
-  if (wrong) talk.append(complaint(wrong));
+  const why = find(".banner.bad [data-why]", talk);  // one box says what went wrong, and what can be done
+  if (wrong && why) why.textContent = `${wrong[0].toUpperCase()}${wrong.slice(1)}.`;
+  else if (wrong) talk.append(complaint(wrong));
   if (titled) all("[data-title]").forEach(place => { place.textContent = titled; });
   if (titled) document.title = `${titled} · Keepbook`;
   if (!stay) toEnd();

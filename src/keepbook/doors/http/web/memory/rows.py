@@ -1,0 +1,58 @@
+"""The rows of the memory page, most of them as they were when it was last shown.
+
+After a write one row of a hundred has changed, and the others look as they did. A piece is found by all that it shows,
+so it can only ever stand for the same words. Held are the rows of the last showing and no others: what is deleted is
+gone from here when the page is looked at again.
+"""
+
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from keepbook.book.memory.memories import Memory
+from keepbook.doors.http.web.memory.wording import Teller
+
+MOST_OWNERS = 64
+_LAST: dict[str, dict["_Key", Markup]] = {}
+
+
+class _Key(NamedTuple):
+    """All that a row shows: what the page is, what the memory is, and what is told of it."""
+
+    page: tuple[Any, ...]
+    memory: tuple[Any, ...]
+    line: tuple[Any, ...]
+
+
+class Rows:
+    """The rows of one showing."""
+
+    def __init__(self, owner: str, teller: Teller, back: str, select: bool) -> None:
+        if len(_LAST) >= MOST_OWNERS:
+            _LAST.clear()
+        self._before, self._now = _LAST.get(owner, {}), dict[_Key, Markup]()
+        _LAST[owner] = self._now
+        self._teller = teller
+        self._page = (back, select, str(teller.zone), teller.day(teller.now))
+        self._asked: _Key | None = None
+
+    def known(self, memory: Memory, group: tuple[str, int] | None) -> Markup | None:
+        """The row as it was; None where it has changed, or was not there. `group` is named in the first of its rows."""
+        line, teller = self._teller.line(memory), self._teller
+        ahead = line.since is not None and line.since > teller.now
+        shown = (
+            memory.id, memory.content, memory.state, memory.version, memory.confidence, memory.valid_until,
+            memory.stale and teller.unused_days(memory), memory.reference_count > 0, memory.last_referenced_at,
+            memory.last_confirmed_at, memory.created_at, memory.archived_at,
+        )  # fmt: skip
+        self._asked = _Key((*self._page, group), shown, (*line, ahead))
+        found = self._before.get(self._asked)
+        if found is not None:
+            self._now[self._asked] = found
+        return found
+
+    def keep(self, row: Markup) -> Markup:
+        """The row that was just asked for, now that it is written."""
+        if self._asked is not None:
+            self._now[self._asked] = row
+        return row
