@@ -20,19 +20,9 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.backlog import TURN
-from keepbook.book.recall.memories import (
-    SAYS_MUCH,
-    TIMELY,
-    Wanted,
-    check_query,
-    idf,
-    leading,
-    related,
-    scored,
-    spelled,
-    vocabulary,
-)
+from keepbook.book.recall.memories import SAYS_MUCH, TIMELY, check_query, leading
 from keepbook.book.recall.vectors import Meaning
+from keepbook.book.recall.wanted import Wanted, idf, related, scored, spelled, vocabulary
 from keepbook.book.text.time_hints import DAY, Stretch, asked_days, asked_stretch
 from keepbook.book.text.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
 from keepbook.book.text.words import query_terms, stem, tokens

@@ -8,13 +8,13 @@ somebody did. For a past instant the same rules read the book as it was.
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from sqlalchemy import Table, and_, bindparam, func, select
+from sqlalchemy import and_, bindparam, func, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ledger import ledger
@@ -35,9 +35,10 @@ from keepbook.book.memory.memories import (
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
+from keepbook.book.recall.wanted import Key, Wanted, idf, related, related_in, scored, spelled, vocabulary, whole
 from keepbook.book.text.time_hints import Stretch, asked_stretch
-from keepbook.book.text.word_index import BACKWARDS, backwards, counts_up_to, term_weights
-from keepbook.book.text.words import COMPOUND, close_terms, endings, guessed, heads, query_terms
+from keepbook.book.text.word_index import counts_up_to, term_weights
+from keepbook.book.text.words import query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -55,16 +56,9 @@ on it counts: a question is less like its answer than two texts are that say the
 SAYS_MUCH = 0.75
 """A memory that has this share of the question has all the words can say; one that has less and is the best of a poor
 lot does not outdo what means the same."""
-RELATED_SHARE = 0.8
-"""What a compound counts when its last word is asked for, or the other way round."""
-TYPO_SHARE = 0.7
-"""What a word counts when it is only close to the one that was asked for."""
 TIMELY = 1.25
 """How much more a memory counts that is of the time the question names; so many times the hits are looked at then."""
 LOOKED_AT = 5
-RELATED = 10
-"""So many compounds of a word are looked for."""
-LAST = "\uffff"
 TOTALS = 1000
 """Of so many owners the size of their book is kept in mind."""
 SAME = 0.0001
@@ -79,16 +73,6 @@ class Hit(Memory):
     reasons: tuple[str, ...]
 
 
-class Wanted(NamedTuple):
-    """A term to look for: the word as asked, its share, how much finding it says; a guessed one is a `typo`."""
-
-    term: str
-    asked: str
-    share: float
-    idf: float
-    typo: bool = False
-
-
 class Placed(NamedTuple):
     """What orders a hit, and what it is made of."""
 
@@ -101,76 +85,13 @@ class Placed(NamedTuple):
     held: Any
 
 
-Key = TypeVar("Key", bound=Hashable)
-
-
 # Rules
-
-
-def idf(count: int, total: int) -> float:
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def check_query(query: object, limit: object) -> None:
     if not isinstance(query, str) or not query.strip():
         raise Invalid("ask something: the query is empty", field="query")
     clean_count(limit, "limit", 200)
-
-
-def spelled(
-    asked: Sequence[str],
-    counts: Mapping[str, int],
-    total: int,
-    vocabulary: Callable[[str], Iterable[str]],
-    related: Mapping[str, Sequence[str]],
-) -> list[Wanted]:
-    """Each word as asked, and what `related` says is the same thing; one that stands nowhere as the close words that
-    do."""
-    wanted: list[Wanted] = []
-    for term in asked:
-        if counts.get(term, 0):
-            wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
-        others = related.get(term, ())
-        wanted.extend(Wanted(other, term, RELATED_SHARE, idf(counts.get(other, 1), total)) for other in others)
-        if counts.get(term, 0) or others or not guessed(term):
-            continue
-        wanted.extend(
-            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
-            for close in close_terms(term, vocabulary(term))[:3]
-        )
-    return wanted
-
-
-def scored(wanted: Iterable[Wanted], values: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
-    """The sum over the words of a question: of each the best reading that a memory or turn has."""
-    groups: dict[str, list[Wanted]] = {}
-    for want in wanted:
-        groups.setdefault(want.asked, []).append(want)
-    scores: dict[Key, float] = {}
-    for group in groups.values():
-        if len(group) == 1:
-            worth = group[0].idf * group[0].share
-            for key, value in values.get(group[0].term, {}).items():
-                scores[key] = scores.get(key, 0.0) + value * worth
-            continue
-        best: dict[Key, float] = {}
-        for want in group:
-            worth = want.idf * want.share
-            for key, value in values.get(want.term, {}).items():
-                if value * worth > best.get(key, 0.0):
-                    best[key] = value * worth
-        for key, value in best.items():
-            scores[key] = scores.get(key, 0.0) + value
-    return scores
-
-
-def whole(wanted: Sequence[Wanted]) -> float:
-    """What a memory would score that says every word of the question, and nothing else."""
-    best: dict[str, float] = {}
-    for want in wanted:
-        if not want.typo:
-            best[want.asked] = max(best.get(want.asked, 0.0), want.idf)
-    return sum(best.values()) or sum(want.idf for want in wanted) or 1.0
 
 
 def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
@@ -270,7 +191,7 @@ def recall_past(
         for term, weight in term_weights(said_by(item.state, item.version)).items():
             values.setdefault(term, {})[id] = weight
     counts = {term: len(at) for term, at in values.items()}
-    wanted = spelled(query_terms(query), counts, len(past), lambda _: values, _related_in(values, query))
+    wanted = spelled(query_terms(query), counts, len(past), lambda _: values, related_in(values, query))
     placed = []
     for id, score in scored(wanted, values).items():
         state, version = past[id].state, past[id].version
@@ -390,64 +311,6 @@ class Words:
 
     def _read(self, having: Prepared, term: str) -> list[tuple[str, float]]:
         return having.tuples(self._tx.conn, {**self._asked, "term": term})
-
-
-def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
-    """The owner's terms that begin like this one: typos seldom touch the first letter."""
-    asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
-    return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
-
-
-def related(tx: Tx, table: Table, question: str) -> dict[str, list[str]]:
-    """For the words of a question that is not in English: the owner's words that end in one, or what it ends in; for a
-    single character of a script without spaces the pairs it is in."""
-
-    def stretch(first: str, after: str, most: int = RELATED) -> list[str]:
-        asked = {"owner": tx.owner, "first": first, "after": after, "most": most}
-        return [term for (term,) in _between(table).tuples(tx.conn, asked)]
-
-    found: dict[str, list[str]] = {}
-    for word in endings(question):
-        end = backwards(word)
-        made = [term[:0:-1] for term in stretch(end + " ", end + LAST)]
-        if len(word) == 1:
-            made += stretch(word + " ", word + LAST)
-        made = made or next(([head] for head in heads(word) if stretch(head, head + " ", 1)), [])
-        if made:
-            found[word] = made
-    return found
-
-
-def _related_in(values: Mapping[str, Any], question: str) -> dict[str, list[str]]:
-    """The same among the terms of a past instant."""
-    found = {}
-    for word in endings(question):
-        if len(word) == 1:
-            made = [term for term in values if len(term) == 2 and word in term and BACKWARDS not in term]
-        else:
-            made = [term for term in values if term != word and len(term) >= COMPOUND and term.endswith(word)]
-        if made := sorted(made)[: 2 * RELATED] or [head for head in heads(word) if head in values][:1]:
-            found[word] = made
-    return found
-
-
-@lru_cache
-def _between(table: Table) -> Prepared:
-    here = table.c
-    within = and_(here.owner == bindparam("owner"), here.term >= bindparam("first"), here.term < bindparam("after"))
-    return Prepared(select(here.term).where(within).distinct().order_by(here.term).limit(bindparam("most")))
-
-
-@lru_cache
-def _beginning(table: Table) -> Prepared:
-    """Each term is found by a jump behind the one before it, so that it costs as much as there are words, not as often
-    as they were said."""
-    mine = select(func.min(table.c.term).label("term"))
-    mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam("after"))
-    known = mine.where(table.c.term >= bindparam("first")).cte("known", recursive=True)
-    following = mine.where(table.c.term > known.c.term).correlate(known).scalar_subquery()
-    known = known.union_all(select(following).where(known.c.term.isnot(None)))
-    return Prepared(select(known.c.term).where(known.c.term.isnot(None)))
 
 
 _totals: OrderedDict[tuple[str, str], int] = OrderedDict()
