@@ -233,7 +233,7 @@ class Rows:
                 query = select(func.count()).select_from(table) if name in MANY else select(table)
                 if but is not None and "owner" in table.c:
                     query = query.where(table.c.owner.is_distinct_from(but))
-                found[name] = sorted(map(repr, conn.execute(query)))
+                found[name] = sorted(repr(tuple(row)) for row in conn.execute(query))
         return found
 
     def close(self) -> None:

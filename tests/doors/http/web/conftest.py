@@ -119,77 +119,50 @@ def site(app: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browsers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
-    """Where a browser with these fonts is reached; started once. Where there is none these tests fail, for nothing else
-    shows what a person sees."""
-    cache = Path(pytestconfig.cache.mkdir("npm"))  # type: ignore[union-attr]
-    started: dict[str, tuple[subprocess.Popen[str], str]] = {}
-
-    def reached(which: str) -> str:
-        if which not in started:
-            folder = tmp_path_factory.mktemp("browser")
-            own = [str(one) for one in CHROMIUM if one.exists()]
-            (folder / "how.json").write_text(
-                json.dumps({"args": FLAGS, "headless": True} | ({"executablePath": own[0]} if own else {}))
-            )
-            line = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
-            environment = {**os.environ, "FONTCONFIG_FILE": str(fonts(which, cache, folder))}
-            process = subprocess.Popen(
-                [*line, "--config", str(folder / "how.json")],
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment,
-                start_new_session=True,  # the program that is started starts another, and that the browser
-            )
-            assert process.stdout is not None
-            started[which] = process, process.stdout.readline().strip()
-        return started[which][1]
-
-    yield reached
-    for process, _ in started.values():
-        os.killpg(process.pid, signal.SIGTERM)
-        process.communicate()
+def npm(pytestconfig: pytest.Config) -> Path:
+    """Where what comes from the npm registry is kept."""
+    return Path(pytestconfig.cache.mkdir("npm"))  # type: ignore[union-attr]
 
 
-Connect = Callable[[str], Browser]
+@pytest.fixture(scope="session")
+def browser_address(npm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a browser with the usual fonts is reached; started once. Where there is none these tests fail, for nothing
+    else shows what a person sees."""
+    folder = tmp_path_factory.mktemp("browser")
+    own = [str(one) for one in CHROMIUM if one.exists()]
+    (folder / "how.json").write_text(
+        json.dumps({"args": FLAGS, "headless": True} | ({"executablePath": own[0]} if own else {}))
+    )
+    line = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
+    process = subprocess.Popen(
+        [*line, "--config", str(folder / "how.json")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "FONTCONFIG_FILE": str(fonts(npm, folder))},
+        start_new_session=True,  # the program that is started starts another, and that the browser
+    )
+    assert process.stdout is not None
+    yield process.stdout.readline().strip()
+    os.killpg(process.pid, signal.SIGTERM)
+    process.communicate()
 
 
 @pytest.fixture(scope="module")
-def connect(browsers: Callable[[str], str]) -> Iterator[Connect]:
+def chromium(browser_address: str) -> Iterator[Browser]:
     """Not once a session: Playwright keeps an event loop running in this thread, which other tests need for theirs."""
     with sync_playwright() as playwright:
-        yield lambda which: playwright.chromium.connect(browsers(which))
-
-
-@pytest.fixture(scope="module")
-def chromium(connect: Connect) -> Iterator[Browser]:
-    """A browser on a machine with the usual fonts."""
-    browser = connect("usual")
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="module")
-def wide_chromium(connect: Connect) -> Iterator[Browser]:
-    browser = connect("wide")
-    yield browser
-    browser.close()
-
-
-@pytest.fixture
-def wide_fonts(request: pytest.FixtureRequest) -> bool:
-    """Whether the pages of this test are opened where fonts are wide."""
-    return bool(getattr(request, "param", False))
+        browser = playwright.chromium.connect(browser_address)
+        yield browser
+        browser.close()
 
 
 Opens = Callable[..., BrowserContext]
 
 
 @pytest.fixture
-def opens(wide_fonts: bool, site: str, request: pytest.FixtureRequest) -> Iterator[Opens]:
+def opens(chromium: Browser, site: str) -> Iterator[Opens]:
     """Opens a fresh browser profile; `opens(width=390, color_scheme="dark", java_script_enabled=False)`."""
     made: list[BrowserContext] = []
-    chromium = request.getfixturevalue("wide_chromium" if wide_fonts else "chromium")
 
     def make(width: int = 1440, height: int = 900, **options: Any) -> BrowserContext:
         size: Any = {"width": width, "height": height}

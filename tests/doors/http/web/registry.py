@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 AXE = (
@@ -51,12 +52,10 @@ def axe_script(folder: Path) -> str:
         return script.read().decode()
 
 
-FACES = {
-    "usual": r"DejaVu(SansCondensed|SerifCondensed|SansMono)(-\w+)?\.ttf",
-    "wide": r"DejaVu(Sans|Serif|SansMono)-Bold(Oblique|Italic)?\.ttf",
-}
-"""What a machine of the tests has: letters about as wide as most machines', or wider than all the stylesheet names,
-since there is nothing but bold."""
+USUAL = r"DejaVu(SansCondensed|SerifCondensed|SansMono)(-\w+)?\.ttf"
+"""What a machine of the tests has: letters about as wide as most machines'."""
+WIDE = {name: f"DejaVu{name}-Bold.ttf" for name in ("Sans", "Serif", "SansMono")}
+"""Wider than all that the stylesheet names."""
 
 ONLY = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -71,20 +70,28 @@ ONLY = """<?xml version="1.0"?>
 """
 
 
-def fonts(which: str, cache: Path, into: Path) -> Path:
-    """The configuration of a machine that has these fonts and no other; for Chromium's `FONTCONFIG_FILE`.
-
-    It holds where fonts are found by fontconfig. On macOS the browser takes what the system has.
-    """
-    folder = into / f"fonts-{which}"
-    folder.mkdir()
+def _faces(cache: Path, which: str) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(fetched(DEJAVU, cache)) as whole:
         for member in whole.getmembers():
             name = Path(member.name).name
-            if member.isfile() and re.fullmatch(FACES[which], name):
+            if member.isfile() and re.fullmatch(which, name):
                 held = whole.extractfile(member)
                 assert held is not None
-                (folder / name).write_bytes(held.read())
+                yield name, held.read()
+
+
+def wide_fonts(cache: Path) -> dict[str, str]:
+    """In Base64, for a page to take up."""
+    return {name: base64.b64encode(dict(_faces(cache, file))[file]).decode() for name, file in WIDE.items()}
+
+
+def fonts(cache: Path, folder: Path) -> Path:
+    """The configuration of a machine that has the usual fonts and no other; for Chromium's `FONTCONFIG_FILE`.
+
+    It holds where fonts are found by fontconfig. On macOS the browser takes what the system has.
+    """
+    for name, data in _faces(cache, USUAL):
+        (folder / name).write_bytes(data)
     config = folder / "fonts.conf"
     config.write_text(ONLY.format(folder=folder), encoding="utf-8")
     return config

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.conftest import Clock, nobodys, prepared_on
+from tests.conftest import DEEPER, Clock, nobodys, prepared_on
 from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
 from tests.doors.http.web.conftest import serving, settled_as_alice, talking
-from tests.doors.http.web.registry import axe_script
+from tests.doors.http.web.registry import axe_script, wide_fonts
 from tests.traded import exposed, traded
 
 from keepbook.doors.http.web.frame.assets import FOLDER
@@ -232,8 +232,26 @@ def show(person: Page, page: Shown, lived: dict[str, str]) -> None:
 
 
 @pytest.fixture(scope="session")
-def axe(pytestconfig: pytest.Config) -> str:
-    return axe_script(Path(pytestconfig.cache.mkdir("npm")))  # type: ignore[union-attr]
+def axe(npm: Path) -> str:
+    return axe_script(npm)
+
+
+@pytest.fixture(scope="session")
+def wide(npm: Path) -> dict[str, str]:
+    return wide_fonts(npm)
+
+
+WIDER = """async faces => {
+  for (const [name, data] of Object.entries(faces)) {
+    const text = atob(data);
+    const bytes = new Uint8Array(text.length);
+    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+    document.fonts.add(await new FontFace(`Wide ${name}`, bytes, { weight: "100 900" }).load());
+  }
+  const wider = new CSSStyleSheet();
+  wider.replaceSync(`:root { --sans: "Wide Sans"; --serif: "Wide Serif"; --mono: "Wide SansMono" }`);
+  window.wear = fonts => { document.adoptedStyleSheets = fonts === "wide" ? [wider] : []; };
+}"""
 
 
 RUN = """async without => {
@@ -248,8 +266,9 @@ RUN = """async without => {
 
 
 AXED = ((1440, "light"), (390, "dark"))
-COLOURS = ["color-contrast", "link-in-text-block"]
-"""By night the contrast of every text is the audit's, at each width: axe takes as long for it as for all the rest."""
+COLOURS = [] if DEEPER > 1 else ["color-contrast", "link-in-text-block"]
+"""The contrast of every text is the audit's, by day and night and at each width: axe takes as long for it as for all
+the rest, and is asked by `make test-deep`."""
 
 
 def _at_each_width(name: str, opens: Any, lived: dict[str, str]) -> Iterator[tuple[int, Page]]:
@@ -265,8 +284,11 @@ def _at_each_width(name: str, opens: Any, lived: dict[str, str]) -> Iterator[tup
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_keeps_to_the_visual_language(name: str, opens: Any, lived: dict[str, str], axe: str) -> None:
-    """Every width, light and dark; on a desk by day and on a phone by night axe looks too."""
+def test_the_page_keeps_to_the_visual_language(
+    name: str, opens: Any, lived: dict[str, str], axe: str, wide: dict[str, str]
+) -> None:
+    """Every width, light and dark, with the usual fonts and with wide ones; on a desk by day and on a phone by night
+    axe looks too."""
     wrong = []
     for width, person in _at_each_width(name, opens, lived):
         for scheme in ("light", "dark"):
@@ -276,36 +298,30 @@ def test_the_page_keeps_to_the_visual_language(name: str, opens: Any, lived: dic
             if (width, scheme) in AXED:
                 if person.evaluate("!window.axe"):
                     person.evaluate(axe)
-                known = [] if scheme == "light" else COLOURS
-                wrong += [f"{scheme} {width}: axe: {found}" for found in person.evaluate(RUN, known)]
+                wrong += [f"{scheme} {width}: axe: {found}" for found in person.evaluate(RUN, COLOURS)]
+        if person.evaluate("!window.wear"):
+            person.evaluate(WIDER, wide)
+        person.evaluate("wear('wide')")
+        wrong += [f"wide fonts {width}: {found}" for found in person.evaluate(AUDIT, "widths")]
+        person.evaluate("wear('usual')")
     assert not wrong, "\n".join(wrong[:40])
 
 
-@pytest.mark.parametrize("wide_fonts", [True], indirect=True, ids=["wide"])
-@pytest.mark.parametrize("name", PAGES)
-def test_the_page_holds_where_fonts_are_wide(name: str, opens: Any, lived: dict[str, str], wide_fonts: bool) -> None:
-    """What a font can push out of place."""
-    wrong = [f"{width}: {found}" for width, person in _at_each_width(name, opens, lived)
-             for found in person.evaluate(AUDIT, "widths")]  # fmt: skip
-    assert not wrong, "\n".join(wrong[:40])
-
-
-def test_the_browser_has_the_fonts_of_the_tests_and_no_other(chromium: Browser, wide_chromium: Browser) -> None:
+def test_the_browser_has_the_fonts_of_the_tests_and_no_other(chromium: Browser, wide: dict[str, str]) -> None:
     """`i` and `M` in each family that the stylesheet names come out alike: none of them is here, whatever this machine
     has. The wide fonts are wider."""
-    measure = """() => ["Inter", "JetBrains Mono", "Charis SIL", "sans-serif"].map(family => {
+    measure = """families => families.map(family => {
       const pen = document.createElement("canvas").getContext("2d");
       pen.font = `20px "${family}", sans-serif`;
       return pen.measureText("iM".repeat(20)).width;
     })"""
-    widths = []
-    for browser in (chromium, wide_chromium):
-        page = browser.new_page()
-        found = page.evaluate(measure)
-        page.close()
-        assert len(set(found)) == 1, found
-        widths.append(found[0])
-    assert widths[1] > widths[0] * 1.05
+    page = chromium.new_page()
+    page.evaluate(WIDER, wide)
+    usual = page.evaluate(measure, ["Inter", "JetBrains Mono", "Charis SIL", "sans-serif"])
+    assert len(set(usual)) == 1, usual
+    for wider in page.evaluate(measure, [f"Wide {name}" for name in wide]):
+        assert wider > usual[0] * 1.05
+    page.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), AXED)
