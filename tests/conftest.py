@@ -116,7 +116,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if DEEPER == 1:
         items[:] = [item for item in items if _on_its_engine(item, everywhere=glance)]
     items[:] = [item for item in items if not (glance and item.nodeid.startswith(LONG))]
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    _spread(items)
     if config.getoption("no_processes"):
         left_out = [item for item in items if item.get_closest_marker("process")]
         config.hook.pytest_deselected(items=left_out)
@@ -132,15 +132,35 @@ LONG = tuple(
     f"tests/{name}"
     for name in (
         "book/ledger/test_tamper.py::test_whoever",
+        "book/ledger/test_verify.py::test_every_forgery",
+        "book/trading/test_days.py::test_kept_figures",
+        "book/upkeep/test_admission.py::test_a_file_is_refused_at_its_first_wrong_line",
+        "book/upkeep/test_transfer.py::test_an_export_moves",
         "contracts/test_authority_walk.py",
         "contracts/test_house.py::test_types",
         "contracts/test_killed_run.py",
         "demo/test_story.py",
+        "doors/cli/test_who_may.py",
         "doors/http/test_openapi.py",
-        "doors/http/test_serving.py::test_killed",
+        "doors/http/test_serving.py",
+        "doors/http/web/test_checks.py::test_the_page",
+        "models/offline/test_extraction.py::test_cost",
+        "models/orders/test_dialogues.py",
+        "models/reader/test_reader.py::test_cost",
+        "storage/test_installed.py",
     )
 )
 """What takes longest begins first, so that nobody waits for one who began it last."""
+
+
+def _spread(items: list[pytest.Item]) -> None:
+    """Each worker begins with one part of the list and takes from the others' when it is through: each part opens with
+    its share of what takes longest."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [item for item in items if item.nodeid.startswith(LONG)]
+    rest = [item for item in items if not item.nodeid.startswith(LONG)]
+    part = -(-len(rest) // workers)
+    items[:] = [item for nth in range(workers) for item in (*long[nth::workers], *rest[nth * part : (nth + 1) * part])]
 
 
 def _on_its_engine(item: pytest.Item, *, everywhere: bool) -> bool:

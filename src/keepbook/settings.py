@@ -115,7 +115,7 @@ class Settings:
     max_bytes: int | None = _setting("How many characters one owner's memories and chats may have.", None, least=0)
     rate_per_minute: int = _setting("Requests a token may send in a minute to a worker; 0: any.", 1200, least=0)
     max_body_bytes: int = _setting("The largest request the server reads.", 5_000_000, least=1000)
-    max_import_bytes: int = _setting("The largest file that may be brought in over a page.", 50_000_000, least=1000)
+    max_import_bytes: int = _setting("The largest file that may be brought in by page or API.", 50_000_000, least=1000)
     allowed_hosts: Several = _setting("Host names the server answers to, beside the one bound.", Several())
     host: str = _setting("The address the server listens on.", "127.0.0.1")
     port: int = _setting("Its port; 0 takes a free one.", 8765, least=0, most=65535)

@@ -39,6 +39,8 @@ class Known:
     source: str
     score: float | None = None
     protected: bool = False
+    since: str | None = None
+    """From when on it holds."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,8 @@ class Reading:
     heard: frozenset[TurnId] = frozenset()
     """Turns whose orders were heard as they were given; the others were recorded from elsewhere."""
     sense: Sense | None = None
+    elsewhere: bool = False
+    """Whether the chat came in from another program: what was said in it holds since then, not since it was read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -924,23 +924,28 @@ fills = _table(
 )
 Index("fills_by_time", fills.c.owner, fills.c.deployment_id, fills.c.symbol, fills.c.time)
 
-# What brokers' files brought, load by load, so that one can be taken back: the `batches` of trades it made and, in
-# `before`, what of earlier fills it found open. What is taken back keeps its fills in `gone`, and its trades as former.
+# What files brought, load by load, so that one can be taken back. `brought`: of memories the first and the last of its
+# entries and its chats, each with its turns; of trades the batches it made, and in `before` what of earlier fills it
+# found open. `told` is how its page tells it. `gone` is what went when it was taken back: memories and chats by their
+# ids, or the fills; its trades are former.
 loads = _table(
     "loads",
     _owner(),
     Column("nth", Integer, nullable=False),
     Column("at", Word, nullable=False),
     Column("actor", Word, nullable=False),
-    Column("deployment_id", Word, nullable=False),
+    Column("what", Word, _one_of("what", "trades", "memories"), nullable=False),
     Column("title", Word, nullable=False),
+    Column("deployment_id", Word),
     Column("trades", Integer, nullable=False),
     Column("fills", Integer, nullable=False),
-    Column("batches", Word, nullable=False),
+    Column("brought", Word, nullable=False),
     Column("before", Word, nullable=False),
+    Column("told", Word, nullable=False),
     Column("undone_at", Word),
     Column("gone", Word),
     PrimaryKeyConstraint("owner", "nth"),
+    CheckConstraint("(what = 'trades') = (deployment_id IS NOT NULL)", name="trades_have_a_deployment"),
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
 )
 

@@ -151,7 +151,7 @@ def test_a_long_first_line_is_cut_at_a_word() -> None:
     assert kept["title"].endswith("word…")
 
 
-@pytest.mark.parametrize("answer", ["", "   ", "{", '{"text": ', "[1, 2]", "{" * 100_000])
+@pytest.mark.parametrize("answer", ["", "   ", "{", '{"text": ', "[1, 2]", "{" * 100_000, '{"a":' * 100_000])
 def test_an_answer_without_a_card_is_refused(answer: str) -> None:
     with pytest.raises(Invalid):
         read_card(TRADE, answer, NOW)

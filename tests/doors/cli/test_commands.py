@@ -20,6 +20,7 @@ WRITTEN = SHAPE | {"event", "unchanged", "similar"}
 
 KEPT = {
     "to_arm": [], "dry_run": False, "source": "keepbook", "owner": None, "chats": 0, "refused": [], "came": [],
+    "load": None,
 }  # fmt: skip
 """What an import of a book without agents adds to its answer."""
 
@@ -330,7 +331,7 @@ def test_an_export_comes_back_byte_for_byte(ask: Ask, run: Run, tmp_path: Path) 
 
 def test_a_foreign_file_is_taken_over(ask: Ask) -> None:
     foreign = "\ufeff" + "\n".join(json.dumps({"memory": text}) for text in ("Likes tea", "Works at Acme"))
-    known = {"source": "list", "owner": "alice"}
+    known = {"source": "list", "owner": "alice", "load": 1}
     assert ask("import", "-", stdin=foreign) == {"memories": 2, "unchanged": 0} | KEPT | known
     assert {memory["source"] for memory in ask("list")["memories"]} == {"imported"}
 
@@ -369,6 +370,11 @@ def test_chats_from_elsewhere_are_closed_all_at_once_without_a_model(ask: Ask, r
     assert (closed["status"], closed["made_by"]) == ("closed", "offline")
     assert "No chat is open" in run("threads", "close", "--all").out
     assert "or close every open one" in run("threads", "close").err
+    read = run("import", file, "--read", "--owner", "bob").out
+    assert ("Imported 0 memories and 1 chat" in read, "Closed 1 chat" in read) == (True, True)
+    again = ask("import", file, "--read", "--owner", "bob")
+    assert (again["imported"]["chats"], again["read"]) == (0, [])
+    assert "leave it out here" in run("import", file, "--read", "--dry-run").err
 
 
 def test_an_export_replaces_a_file_only_by_force(ask: Ask, run: Run, tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def test_a_body_over_the_limit_is_413_with_and_without_a_length(book_url: str) -
         mine = TestClient(create_app(kb), base_url="http://localhost", client=("127.0.0.1", 1))
         assert mine.post("/api/memory/", json={"content": "Fine", "body": "x" * 3000}).status_code == 413
         pieces = (b"x" * 500 for _ in range(10))
-        refused = mine.post("/api/import", content=pieces)
+        refused = mine.post("/api/memory/", content=pieces)
         assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
         assert mine.post("/api/memory/", json={"content": "Fine"}).status_code == 201
         told = mine.post("/notes", content=b"x" * 3000, headers={"Accept": "text/html"})
@@ -219,6 +219,10 @@ def test_a_file_that_is_brought_in_may_be_larger_but_not_any_size(book_url: str)
         told = mine.post("/import", files={"file": ("notes.txt", b"x" * 9001)})
         assert told.status_code == 413
         assert "A file that is brought in here may have 0.009 MB; a larger one comes in with keepbook" in told.text
+        rows = b"time,symbol,side,quantity,price\n" + b"2026-01-05 10:00,EURUSD,buy,2,1.10\n" * 200
+        for path in ("/trading/import", "/trading/load", "/trading/mine/load", "/api/trading/import?kind=trades"):
+            assert mine.post(path, files={"file": ("fills.csv", rows)}).status_code != 413, path
+            assert mine.post(path, files={"file": ("fills.csv", b"x" * 9001)}).status_code == 413, path
         kb.tokens.create("alice")
         stranger = TestClient(app, base_url="http://localhost", client=("192.0.2.1", 1), headers=reads)
         assert stranger.post("/import", files={"file": ("notes.txt", b"x" * 5000)}).status_code == 413

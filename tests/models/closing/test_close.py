@@ -25,6 +25,7 @@ from keepbook import Keepbook, jobs
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due
+from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.errors import ModelFailed
@@ -291,6 +292,16 @@ READING = Reading(
 def test_each_candidate_is_checked_in_code(candidate: Candidate, reason: str | None) -> None:
     extraction = Extraction((candidate,), "", "scripted")
     assert [why for _, why in judge(READING, extraction, ["owns a small boat"])] == [reason]
+
+
+def test_what_was_said_elsewhere_earlier_does_not_replace_a_later_word() -> None:
+    said = Turn(1, "user", "I live in Bergen", parse_stamp("2023-02-01T10:00:00.000000Z"))
+    for since, reason in (("2024-05-01", "a later word of yours stands"), ("2022-05-01", None)):
+        known = (replace(KNOWN[1], since=f"{since}T00:00:00.000000Z"),)
+        reading = replace(READING, turns=(said,), known=known, elsewhere=True)
+        found = Extraction((update("read0001", "Lives in Bergen", 1), forget("read0001", 1)), "", "scripted")
+        assert [why for _, why in judge(reading, found)] == [reason, reason]
+        assert [why for _, why in judge(replace(reading, elsewhere=False), found)] == [None, None]
 
 
 def test_the_same_fact_twice_in_one_answer_is_kept_once() -> None:

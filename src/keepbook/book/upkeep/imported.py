@@ -14,7 +14,8 @@ OURS = "keepbook"
 class Imported:
     """What an import did in one book: memories taken, memories that were there already, and the agents that would run
     by themselves or start a program once the person arms them here. From elsewhere: which program's file it was, the
-    chats taken, and what stayed out and why. After a dry run nothing of it was kept, and `came` tells each thing."""
+    chats taken, and what stayed out and why. After a dry run nothing of it was kept, and `came` tells each thing.
+    `load` is the number by which it is taken back, where something came in."""
 
     memories: int
     unchanged: int = 0
@@ -25,6 +26,7 @@ class Imported:
     chats: int = 0
     refused: tuple[LeftOut, ...] = ()
     came: tuple[Came, ...] = ()
+    load: int | None = None
 
 
 def told(brought: Brought, source: str, owner: str, *, dry_run: bool) -> Imported:

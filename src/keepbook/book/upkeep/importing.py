@@ -1,9 +1,12 @@
 """An import as a whole: which way a file takes, one transaction for a book, and taking it back after a dry run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ledger import loads
+from keepbook.book.ledger.ledger import head
 from keepbook.book.upkeep.elsewhere import sources
 from keepbook.book.upkeep.elsewhere.incoming import Incoming, shown
 from keepbook.book.upkeep.elsewhere.write import Progress, write
@@ -11,6 +14,7 @@ from keepbook.book.upkeep.imported import Imported, told
 from keepbook.book.upkeep.lines import altered, is_ours
 from keepbook.book.upkeep.transfer import import_lines
 from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.storage.database import Tx
 
 
 class _OnlyLooked(Exception):
@@ -59,22 +63,38 @@ def bring_in(
     book.ask("book.import")
     try:
         with book.writing() as (tx, preset):
+            first = head(tx).seq + 1
             brought = write(tx, book.origin, preset, incoming, sense=book.meaning, progress=progress, looks=dry_run)
             taken = told(brought, incoming.source, book.owner, dry_run=dry_run)
             if dry_run:
                 raise _OnlyLooked(taken)
-            return taken
+            held = {"chats": brought.chats, "grown": list(brought.grown)}
+            return _kept(tx, book, taken, first, held, incoming.file)
     except _OnlyLooked as looked:
         return looked.taken
+
+
+def _kept(tx: Tx, book: Opened, taken: Imported, first: int, held: Mapping[str, Any], file: str) -> Imported:
+    """With the number of the load, where something came in."""
+    last = head(tx).seq
+    if last < first and not any(held.values()):
+        return taken
+    told = {
+        "file": file[:200], "memories": taken.memories, "chats": taken.chats, "unchanged": taken.unchanged,
+        "refused": len(taken.refused),
+    }  # fmt: skip
+    brought = {"first": first, "last": last, **held}
+    return replace(taken, load=loads.keep(tx, book.origin, loads.MEMORIES, taken.source, brought=brought, told=told))
 
 
 def _import_ours(book: Opened, texts: list[str], *, merge: bool, dry_run: bool) -> Imported:
     try:
         with book.writing() as (tx, preset):
+            first = head(tx).seq + 1
             taken = import_lines(tx, book.origin, preset, texts, merge=merge, hand=book.hand)
             if dry_run:
                 raise _OnlyLooked(taken)
-            return taken
+            return _kept(tx, book, taken, first, {}, "") if merge else taken  # a restored book is the book that it was
     except _OnlyLooked as looked:
         return replace(looked.taken, dry_run=True)
     except KeepbookError as error:

@@ -7,6 +7,7 @@ also writes the security headers of every answer. Plain ASGI, so that streams pa
 
 import asyncio
 import ipaddress
+import re
 import time
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
@@ -32,8 +33,8 @@ PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forward
 but an address adds none of this and speaks HTTP/1.0, which no browser does."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
-IMPORTS = ("/import", "/settings/import")
-"""Pages that take a file of the person's: it may be larger than other requests."""
+IMPORTS = re.compile(r"(?:/api)?(?:/trading)?/import|/trading/(?:[^/]+/)?load")
+"""Where a file of the person's comes in: it may be larger than other requests."""
 WRONG_A_MINUTE = 10
 """So many wrong keys from one address are answered in a minute; after that it waits."""
 
@@ -123,7 +124,7 @@ class Gate:
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
             return
-        brings_in = scope["path"] in IMPORTS and "caller" in scope["state"]  # nobody unknown sends that much
+        brings_in = IMPORTS.fullmatch(scope["path"]) and "caller" in scope["state"]  # nobody unknown sends that much
         most = self._max_import if brings_in else self._max_body
         reading = _Reading(receive, send, most, BODY_SECONDS * most / self._max_body, scope["path"])
         await self._app(scope, reading.receive, reading.send)
@@ -137,7 +138,7 @@ class Gate:
                 f"this server does not answer to {host[:100]!r}; name it in KEEPBOOK_ALLOWED_HOSTS", code="wrong_host"
             )
         length = headers.get("content-length", "0")
-        most = self._max_import if scope["path"] in IMPORTS else self._max_body
+        most = self._max_import if IMPORTS.fullmatch(scope["path"]) else self._max_body
         if not length.isdecimal() or int(length) > most:
             raise _too_large(most, scope["path"])
         if scope["method"] not in SAFE and "authorization" not in headers:
@@ -227,9 +228,10 @@ class _Reading:
 
 
 def _too_large(max_body: int, path: str) -> Invalid:
-    if path in IMPORTS:
+    if IMPORTS.fullmatch(path):
+        command = "keepbook trading import" if "/trading/" in path else "keepbook import FILE"
         most = f"a file that is brought in here may have {max_body / 1e6:g} MB"
-        return Invalid(f"{most}; a larger one comes in with keepbook import FILE", code="too_large")
+        return Invalid(f"{most}; a larger one comes in with {command}", code="too_large")
     return Invalid(f"a request may have {max_body:,} bytes; send less at a time", code="too_large")
 
 

@@ -32,6 +32,7 @@ from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.book.text.words import fold, tokens
+from keepbook.book.upkeep.elsewhere.incoming import source_of
 from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
@@ -93,6 +94,9 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
     known = {memory.id: memory for memory in reading.known}
     if candidate.op != "add" and candidate.target not in known:
         return "it names a memory that was not shown"
+    target = known.get(candidate.target or "")
+    if reading.elsewhere and target is not None and (target.since or "") > said_at(candidate, reading):
+        return "a later word of yours stands"
     if candidate.op == "forget":
         return None  # what the person means is the model's to say; where their words do not show it, it is proposed
     told = f"{candidate.subject or ''} {candidate.content}"
@@ -138,6 +142,11 @@ def _evidence(candidate: Candidate, reading: Reading) -> list[Turn]:
     """The turns of the person that a candidate names and that say something of their own."""
     named = {str(turn) for turn in candidate.turn_ids}
     return [turn for turn in reading.turns if turn.role == "user" and turn.text.strip() and str(turn.id) in named]
+
+
+def said_at(candidate: Candidate, reading: Reading) -> str:
+    """When the person said it: with the last of the turns that it rests on."""
+    return max((stamp(turn.at) for turn in _evidence(candidate, reading) if turn.at), default="")
 
 
 def _is_known(candidate: Candidate, reading: Reading) -> bool:
@@ -243,6 +252,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         summary=held.thread.summary,
         block=block,
         never=chosen.never,
+        elsewhere=source_of(held.thread.session) is not None,
         deeds=dict(orders.items()),
         heard=frozenset(one.turn for one in held.turns if one.role == "user" and was_heard(one.parts)),
     )
@@ -294,7 +304,8 @@ def _keep_one(
     shown = {str(turn.id) for turn in reading.turns}
     turn_ids = tuple(turn for turn in map(str, candidate.turn_ids) if turn in shown)
     told: dict[str, Any] = {"score": min(1.0, max(0.0, candidate.score)), "made_by": made_by, "turn_ids": turn_ids}
-    told["valid_from"] = instant(candidate.valid_from, field="valid_from")
+    since = candidate.valid_from or (said_at(candidate, reading) if reading.elsewhere else None)
+    told["valid_from"] = instant(since, field="valid_from")
     subject = clean_optional(candidate.subject, "subject", 200)
     protected = target is not None and target.protected
     if protected or not candidate.sure or (preset.on_close == "propose" and candidate.op != "forget"):

@@ -17,6 +17,7 @@ def known_memories(tx: Tx) -> tuple[Known, ...]:
             row.source,
             row.score,
             is_protected(row.source, to_state(row)),
+            row.valid_from,
         )
         for row in listing.standing(tx)
     )

@@ -549,9 +549,9 @@ CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads FOR EACH ROW EXECUTE FU
 CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
-    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.deployment_id, NEW.title, NEW.trades, NEW.fills, NEW.batches, NEW.before)
+    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.brought, NEW.before, NEW.told)
     IS DISTINCT FROM
-       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.deployment_id, OLD.title, OLD.trades, OLD.fills, OLD.batches, OLD.before)
+       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.brought, OLD.before, OLD.told)
   THEN
     PERFORM keepbook_refuse('a load is taken back, never rewritten');
   END IF;

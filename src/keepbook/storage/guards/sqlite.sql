@@ -518,9 +518,9 @@ BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
 CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
 WHEN NOT (
   OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
-  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.deployment_id = OLD.deployment_id
-  AND NEW.title = OLD.title AND NEW.trades = OLD.trades AND NEW.fills = OLD.fills AND NEW.batches = OLD.batches
-  AND NEW.before = OLD.before
+  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.what = OLD.what
+  AND NEW.title = OLD.title AND NEW.deployment_id IS OLD.deployment_id AND NEW.trades = OLD.trades
+  AND NEW.fills = OLD.fills AND NEW.brought = OLD.brought AND NEW.before = OLD.before AND NEW.told = OLD.told
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from keepbook import Conflict, Invalid, NotFound
+from keepbook.book.upkeep.elsewhere import found
 from keepbook.book.upkeep.elsewhere.incoming import Incoming, moment, portions
 from keepbook.book.upkeep.elsewhere.sources import SOURCES, look_at, look_into
 
@@ -219,13 +220,16 @@ def test_other_files_are_refused_with_what_is_known(tmp_path: Path) -> None:
         look_at(tmp_path / "nothing.json")
 
 
-def test_an_archive_as_it_is_downloaded_is_looked_into(tmp_path: Path) -> None:
+def test_an_archive_as_it_is_downloaded_is_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
         archive.write(SAMPLES / "conversations-claude.json", "data-2025/conversations.json")
         archive.write(SAMPLES / "memories-claude.json", "data-2025/memories.json")
         archive.writestr("data-2025/users.json", "[]")
     incoming = look_at(tmp_path / "data.zip")
     assert (incoming.source, len(incoming.memories), len(incoming.chats)) == ("claude", 4, 1)
+    monkeypatch.setattr(found, "UNFOLDED", 1000)
+    with pytest.raises(Invalid, match=r"data\.zip unfolds to more than 0 MB; unpack it"):
+        look_at(tmp_path / "data.zip")
 
 
 # --- whose book

@@ -20,6 +20,7 @@ from tests.doors.http.web.conftest import serving, settled_as_alice, talking
 from tests.doors.http.web.registry import axe_script, wide_fonts
 from tests.traded import exposed, traded
 
+from keepbook.book.upkeep import chats_read
 from keepbook.doors.http.web.frame.assets import FOLDER
 
 WIDTHS = (1440, 820, 390, 360)
@@ -79,6 +80,8 @@ PAGES = {
     "a model": Shown("/settings/model", ("input[value=openai]",)),
     "bring in memories": Shown("/import"),
     "a file of memories": Shown("/import", file=TO_BRING_IN),
+    "what came in": Shown("/import/{load}"),
+    "a chat from elsewhere": Shown("/chat/{imported}"),
     "first steps": Shown("/welcome", ("input[value=openai]",)),
     "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
     "forecasts": Shown("/results/forecasts"),
@@ -160,8 +163,30 @@ def live(kb: Any, clock: Any) -> dict[str, str]:
     trashed = talk("A word " + "averyveryverylongword" * 12)
     alice.threads.delete(trashed.id)
     known = {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id}
+    known |= _brought_in(alice)
     _foretold(alice, clock)
     return known | _worked(alice) | _traded(kb, alice)
+
+
+def _brought_in(alice: Any) -> dict[str, str]:
+    """Chats from elsewhere: one was read, of the other nobody knows what is in it."""
+    said = ["I work as a nurse, four nights a week.", "I think I might be allergic to walnuts."]
+    talks = [
+        {
+            "uuid": str(nth),
+            "name": f"Plans for the year {nth}",
+            "chat_messages": [
+                {"sender": sender, "text": text, "created_at": f"2024-03-1{nth}T09:00:00Z"}
+                for one in said
+                for sender, text in (("human", one), ("assistant", "I see."))
+            ],
+        }
+        for nth in range(2)
+    ]
+    load = alice.import_([json.dumps(talks)]).load
+    first = chats_read.unread(alice, load)[0].id
+    alice.close_thread(first, offline=True)
+    return {"load": str(load), "imported": first}
 
 
 def _foretold(alice: Any, clock: Any) -> None:

@@ -17,6 +17,9 @@ from keepbook.errors import Invalid
 
 TEXT_LIMIT = 20_000
 MOST_ITEMS = 50
+_OPENING = re.compile(r"\{(?=\s*[\"}])")
+MOST_FAILED = 1000
+"""Braces that open no object; each takes as long to refuse as the answer is long."""
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
 
 
@@ -221,14 +224,11 @@ def _object_in(answer: str) -> dict[str, Any] | None:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    decoder = json.JSONDecoder()
-    position = text.find("{")
-    while position >= 0:
+    decoder, end, failed = json.JSONDecoder(), 0, 0
+    while (opening := _OPENING.search(text, end)) and failed < MOST_FAILED:
         try:
-            value, end = decoder.raw_decode(text, position)
+            value, end = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            end = position + 1
+            end, failed = opening.end(), failed + 1
         else:
-            if isinstance(value, dict):
-                yield value
-        position = text.find("{", end)
+            yield value

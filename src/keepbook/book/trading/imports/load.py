@@ -15,12 +15,14 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
+from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.trading import days, skills
 from keepbook.book.trading.files import MOST_REFUSED, Progress, Refused
-from keepbook.book.trading.imports import loads, mapping, pairing, table, values
+from keepbook.book.trading.imports import mapping, pairing, table, values
 from keepbook.book.trading.imports.file import Work, ignored, prepared, take_in
 from keepbook.book.trading.imports.formats import NAMES
+from keepbook.book.trading.imports.loads import Open
 from keepbook.book.trading.imports.pairing import FUNDING, Fill, Paired, Trip
 from keepbook.book.trading.market import bars
 from keepbook.book.trading.trades import Trade, keep_trades
@@ -34,6 +36,8 @@ SKILL = "Imported trades"
 NET = ("ibkr-flex", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
 SHOWN = 20
+TOLD = 50
+"""So many refused rows are told with a load for as long as it is kept."""
 AT_ONCE = 500
 KEPT_AT_ONCE = 2000
 
@@ -264,12 +268,17 @@ def _keep(
     days.settle(tx)
     done(len(rows) + len(kept))
     batches = [int(nth) for what, nth in tx.batches if what == "trades" and (what, nth) not in earlier]
+    told = {
+        "file": "", "added": len(work.added), "paired": len(work.paired), "wrong": len(work.refused),
+        "unchanged": len(work.unchanged - work.paired - work.added), "refused": sorted(work.refused.items())[:TOLD],
+    }  # fmt: skip
     loads.keep(
-        tx, load, origin, place, work.format.title, trades=len(kept), fills=len(rows), batches=batches, before=before
-    )
+        tx, origin, loads.TRADES, work.format.title, nth=load, deployment_id=place, trades=len(kept), fills=len(rows),
+        brought=sorted(batches), before=before, told=told,
+    )  # fmt: skip
 
 
-def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Any]) -> loads.Open:
+def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Any]) -> Open:
     """Of earlier fills what is left after this file; answers what was left before it."""
     found = {}
     for key, was in _open_keys(tx, place, symbol).items():

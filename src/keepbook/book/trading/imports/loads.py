@@ -5,19 +5,18 @@ A load adds trades and fills and uses up what earlier fills left open. Taken bac
 again: the same file may be loaded anew. Only the newest load of a deployment can go: later ones are paired with it.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, select, update
 
-from keepbook.book.ground import stored
-from keepbook.book.ground.limits import clean_count
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import batch, ledger
+from keepbook.book.ledger import loads as rows
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.loads import TRADES, Arrival
 from keepbook.book.trading import days, former
-from keepbook.errors import Conflict, NotAllowed, NotFound
+from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.shelf import Row
 from keepbook.storage.tables import fills as fill_rows
@@ -26,9 +25,6 @@ from keepbook.storage.tables import loads as load_rows
 from keepbook.storage.tables import trades as trade_rows
 
 AT_ONCE = 5000
-MOST = 1000
-LAST = 2_000_000_000
-"""More than a column of numbers holds is no load."""
 
 
 class Load(NamedTuple):
@@ -51,56 +47,31 @@ Open = Mapping[str, tuple[str, float]]
 # Operations
 
 
-def next_number(tx: Tx) -> int:
-    query = select(func.max(load_rows.c.nth)).where(load_rows.c.owner == tx.owner)
-    return int(tx.conn.execute(query).scalar() or 0) + 1
-
-
-def keep(
-    tx: Tx, nth: int, origin: Origin, place: str, title: str, *, trades: int, fills: int, batches: Sequence[int],
-    before: Open,
-) -> None:  # fmt: skip
-    """Write down what a file brought."""
-    row = {
-        "owner": tx.owner, "nth": nth, "at": stamp(tx.clock()), "actor": origin.actor, "deployment_id": place,
-        "title": title, "trades": trades, "fills": fills, "batches": json.dumps(sorted(batches)),
-        "before": json.dumps(before, sort_keys=True), "undone_at": None, "gone": None,
-    }  # fmt: skip
-    tx.conn.execute(insert(load_rows), row)
-
-
 def take_back(tx: Tx, origin: Origin, nth: int) -> Load:
     """Take a load out again, whole."""
-    where = (load_rows.c.owner == tx.owner, load_rows.c.nth == clean_count(nth, "load", LAST))
-    row = tx.conn.execute(select(load_rows).where(*where)).first()
-    if row is None:
-        raise NotFound(f"there is no load {nth} in this book", field="load")
-    _refuse(tx, origin, row)
-    now, batches = stamp(tx.clock()), stored.loads(row.batches)
-    touched = _take_trades(tx, row.deployment_id, batches, now)
+    load = rows.standing(tx, origin, nth)
+    if load.what != TRADES or load.deployment_id is None:
+        raise Invalid(f"load {nth} brought no trades; undo it under Bring in", field="load")
+    _refuse(tx, load)
+    touched = _take_trades(tx, load.deployment_id, load.brought, stamp(tx.clock()))
     mine = (fill_rows.c.owner == tx.owner, fill_rows.c.load == nth)
     fills = [dict(one._mapping) for one in tx.conn.execute(select(fill_rows).where(*mine).order_by(fill_rows.c.key))]
-    gone = json.dumps([{name: one[name] for name in one if name != "owner"} for one in fills])
-    tx.conn.execute(update(load_rows).where(*where).values(undone_at=now, gone=gone))
+    rows.mark_taken_back(tx, nth, [{name: one[name] for name in one if name != "owner"} for one in fills])
     tx.conn.execute(delete(fill_rows).where(*mine))
-    for key, (remaining, fee) in stored.loads(row.before).items():
+    for key, (remaining, fee) in load.before.items():
         here = (
-            fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == row.deployment_id, fill_rows.c.key == key
+            fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == load.deployment_id, fill_rows.c.key == key
         )  # fmt: skip
         tx.conn.execute(update(fill_rows).where(*here).values(remaining=remaining, fee=fee))
     days.mark(tx, touched)
     days.settle(tx)
-    return Load(*tx.conn.execute(_loads(tx).where(load_rows.c.nth == nth)).one())
+    return _load(rows.get(tx, nth))
 
 
-def _refuse(tx: Tx, origin: Origin, row: Any) -> None:
-    if row.actor == "person" and origin.actor != "person" and not origin.for_person:
-        raise NotAllowed(f"load {row.nth} is the person's own; only they take it back", code="person_only")
-    if row.undone_at is not None:
-        raise Conflict(f"load {row.nth} was taken back already", code="touched")
+def _refuse(tx: Tx, load: Arrival) -> None:
     newer = select(func.max(load_rows.c.nth)).where(
-        load_rows.c.owner == tx.owner, load_rows.c.deployment_id == row.deployment_id,
-        load_rows.c.nth > row.nth, load_rows.c.undone_at.is_(None),
+        load_rows.c.owner == tx.owner, load_rows.c.deployment_id == load.deployment_id,
+        load_rows.c.nth > load.nth, load_rows.c.undone_at.is_(None),
     )  # fmt: skip
     if (later := tx.conn.execute(newer).scalar()) is not None:
         raise Conflict(
@@ -135,9 +106,11 @@ def _take_trades(tx: Tx, place: str, batches: Sequence[int], now: str) -> set[tu
 
 def listed(tx: Tx, limit: int = 100) -> list[Load]:
     """The newest first."""
-    query = _loads(tx).order_by(load_rows.c.nth.desc()).limit(clean_count(limit, "limit", MOST))
-    return [Load(*one) for one in tx.conn.execute(query)]
+    return [_load(one) for one in rows.listed(tx, limit, what=TRADES)]
 
 
-def _loads(tx: Tx) -> Any:
-    return select(*(load_rows.c[name] for name in Load._fields)).where(load_rows.c.owner == tx.owner)
+def _load(one: Arrival) -> Load:
+    undone = None if one.undone_at is None else stamp(one.undone_at)
+    return Load(
+        one.nth, stamp(one.at), one.actor, one.deployment_id or "", one.title, one.trades, one.fills, undone
+    )  # fmt: skip

@@ -13,7 +13,9 @@ from keepbook.errors import Invalid, NotFound
 LISTS = ("results", "memories", "facts", "items", "data")
 """Where programs keep their list."""
 MOST = 2_000_000_000
-"""Bytes of one file, and of what an archive unfolds to."""
+"""Bytes of one file."""
+UNFOLDED = 500_000_000
+"""Bytes that the files of an archive may have together: they are held in memory at once."""
 
 
 class Found:
@@ -72,8 +74,12 @@ class Found:
                 wanted = [
                     one for one in archive.infolist() if one.filename.endswith((".json", ".jsonl", ".md", ".csv"))
                 ]
-                if sum(one.file_size for one in wanted) > MOST:
-                    raise Invalid(f"{self.name} unfolds to more than {MOST // 10**9} GB", field="file")
+                if sum(one.file_size for one in wanted) > UNFOLDED:
+                    raise Invalid(
+                        f"{self.name} unfolds to more than {UNFOLDED // 10**6} MB; unpack it, and bring in the file "
+                        "with your chats or memories alone. Nothing was imported",
+                        field="file",
+                    )
                 return {one.filename: Found(PurePosixPath(one.filename).name, raw=archive.read(one)) for one in wanted}
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise Invalid(f"{self.name} is a damaged archive ({error}); nothing was imported", field="file") from None

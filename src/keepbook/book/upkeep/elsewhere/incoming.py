@@ -88,6 +88,8 @@ class Incoming:
     memories: tuple[Noted, ...] = ()
     chats: tuple[Talked, ...] = ()
     refused: tuple[LeftOut, ...] = ()
+    file: str = ""
+    """What the file is called, where it has a name."""
 
     @property
     def people(self) -> tuple[str | None, ...]:
@@ -109,6 +111,23 @@ class Incoming:
 
 
 # Rules
+
+NAMES = {
+    "basic-memory": "basic-memory", "chatgpt": "ChatGPT", "claude": "Claude", "graphiti": "Graphiti",
+    "langgraph": "LangGraph", "letta": "Letta", "list": "a plain list", "mcp-memory": "an MCP memory server",
+    "mem0": "mem0",
+}  # fmt: skip
+"""What a person calls the programs that things come from."""
+
+
+def named(source: str) -> str:
+    return "Keepbook" if source == "keepbook" else NAMES.get(source, source)
+
+
+def source_of(session: str | None) -> str | None:
+    """Which program a chat came from, told by its session; None for one that began here or with an agent."""
+    source, mark, _ = (session or "").partition(":")
+    return source if mark and source in NAMES else None
 
 
 def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> dict[str, Incoming]:

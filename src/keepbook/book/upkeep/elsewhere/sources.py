@@ -1,6 +1,7 @@
 """Which program a file comes from, known by looking at it. The first source that knows its own reads it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from keepbook.book.upkeep.elsewhere import (
@@ -47,7 +48,7 @@ def look(found: Found) -> Incoming:
         raise Invalid("the file is empty; nothing was imported", field="file")
     for read in SOURCES.values():
         if (incoming := read(found)) is not None:
-            return incoming
+            return replace(incoming, file=found.name)
     raise Invalid(
         f"{found.name} is of no program that is known here ({', '.join(SOURCES)}); "
         "a list of texts, one a line, always works. Nothing was imported",

@@ -3,12 +3,12 @@
 A memory comes in as `imported` with the source's date as the time it holds from; when it was recorded is the import's
 own instant. What the person never wants kept and what is a secret stays out and is told. A second import of the same
 file changes nothing, also where the person has changed or forgotten what came in; what the source has worded anew since
-becomes the next version. A chat keeps its own times and is left open for the person to close: nothing is read for
-memories, and no model is asked, because a file came in.
+becomes the next version; what went when a load was taken back comes in again. A chat keeps its own times and is left
+open: reading it for memories is asked for apart (`upkeep/loads.py`), and no model is asked because a file came in.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import and_, select
@@ -16,9 +16,10 @@ from sqlalchemy import and_, select
 from keepbook.book.chats import threads
 from keepbook.book.ground import due
 from keepbook.book.ground.when import stamp
+from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import labels
-from keepbook.book.memory.changes import Statement, remember, update
+from keepbook.book.memory.changes import Statement, remember, restore, update
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.similar import find_alike
 from keepbook.book.owners import owners
@@ -27,7 +28,7 @@ from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.book.text.words import near_duplicate
-from keepbook.book.upkeep.elsewhere.incoming import Enough, Incoming, LeftOut, Noted, Talked
+from keepbook.book.upkeep.elsewhere.incoming import Enough, Incoming, LeftOut, Noted, Talked, named
 from keepbook.errors import KeepbookError, LimitReached, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -56,6 +57,10 @@ class Brought:
 
     came: tuple[Came, ...]
     refused: tuple[LeftOut, ...]
+    chats: Mapping[str, int] = field(default_factory=dict)
+    """The new chats by their ids, each with its turns."""
+    grown: tuple[str, ...] = ()
+    """The chats that were here and have more turns now."""
 
     def count(self, what: str, *outcomes: str) -> int:
         return sum(one.what == what and one.outcome in outcomes for one in self.came)
@@ -95,7 +100,7 @@ def write(
             progress(done)
         except Enough:
             break
-    return Brought(tuple(came), tuple(refused))
+    return Brought(tuple(came), tuple(refused), writer.chats, tuple(writer.grown))
 
 
 class _StaysOut(Exception):
@@ -118,6 +123,9 @@ class _Writer:
         self._tx, self._origin, self._preset = tx, origin, preset
         self._source, self._never, self._sense = source, never, sense
         self._known = _came_before(tx, source)
+        self._gone = _taken_back(tx)
+        self.chats: dict[str, int] = {}
+        self.grown: list[str] = []
 
     # Memories
 
@@ -150,6 +158,11 @@ class _Writer:
 
     def _again(self, before: "_Before", said: Statement) -> tuple[str, str | None]:
         """Known from an earlier import: only what the source says otherwise since, and nobody has touched here."""
+        if not before.untouched and before.memory_id in self._gone:
+            back = restore(self._tx, self._origin, self._preset, before.memory_id)
+            if back.content != said.content:
+                update(self._tx, self._origin, self._preset, before.memory_id, said)
+            return NEW, None
         if not before.untouched or before.content == said.content:
             return THERE, before.content
         update(self._tx, self._origin, self._preset, before.memory_id, said)
@@ -185,17 +198,32 @@ class _Writer:
         began = next((turn.at for turn in one.turns if turn.at), None) or now
         session = f"{self._source}:{one.key}"[:200]
         thread = threads.start(self._tx, began, self._preset.name, session=session)
+        back = thread.deleted_at is not None and thread.id in self._gone
+        if back:
+            self._put_back(thread.id)
         new = one.turns[thread.turns :]
-        outcome = NEW if not thread.turns else CHANGED if new else THERE
+        outcome = NEW if back or not thread.turns else CHANGED if new else THERE
         at = began if not thread.turns else stamp(thread.touched_at)
         for turn in new:
             at = max(turn.at or at, at)
-            threads.add(self._tx, thread.id, turn.role, turn.text, at)
-        if new:
+            speaker = named(self._source) if turn.role == "assistant" else None
+            threads.add(self._tx, thread.id, turn.role, turn.text, at, speaker=speaker)
+        if new or back:
             due.cancel(self._tx, due.CLOSE, thread.id)  # the person says when, and which model reads it
+        if outcome == NEW:
+            self.chats[thread.id] = thread.turns + len(new)
+        elif new:
+            self.grown.append(thread.id)
         if one.title and thread.title is None:
             threads.rename(self._tx, thread.id, one.title[: threads.TITLE_LIMIT], by="rules")
         return Came(outcome, "chat", one.title or one.turns[0].text[:60], since=began)
+
+    def _put_back(self, thread_id: str) -> None:
+        """A chat that went with a load that was taken back, and what had been read out of it."""
+        threads.restore(self._tx, thread_id)
+        for id in threads.learned_from(self._tx, thread_id):
+            if id in self._gone:
+                restore(self._tx, self._origin, self._preset, id)
 
 
 # Rules
@@ -249,6 +277,12 @@ def _came_before(tx: Tx, source: str) -> dict[str, _Before]:
     for row in tx.conn.execute(query):
         found[row.made_by] = _Before(row.memory_id, _stands(row), row.content)
     return found
+
+
+def _taken_back(tx: Tx) -> frozenset[str]:
+    """The memories and chats that went when a load was taken back."""
+    undone = (one.gone for one in loads.listed(tx, loads.MOST, what=loads.MEMORIES) if one.gone is not None)
+    return frozenset(id for gone in undone for id in (*gone["memories"], *gone["chats"]))
 
 
 def _stands(row: Any) -> bool:

@@ -7,7 +7,7 @@ only its person may read it. Long work shows how far it is, on stderr, when that
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
@@ -21,6 +21,7 @@ from keepbook.doors.cli.terminal.streams import Telling, reading, utf8, working
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 
 if TYPE_CHECKING:
+    from keepbook.book.chats.closed import Closed
     from keepbook.book.upkeep.erase import Receipt
     from keepbook.book.upkeep.imported import Imported
 
@@ -68,9 +69,14 @@ def import_(
             "--owner-map", metavar="THEIRS=OURS", help="Whose book a person of the file goes into; repeatable."
         ),
     ] = None,
+    read: Annotated[
+        bool, typer.Option("--read", help="Read the chats that come in for what to remember, on this machine.")
+    ] = False,
 ) -> None:
     """Restore an export into an empty book, or take over what another program kept."""
     mapped = _mapped(owner_map or [])
+    if read and (dry_run or file == "-" or _is_export(file)):
+        raise Invalid("--read is for a file of chats that comes in; leave it out here", field="read")
     if file == "-" or _is_export(file):
         with reading(file) as stream, working("Importing") as told:
             answer = call.book.import_(_told(stream, told), merge, dry_run)
@@ -82,7 +88,25 @@ def import_(
         if error.code != "several_people" or call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
         answers = _brought(call, file, _ask_whose(error.details["people"], mapped), dry_run)
-    call.answer(answers if len(answers) > 1 else answers[0], sheets.imported)
+    taken = answers if len(answers) > 1 else answers[0]
+    if not read:
+        call.answer(taken, sheets.imported)
+        return
+    closed = [closing for one in answers for closing in _read(call, one)]
+    call.answer({"imported": taken, "read": closed}, sheets.imported_and_read)
+    if any(one.status == "failed" for one in closed):
+        raise typer.Exit(1)
+
+
+def _read(call: Invocation, taken: "Imported") -> "Sequence[Closed]":
+    # SQLAlchemy is slow to load, and --help does not need it.
+    from keepbook.book.upkeep import chats_read
+
+    if taken.load is None or taken.owner is None:
+        return ()
+    book = call.keepbook.book(taken.owner, door="cli")
+    with working("Reading chats for memories") as told:
+        return chats_read.read(book, taken.load, offline=True, progress=lambda done: told.say(f"{done:,} read"))
 
 
 def _brought(call: Invocation, file: str, mapped: dict[str, str], dry_run: bool) -> "tuple[Imported, ...]":

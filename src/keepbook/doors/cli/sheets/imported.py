@@ -1,9 +1,10 @@
 """What an import did, or would do: for each book what came in, what was there, what stays out and why."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from keepbook.doors.cli.sheets.chats import all_closed
 from keepbook.doors.cli.terminal.paper import AMBER, HEAD, META, Paper, columns, count, ink
 
 if TYPE_CHECKING:
@@ -15,12 +16,17 @@ SHOWN = 50
 OUTCOMES = {"new": "comes in", "changed": "reworded", "there": "there already"}
 
 
-def imported(paper: Paper, answer: "Imported | tuple[Imported, ...]") -> None:
+def imported_and_read(paper: Paper, answer: dict[str, Any]) -> None:
+    imported(paper, answer["imported"], read=True)
+    all_closed(paper, answer["read"])
+
+
+def imported(paper: Paper, answer: "Imported | tuple[Imported, ...]", *, read: bool = False) -> None:
     answers = answer if isinstance(answer, tuple) else (answer,)
     for one in answers:
         if len(answers) > 1:
             paper.put(ink(one.owner, HEAD))
-        _looked(paper, one) if one.dry_run else _taken(paper, one)
+        _looked(paper, one) if one.dry_run else _taken(paper, one, read=read)
         _refused(paper, one)
 
 
@@ -39,7 +45,7 @@ def _looked(paper: Paper, answer: "Imported") -> None:
         _rest(paper, len(answer.came))
 
 
-def _taken(paper: Paper, answer: "Imported") -> None:
+def _taken(paper: Paper, answer: "Imported", *, read: bool) -> None:
     _arming(paper, answer)
     chats = f" and {count(answer.chats, 'chat')}" if answer.chats else ""
     if not answer.memories and not answer.chats and answer.unchanged:
@@ -48,7 +54,7 @@ def _taken(paper: Paper, answer: "Imported") -> None:
     already = f" {answer.unchanged:,} were in the book already." if answer.unchanged else ""
     taken = count(answer.memories, "memory", "memories")
     paper.put("Imported ", taken, chats, ".", already, " See: ", paper.hint("list"))
-    if answer.chats:
+    if answer.chats and not read:
         paper.put(
             "The chats are open. Read them for memories on this machine: ", paper.hint("threads close --all --offline")
         )

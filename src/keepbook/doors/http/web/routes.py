@@ -23,8 +23,8 @@ from keepbook.doors.http.web.chat import chat, notes, search
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
+from keepbook.doors.http.web.memory import brought_in, listing, moving_in, one, review, time_travel
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.memory import listing, moving_in, one, review, time_travel
 from keepbook.doors.http.web.trading import bring_in
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
@@ -38,6 +38,7 @@ ROUTERS = (
     listing.router,
     memory_forms.router,
     review.router,
+    brought_in.router,
     moving_in.router,
     one.router,
     time_travel.router,

@@ -733,15 +733,18 @@ CREATE TABLE loads (
 	nth INTEGER NOT NULL,
 	at TEXT COLLATE "C" NOT NULL,
 	actor TEXT COLLATE "C" NOT NULL,
-	deployment_id TEXT COLLATE "C" NOT NULL,
+	what TEXT COLLATE "C" NOT NULL CHECK (what IN ('trades', 'memories')),
 	title TEXT COLLATE "C" NOT NULL,
+	deployment_id TEXT COLLATE "C",
 	trades INTEGER NOT NULL,
 	fills INTEGER NOT NULL,
-	batches TEXT COLLATE "C" NOT NULL,
+	brought TEXT COLLATE "C" NOT NULL,
 	before TEXT COLLATE "C" NOT NULL,
+	told TEXT COLLATE "C" NOT NULL,
 	undone_at TEXT COLLATE "C",
 	gone TEXT COLLATE "C",
 	PRIMARY KEY (owner, nth),
+	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL)),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 );
 
@@ -1230,7 +1233,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER loads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "nth", "at", "actor", "deployment_id", "title", "trades", "fills", "batches", "before", "undone_at", "gone"
+CREATE TRIGGER loads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "nth", "at", "actor", "what", "title", "deployment_id", "trades", "fills", "brought", "before", "told", "undone_at", "gone"
   ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_note_loads();
 CREATE FUNCTION keepbook_note_mappings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1860,9 +1863,9 @@ CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads FOR EACH ROW EXECUTE FU
 CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
-    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.deployment_id, NEW.title, NEW.trades, NEW.fills, NEW.batches, NEW.before)
+    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.brought, NEW.before, NEW.told)
     IS DISTINCT FROM
-       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.deployment_id, OLD.title, OLD.trades, OLD.fills, OLD.batches, OLD.before)
+       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.brought, OLD.before, OLD.told)
   THEN
     PERFORM keepbook_refuse('a load is taken back, never rewritten');
   END IF;

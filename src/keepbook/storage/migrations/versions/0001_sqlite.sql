@@ -823,15 +823,18 @@ CREATE TABLE loads (
 	nth INTEGER NOT NULL,
 	at TEXT NOT NULL,
 	actor TEXT NOT NULL,
-	deployment_id TEXT NOT NULL,
+	what TEXT NOT NULL CHECK (what IN ('trades', 'memories')),
 	title TEXT NOT NULL,
+	deployment_id TEXT,
 	trades INTEGER NOT NULL,
 	fills INTEGER NOT NULL,
-	batches TEXT NOT NULL,
+	brought TEXT NOT NULL,
 	"before" TEXT NOT NULL,
+	told TEXT NOT NULL,
 	undone_at TEXT,
 	gone TEXT,
 	PRIMARY KEY (owner, nth),
+	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL)),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 )
  WITHOUT ROWID,
@@ -1118,7 +1121,7 @@ END;
 CREATE TRIGGER loads_made_is_noted AFTER INSERT ON loads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'loads', CAST(NEW.nth AS TEXT), 1);
 END;
-CREATE TRIGGER loads_changed_is_noted AFTER UPDATE OF "owner", "nth", "at", "actor", "deployment_id", "title", "trades", "fills", "batches", "before", "undone_at", "gone" ON loads BEGIN
+CREATE TRIGGER loads_changed_is_noted AFTER UPDATE OF "owner", "nth", "at", "actor", "what", "title", "deployment_id", "trades", "fills", "brought", "before", "told", "undone_at", "gone" ON loads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'loads', CAST(OLD.nth AS TEXT), 0);
 END;
 CREATE TRIGGER loads_removed_is_noted AFTER DELETE ON loads BEGIN
@@ -1681,9 +1684,9 @@ BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
 CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
 WHEN NOT (
   OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
-  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.deployment_id = OLD.deployment_id
-  AND NEW.title = OLD.title AND NEW.trades = OLD.trades AND NEW.fills = OLD.fills AND NEW.batches = OLD.batches
-  AND NEW.before = OLD.before
+  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.what = OLD.what
+  AND NEW.title = OLD.title AND NEW.deployment_id IS OLD.deployment_id AND NEW.trades = OLD.trades
+  AND NEW.fills = OLD.fills AND NEW.brought = OLD.brought AND NEW.before = OLD.before AND NEW.told = OLD.told
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
 

@@ -1,7 +1,6 @@
 """Settings: each part as a plain form, then the few things that a person feels in a browser."""
 
 import io
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -184,7 +183,7 @@ def test_who_may_only_read_changes_nothing(client: TestClient, kb: Any, alice: A
     made = kb.tokens.create("alice", scopes=["read"])
     client.cookies.set("keepbook_session", kb.tokens.session_for(made.known.id))
     assert client.get("/settings").status_code == 200
-    for path in ("you", "memory", "never", "never/remove", "import"):
+    for path in ("you", "memory", "never", "never/remove"):
         assert client.post(f"/settings/{path}", data={"topic": "health", "zone": "UTC"}).status_code == 403, path
     assert alice.choices.never == ()
     assert alice.choices.memory
@@ -193,59 +192,16 @@ def test_who_may_only_read_changes_nothing(client: TestClient, kb: Any, alice: A
 # Carrying away
 
 
-def test_an_export_restores_the_book_byte_for_byte(client: TestClient, alice: Any) -> None:
+def test_all_of_it_is_downloaded_and_files_come_in_elsewhere(client: TestClient, alice: Any) -> None:
     alice.remember("Likes bonds")
     answer = client.get("/settings/export")
     assert answer.headers["content-disposition"] == 'attachment; filename="keepbook-2026-11-12.jsonl"'
-    alice.erase("alice")
-    page = client.post("/settings/import", files={"file": ("mine.jsonl", answer.content)})
-    assert toast(page.text) == "Imported 1 memory."
-    again = io.StringIO()
-    alice.export(again)
-    assert again.getvalue().encode() == answer.content
-
-
-def test_memories_of_another_program_are_added(client: TestClient, alice: Any) -> None:
-    alice.remember("Likes bonds")
-    sent = json.dumps([{"memory": "Likes tea"}, {"memory": "Lives in Oslo"}]).encode()
-    page = client.post("/settings/import", files={"file": ("theirs.json", sent)}, data={"merge": "1"})
-    assert toast(page.text) == "Imported 2 memories."
-    assert alice.list().total == 3
-
-
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        (b'{"memory": "Likes tea"}\n{"memory": "Likes', "Line 2 is not JSON"),
-        (b"\xff\xfe\x00", "not text in UTF-8"),
-        (b"", "The file is empty"),
-    ],
-)
-def test_a_broken_file_names_its_line_and_loses_nothing(
-    client: TestClient, alice: Any, sent: bytes, words: str
-) -> None:
-    alice.remember("Likes bonds")
-    page = client.post("/settings/import", files={"file": ("broken.jsonl", sent)}, data={"merge": "1"})
-    assert page.status_code == 422
-    assert words in page.text
-    assert 'aria-describedby="file-bad"' in page.text
-    assert [memory.content for memory in alice.list()] == ["Likes bonds"]
-
-
-def test_no_file_chosen_is_said_in_words(client: TestClient) -> None:
-    assert "Choose a file first" in client.post("/settings/import", data={"merge": "1"}).text
-
-
-def test_a_restore_into_a_full_book_is_refused(client: TestClient, alice: Any) -> None:
-    alice.remember("Likes bonds")
-    sent = client.get("/settings/export").content
-    again = client.post("/settings/import", files={"file": ("mine.jsonl", sent)})
-    assert toast(again.text) == "Imported 0 memories. 1 were here already."
-    alice.remember("Lives in Oslo")
-    page = client.post("/settings/import", files={"file": ("mine.jsonl", sent)})
-    assert page.status_code == 422
-    assert "This book is not empty" in page.text
-    assert alice.list().total == 2
+    written = io.StringIO()
+    alice.export(written)
+    assert answer.content == written.getvalue().encode()
+    page = client.get("/settings").text
+    assert '<a class="btn" href="/import">' in page
+    assert 'type="file"' not in page
 
 
 # The ledger

@@ -54,6 +54,14 @@ def looked(client: TestClient, content: bytes, name: str = "notes.txt") -> str:
     return page.text
 
 
+def loaded(client: TestClient, form: dict[str, Any]) -> tuple[str, str]:
+    """Load it, follow where that leads: the address of the load and its page."""
+    done = client.post("/import", data={**form, "act": "load"}).text
+    to = re.search(r'content="0; url=(/import/\d+)"', done)
+    assert to, done
+    return to[1], client.get(to[1]).text
+
+
 def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
     page = looked(client, LINES)
     assert "Recognised: A plain list" in page
@@ -73,14 +81,23 @@ def test_what_is_taken_comes_in_with_its_category_and_goes_again_in_one_step(cli
     form = sent_again(looked(client, LINES))
     form["take"] = ["0"]
     form["category-0"] = "profile"
-    page = client.post("/import", data={**form, "act": "load"}).text
-    assert "1 memory came in" in page
-    assert "Undo all 1" in page
+    at, page = loaded(client, form)
+    assert "1 memory came in, entries № 1 to 1." in page
+    assert "From a plain list, notes.txt" in page
     (kept,) = alice.list()
     assert (kept.content, kept.category, kept.source) == ("Is allergic to peanuts", "profile", "imported")
-    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
-    assert "1 taken out again" in client.post("/import/undo", data=undo).text
+    listed = client.get("/import").text
+    assert "Brought in before" in listed
+    assert f'href="{at}">1 memory</a>' in listed
+    undone = client.post(f"{at}/undo").text
+    assert "Undone: 1 taken out again" in undone
+    assert undone == client.get(at).text, "the page stays at its address"
     assert contents(alice) == set()
+    assert '<span class="mark">Undone</span>' in client.get("/import").text
+    twice = client.post(f"{at}/undo")
+    assert (twice.status_code, "was taken back already" in twice.text) == (422, True)
+    assert "2 new, 0 you already have" in looked(client, LINES), "the same file may come in again"
+    assert client.get("/import/99").status_code == 404
 
 
 def test_a_second_load_changes_nothing(client: TestClient, alice: Any) -> None:
@@ -145,9 +162,9 @@ def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
     person.get_by_role("button", name="Load 5").click(no_wait_after=True)
     expect(person.get_by_text("Loading 2 of 5")).to_be_visible()
     person.get_by_role("button", name="Stop here").click()
-    expect(person.get_by_text("Stopped: 3 memories came in")).to_be_visible()
+    expect(person.get_by_text("3 memories came in")).to_be_visible()
     assert alice.list().total == 3
-    person.get_by_role("button", name="Undo all 3").click()
+    person.get_by_role("button", name="Undo all of it").click()
     expect(person.get_by_text("3 taken out again")).to_be_visible()
     assert alice.list().total == 0
 
@@ -174,11 +191,10 @@ def test_each_person_is_me_somebody_i_know_or_left_out(client: TestClient, alice
 
 
 def test_what_was_changed_since_stays_when_the_load_is_undone(client: TestClient, alice: Any) -> None:
-    page = client.post("/import", data={**sent_again(looked(client, LINES)), "act": "load"}).text
+    at, _ = loaded(client, sent_again(looked(client, LINES)))
     changed = next(one for one in alice.list() if "peanuts" in one.content)
     alice.update(changed.id, "Is allergic to peanuts and cashews")
-    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
-    page = client.post("/import/undo", data=undo).text
+    page = client.post(f"{at}/undo").text
     assert "1 taken out again" in page
     assert "1 stayed" in page
     assert contents(alice) == {"Is allergic to peanuts and cashews"}
@@ -189,7 +205,8 @@ def test_what_was_changed_since_stays_when_the_load_is_undone(client: TestClient
     [
         (b"", "The file is empty"),
         (b"\x89PNG\r\n\x1a\n\xff\xfe", "not text in UTF-8"),
-        (b'{"kind": "keepbook", "version": 1}\n', "an export of Keepbook itself"),
+        (b'{"memory": "Likes tea"}\n{"memory": "Likes', "Line 2 is not JSON"),
+        (b'{"kind": "keepbook", "version": 1}\n', "nothing was imported"),
     ],
 )
 def test_what_cannot_be_read_is_said(client: TestClient, content: bytes, words: str) -> None:
@@ -199,7 +216,30 @@ def test_what_cannot_be_read_is_said(client: TestClient, content: bytes, words: 
     assert client.post("/import", data={"packed": "no base64!"}).status_code == 422
 
 
-def chatgpt(*titles: str) -> bytes:
+def test_an_export_of_ours_restores_an_empty_book_and_adds_to_another(client: TestClient, alice: Any) -> None:
+    alice.remember("Likes bonds")
+    sent = client.get("/settings/export").content
+    assert "Everything in it is here already" in looked(client, sent, "mine.jsonl")
+    alice.erase("alice")
+    page = looked(client, sent, "mine.jsonl")
+    assert "Recognised: an export of Keepbook" in page
+    assert alice.list().total == 0
+    done = client.post("/import", data={**sent_again(page), "act": "load"}).text
+    assert "Restored: 1 memory" in done
+    assert client.get("/settings/export").content == sent, "to the byte"
+    other = alice.remember("Lives in Oslo").id
+    alice.forget(next(one.id for one in alice.list() if one.id != other))
+    page = looked(client, sent, "mine.jsonl")
+    assert "Add 1 memory" in page
+    done = client.post("/import", data={**sent_again(page), "act": "load"})
+    assert done.url.path.startswith("/import/")
+    assert "From Keepbook" in done.text
+    assert contents(alice) == {"Likes bonds", "Lives in Oslo"}
+
+
+def chatgpt(*titles: str, said: str = "") -> bytes:
+    """An export with these chats; `said` is what the person said in each."""
+
     def chat(title: str, nth: int) -> dict[str, Any]:
         def node(name: str, parent: str | None, children: list[str], role: str, text: str) -> dict[str, Any]:
             message = {
@@ -208,7 +248,8 @@ def chatgpt(*titles: str) -> bytes:
             }  # fmt: skip
             return {"id": name, "message": message, "parent": parent, "children": children}
 
-        nodes = [node("q", None, ["r"], "user", f"About {title}"), node("r", "q", [], "assistant", "Here you are.")]
+        asked = said.format(title) if said else f"About {title}"
+        nodes = [node("q", None, ["r"], "user", asked), node("r", "q", [], "assistant", "Here you are.")]
         mapping = {one["id"]: one for one in nodes}
         return {"id": f"c{nth}", "title": title, "create_time": 1700000000, "mapping": mapping, "current_node": "r"}
 
@@ -220,22 +261,48 @@ def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, al
     assert "Recognised: ChatGPT" in page
     form = sent_again(page)
     assert form["take"] == ["0", "1"]
-    page = client.post("/import", data={**form, "take": ["1"], "act": "load"}).text
+    at, page = loaded(client, {**form, "take": ["1"]})
     assert "1 chat came in" in page
     assert [chat.title for chat in alice.threads.list()] == ["A present"]
-    undo = dict(re.findall(r'name="(first|last|chats)" value="([^"]*)"', page))
-    client.post("/import/undo", data=undo)
+    client.post(f"{at}/undo")
     assert not alice.threads.list()
     assert [chat.title for chat in alice.threads.list(trash=True)] == ["A present"]
+
+
+def test_many_chats_are_read_when_one_asks_for_it(
+    client: TestClient, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving_in, "READ_AT_ONCE", 1)
+    page = looked(client, chatgpt("Oslo", "Bergen", said="I live in {} with my two kids."), "conversations.json")
+    assert "These are many chats" in page
+    at, page = loaded(client, sent_again(page))
+    assert contents(alice) == set()
+    assert "2 chats not read yet" in page
+    done = client.post(f"{at}/read").text
+    assert "Reading 2 of 2" in done
+    assert f'content="0; url={at}"' in done
+    page = client.get(at).text
+    assert "not read yet" not in page
+    lines = re.findall(r'name="tick" value="(\w+)"', page)
+    assert lines
+    assert f'href="{at}/read"' not in page
+    assert client.post(f"{at}/read").url.path == at, "all is read: it only leads back"
+    before = contents(alice)
+    saved = client.post(f"{at}/keep", data={"tick": []}).text
+    assert "changed." in saved
+    assert contents(alice) == set() != before
+    client.post(f"{at}/keep", data={"tick": lines})
+    assert contents(alice) >= before
 
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     width: int, opens: Any, alice: Any, tmp_path: Path
 ) -> None:
-    """From an empty book, by what stands on the pages: find the way, leave one chat out, see the others."""
+    """From an empty book, by what stands on the pages: find the way, leave one chat out, have the others read, leave a
+    line of what was found out, find the load again, take it back."""
     file = tmp_path / "conversations.json"
-    file.write_bytes(chatgpt("Packing for Oslo", "A present", "Bread at home"))
+    file.write_bytes(chatgpt("Oslo", "Paris", "Bergen", said="I have a sister in {} who is a nurse. I live in Graz."))
     person = opens(width=width).new_page()
     person.goto("/")
     person.get_by_role("button", name="Bring in my memory from elsewhere").click()
@@ -244,25 +311,30 @@ def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     person.get_by_label("A file to bring in").set_input_files(file)
     expect(person.get_by_text("Recognised: ChatGPT")).to_be_visible()
     person.wait_for_load_state()  # the button counts once the page's script is there
-    person.locator("td.full", has_text="A present").get_by_text("A present").click()
-    expect(person.get_by_label("Take: A present")).not_to_be_checked()
+    person.locator("td.full", has_text="Paris").get_by_text("Paris").click()
+    expect(person.get_by_label("Take: Paris")).not_to_be_checked()
+    expect(person.get_by_label("Read these chats for what to remember")).to_be_checked()
     person.get_by_role("button", name="Load 2").click()
     expect(person.get_by_text("2 chats came in")).to_be_visible()
-    assert {chat.title for chat in alice.threads.list()} == {"Packing for Oslo", "Bread at home"}
+    assert {chat.title for chat in alice.threads.list()} == {"Oslo", "Bergen"}
+    expect(person.get_by_role("heading", name="Found in your chats")).to_be_visible()
+    kept = contents(alice)
+    assert not any("Paris" in line for line in kept)
+    unwanted = min(kept)
+    person.get_by_label(f"Keep: {unwanted}").uncheck()
+    person.get_by_role("button", name="Keep what is ticked").click()
+    expect(person.get_by_text("1 line changed.")).to_be_visible()
+    assert contents(alice) == kept - {unwanted}
+    person.reload()
+    expect(person.get_by_label(f"Keep: {unwanted}")).not_to_be_checked()
     person.get_by_role("link", name="See them").click()
-    expect(person.get_by_role("main").get_by_role("link", name="Bread at home")).to_be_visible()
-    expect(person.get_by_role("main").get_by_role("link", name="A present")).to_have_count(0)
-
-
-def test_a_load_of_chats_is_taken_back_in_the_browser(person: Page, alice: Any, tmp_path: Path) -> None:
-    file = tmp_path / "conversations.json"
-    file.write_bytes(chatgpt("Packing for Oslo"))
+    expect(person.get_by_role("main").get_by_role("link", name="Bergen")).to_be_visible()
+    expect(person.get_by_role("main").get_by_role("link", name="Paris")).to_have_count(0)
     person.goto("/import")
-    person.get_by_label("A file to bring in").set_input_files(file)
-    person.get_by_role("button", name="Load 1").click()
-    expect(person.get_by_text("1 chat came in")).to_be_visible()
-    person.get_by_role("button", name="Undo all 1").click()
-    expect(person.get_by_text("1 taken out again")).to_be_visible()
+    person.get_by_role("link", name="2 chats").click()
+    person.get_by_role("button", name="Undo all of it").click()
+    expect(person.get_by_text("taken out again")).to_be_visible()
+    assert contents(alice) == set()
     assert not alice.threads.list()
 
 

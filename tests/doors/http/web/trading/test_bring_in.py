@@ -20,8 +20,8 @@ MEANS = {
 }  # fmt: skip
 
 
-def packed(page: str) -> str:
-    found = re.search(r'name="packed" value="([^"]+)"', page)
+def kept(page: str) -> str:
+    found = re.search(r'name="key" value="([^"]+)"', page)
     assert found
     return found[1]
 
@@ -33,16 +33,20 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert "The file’s profit against ours" in looked
     assert "no trade" in looked
     assert alice.trading.trades().items == []
-    done = client.post("/trading/import", data={"packed": packed(looked), "name": "log.csv", "act": "load"}).text
-    assert "rows paired" in done
+    done = client.post("/trading/import", data={"key": kept(looked), "name": "log.csv", "act": "load"}).text
     assert len(alice.trading.trades().items) == 5
-    load = re.search(r'name="load" value="(\d+)"', done)
-    assert load
+    to = re.search(r'content="0; url=(/import/\d+)"', done)
+    assert to
     assert "Loading 0 of" in done
-    undone = client.post("/trading/import/undo", data={"load": load[1]}).text
+    shown = client.get(to[1]).text
+    assert "5 trades came in." in shown
+    assert "rows paired" in shown
+    assert "Not taken" in shown
+    assert f'href="{to[1]}">5 trades</a>' in client.get("/trading/import").text
+    undone = client.post(f"{to[1]}/undo").text
     assert "Undone: 5 trades taken out again" in undone
     assert alice.trading.trades().items == []
-    twice = client.post("/trading/import/undo", data={"load": load[1]})
+    twice = client.post(f"{to[1]}/undo")
     assert (twice.status_code, "was taken back already" in twice.text) == (422, True)
     elsewhere = Load("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
     elsewhere._mark.touch()
@@ -57,7 +61,7 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
     assert asked.status_code == 422
     assert "What each column means" in asked.text
     assert 'name="means-Opened At"' in asked.text
-    form = {"packed": packed(asked.text), "name": "t.csv", **MEANS, "format": "my broker"}
+    form = {"key": kept(asked.text), "name": "t.csv", **MEANS, "format": "my broker"}
     looked = client.post("/trading/import", data=form).text
     assert "As the book reads it" in looked
     client.post("/trading/import", data=form | {"act": "load"})
@@ -68,6 +72,8 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
 def test_nothing_chosen_and_nothing_readable_are_said_at_the_file(client: TestClient) -> None:
     assert "Choose a file first" in client.post("/trading/import", data={}).text
     assert "no table" in client.post("/trading/import", files={"file": ("x", b"hello")}).text
+    gone = client.post("/trading/import", data={"key": "made-up", "name": "t.csv"})
+    assert (gone.status_code, "This file is not here any more; choose it again" in gone.text) == (422, True)
 
 
 def test_a_load_is_stopped_with_nothing_left_or_taken_back_afterwards(
@@ -89,7 +95,8 @@ def test_a_load_is_stopped_with_nothing_left_or_taken_back_afterwards(
     assert alice.trading.trades().total == 0
     held_at(bring_in, -1)
     load()
-    person.get_by_role("button", name="Undo this load").click()
+    expect(person.get_by_text("5 trades came in.")).to_be_visible()
+    person.get_by_role("button", name="Undo all of it").click()
     expect(person.get_by_text("Undone: 5 trades taken out again.")).to_be_visible()
     assert alice.trading.trades().total == 0
     _map_by_hand(person, tmp_path / "lots.csv")
@@ -121,4 +128,4 @@ def _map_by_hand(person: Page, file: Path) -> None:
     expect(read.locator("[data-th=Ours]")).to_have_class(re.compile("gain"))
     expect(person.get_by_label("In means", exact=True)).to_have_value("entry_price")
     person.get_by_role("button", name="Load 1", exact=True).click()
-    expect(person.get_by_text("1 trade from lots.csv.")).to_be_visible()
+    expect(person.get_by_text("1 trade came in.")).to_be_visible()

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 from zoneinfo import available_timezones
 
-from fastapi import APIRouter, File, Form, UploadFile
+from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from keepbook.book.owners.authority import EVERYTHING, ask_token
@@ -129,10 +129,6 @@ def _done(visit: Visit, asked: Mapping[str, str]) -> Done | None:
             return Done("Saved for this browser.")
         case "revoked":
             return Done("Revoked. That token opens nothing any more.")
-        case "imported" if (count := asked.get("count", "")).isdecimal():
-            there = asked.get("there", "0")
-            more = f" {there} were here already." if there.isdecimal() and there != "0" else ""
-            return Done(f"Imported {count} {'memory' if count == '1' else 'memories'}.{more}")
         case _:
             return None
 
@@ -284,26 +280,6 @@ def export(visit: Visiting) -> Response:
     name = f"keepbook-{visit.now.astimezone(visit.zone):%Y-%m-%d}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(lines.getvalue().encode(), media_type="application/jsonl", headers=headers)
-
-
-@router.post(f"{HOME}/import")
-def import_(
-    visit: Visiting,
-    file: Annotated[UploadFile | None, File()] = None,
-    merge: Annotated[str, Form()] = "",
-    theirs: Annotated[str, Form()] = "",
-) -> Response:
-    book = visit.writing("book.import")
-    try:
-        if file is None or not file.filename:
-            raise Invalid("choose a file first: an export of Keepbook, or JSON of another program", field="file")
-        lines = io.TextIOWrapper(file.file, encoding="utf-8")
-        taken = book.import_(lines, merge=bool(merge), theirs=theirs.strip() or None)
-    except KeepbookError as error:
-        if error.code == "not_empty":  # the engine speaks of the command line's way
-            error = Invalid("this book is not empty; let the file's memories be added, or erase the book first")
-        return page(visit, part="carry", wrong=error, status=422)
-    return _answer(visit, "carry", "imported", {"count": taken.memories, "there": taken.unchanged})
 
 
 @router.get(f"{HOME}/erase")

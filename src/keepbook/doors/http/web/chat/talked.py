@@ -12,6 +12,7 @@ from keepbook.doors.http.web.chat import learned, saved
 from keepbook.doors.http.web.chat.learned import Learned, Line
 from keepbook.doors.http.web.chat.saved import Slip
 from keepbook.doors.http.web.chat.versions import Of, of_each, shown_with
+from keepbook.doors.http.web.frame.sidebar import came_from
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.models.agents.talk import agent_of
@@ -72,6 +73,11 @@ class Talked:
     """Whether it is shown as it stands, not with an earlier version at its end."""
     ahead: bool = True
     """Nothing was answered yet: what it says of the block is what the first answer will be given."""
+
+    @property
+    def elsewhere(self) -> str | None:
+        """What the program is called that this chat was brought in from, where it was."""
+        return came_from(self.thread) if self.thread is not None else None
 
     @property
     def unanswered(self) -> bool:

@@ -11,6 +11,7 @@ from keepbook.book.agents import decisions
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
+from keepbook.book.upkeep.elsewhere.incoming import named, source_of
 from keepbook.doors.http.web.frame.visit import Visit
 
 SHOWN = 60
@@ -128,6 +129,12 @@ def here(visit: Visit) -> str:
     return url.path + (f"?{'&'.join(left)}" if left else "")
 
 
+def came_from(chat: Thread) -> str | None:
+    """What the program is called that a chat was brought in from, where it was."""
+    source = source_of(chat.session)
+    return source and named(source)
+
+
 def stand_around(pages: Environment) -> None:
     """Gives every page what its shell shows."""
-    pages.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE)
+    pages.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE, came_from=came_from)

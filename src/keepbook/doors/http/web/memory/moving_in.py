@@ -4,20 +4,24 @@ Nothing is written by choosing a file. The page shows whose lines it holds, what
 person in it is me, somebody I know, whose lines come in with their name as subject, or left out. The file and what was
 chosen wait under an address of their own (`uploads`), so that Back and a reload show them again. While it loads
 the page is sent piece by piece, so that the count moves without script, and "Stop here" ends it: what has come in
-stays. Afterwards one button takes the whole load back.
+stays. A few chats are read for what to remember in the same step. It ends by leading to the page of the load
+(`brought_in`), where one button takes it back.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, TextIO
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.upkeep import chats_read
 from keepbook.book.upkeep.elsewhere.found import Found
-from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked
+from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked, named
 from keepbook.book.upkeep.elsewhere.sources import look
 from keepbook.book.upkeep.imported import Imported
 from keepbook.book.upkeep.lines import is_ours
@@ -25,14 +29,16 @@ from keepbook.doors.http.web.frame import uploads
 from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.loading import stop as stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
+from keepbook.doors.http.web.memory.brought_in import HERE, address, earlier, readers
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 
 router = APIRouter(include_in_schema=False)
 
 PATH = "/import"
+READ_AT_ONCE = 20
+"""So many chats are read for what to remember with the load, unless one says no; more are read when one asks for it."""
 ROWS = 200
 """So many lines are shown on a page, each to be taken or left."""
-MOST_CHATS = 100_000
 ME, KNOWN, OUT = "me", "known", "out"
 Short = Annotated[str, Form(max_length=400)]
 
@@ -88,6 +94,15 @@ class Chosen:
     def takes(self, at: int) -> bool:
         return at not in self.left
 
+    @property
+    def reads(self) -> bool:
+        """Whether the chats are read for what to remember; a tick that was shown says so, else yes."""
+        return "read-chats" in self.told or "read-shown" not in self.told
+
+    @property
+    def read_here(self) -> bool:
+        return self.told.get("read-by", HERE) == HERE
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -98,6 +113,8 @@ class Seen:
     rows: list[Row]
     refused: Sequence[LeftOut]
     undecided: int
+    memories: int
+    """How many lines the file holds beside its chats."""
 
     def count(self, *outcomes: str) -> int:
         return sum(row.outcome in outcomes for row in self.rows)
@@ -105,6 +122,11 @@ class Seen:
     @property
     def loads(self) -> int:
         return sum(row.taken and row.open for row in self.rows)
+
+    @property
+    def chats(self) -> int:
+        """How many chats would come in."""
+        return sum(row.taken and row.open and row.what == "chat" for row in self.rows)
 
     @property
     def pages(self) -> int:
@@ -115,10 +137,11 @@ class Seen:
 
 
 @router.get(PATH)
-def choose(visit: Visiting, file: str = "") -> Response:
+def choose(visit: Visiting, file: str = "", restored: str = "") -> Response:
     """A file to choose, or the one that was."""
     if not file:
-        return _page(visit, Chosen())
+        came = int(restored) if restored.isascii() and restored.isdecimal() and len(restored) < 10 else None
+        return visit.page("import.html", **_told(visit, Chosen(), None) | {"restored": came})
     visit.caller.ask("book.import")
     try:
         sent, known = uploads.find(visit.caller.owner, file[:40])
@@ -175,7 +198,9 @@ def _chosen(visit: Visit, chosen: Chosen, act: str) -> Response:
 
 def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
     try:
-        incoming = _read(chosen)
+        if is_ours(chosen.sent[:2000].decode("utf-8", "replace").splitlines()):
+            return _ours(visit, chosen, act)
+        incoming = look(Found(chosen.name or "file", raw=chosen.sent))
         seen = _seen(visit, chosen, incoming)
         if act == "none" or chosen.fresh:
             out = frozenset(row.at for row in seen.rows if row.open and (act == "none" or row.outcome == "alike"))
@@ -189,9 +214,41 @@ def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
     except KeepbookError as error:
         return _page(visit, chosen, wrong=error)
     wanted = _wanted(chosen, incoming)
-    total = len(wanted.memories) + len(wanted.chats)
-    load = Load(visit.caller.owner, total, lambda progress: _loaded(visit, wanted, progress))
-    return StreamingResponse(_loading(visit, chosen, seen, load), media_type="text/html")
+    things, chats = len(wanted.memories) + len(wanted.chats), len(wanted.chats)
+    reads = chosen.reads and 0 < chats <= READ_AT_ONCE and visit.book.choices.memory
+
+    def work(progress: Callable[[int], None]) -> Imported:
+        taken = visit.book.bring_in(wanted, progress=progress)
+        if reads and taken.load is not None and not load.stopped:
+            progress_of = partial(_shifted, progress, things)
+            chats_read.read(visit.book, taken.load, offline=chosen.read_here, progress=progress_of)
+        return taken
+
+    load = Load(visit.caller.owner, things + chats * reads, work)
+    return StreamingResponse(_loading(visit, chosen, seen, load, things), media_type="text/html")
+
+
+def _ours(visit: Visit, chosen: Chosen, act: str) -> Response:
+    """An export of Keepbook itself: an empty book becomes what it was, to another one its memories are added."""
+    book, merge = visit.book, False
+    try:
+        found = book.import_(_lines(chosen), dry_run=True)
+    except Conflict as full:
+        if full.code != "not_empty":
+            raise
+        merge, found = True, book.import_(_lines(chosen), merge=True, dry_run=True)
+    if act != "load" or not found.memories:
+        return visit.page("import.html", **_told(visit, chosen, None) | {"ours": found, "merge": merge, "earlier": []})
+    taken = book.import_(_lines(chosen), merge=merge)
+    return visit.back(PATH, restored=taken.memories) if taken.load is None else visit.back(address(taken.load))
+
+
+def _lines(chosen: Chosen) -> TextIO:
+    return io.TextIOWrapper(io.BytesIO(chosen.sent), encoding="utf-8")
+
+
+def _shifted(progress: Callable[[int], None], by: int, done: int) -> None:
+    progress(by + done)
 
 
 def _page(visit: Visit, chosen: Chosen, seen: Seen | None = None, wrong: KeepbookError | None = None) -> Response:
@@ -200,10 +257,13 @@ def _page(visit: Visit, chosen: Chosen, seen: Seen | None = None, wrong: Keepboo
 
 def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError | None = None) -> dict[str, Any]:
     preset = visit.book.preset()
+    remote, memory = readers(visit)
     return {
         "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories, "titles": preset.titles,
-        "default": preset.default_category, "steps": None, "undone": None, "stopped": None, "stopping": False,
-        "most": ROWS, "most_bytes": visit.request.state.max_import,
+        "default": preset.default_category, "steps": None, "stopped": None, "stopping": False,
+        "most": ROWS, "most_bytes": visit.request.state.max_import, "at_once": READ_AT_ONCE, "remote": remote,
+        "ours": None, "merge": False, "restored": None, "memory": memory, "named": named,
+        "earlier": [] if seen else earlier(visit),
     }  # fmt: skip
 
 
@@ -212,12 +272,6 @@ def _told(visit: Visit, chosen: Chosen, seen: Seen | None, wrong: KeepbookError 
 
 def _numbers(text: str) -> frozenset[int]:
     return frozenset(int(one) for one in text.split(",") if one.isascii() and one.isdecimal())
-
-
-def _read(chosen: Chosen) -> Incoming:
-    if is_ours(chosen.sent[:2000].decode("utf-8", "replace").splitlines()):
-        raise Invalid("this is an export of Keepbook itself; bring it in under Settings", field="file")
-    return look(Found(chosen.name or "file", raw=chosen.sent))
 
 
 def _people(chosen: Chosen, incoming: Incoming) -> list[Person]:
@@ -261,17 +315,18 @@ def _as_chosen(chosen: Chosen, at: int, one: Noted | Talked, person: Person | No
 
 def _wanted(chosen: Chosen, incoming: Incoming) -> Incoming:
     taken = [_as_chosen(chosen, at, one, person) for at, one, person in _steps(chosen, incoming) if chosen.takes(at)]
-    return _only(incoming.source, taken)
+    return _only(incoming, taken)
 
 
-def _only(source: str, things: Sequence[Noted | Talked]) -> Incoming:
+def _only(incoming: Incoming, things: Sequence[Noted | Talked]) -> Incoming:
     notes = tuple(one for one in things if isinstance(one, Noted))
-    return Incoming(source, notes, tuple(one for one in things if isinstance(one, Talked)))
+    chats = tuple(one for one in things if isinstance(one, Talked))
+    return replace(incoming, memories=notes, chats=chats, refused=())
 
 
 def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
     steps = list(_steps(chosen, incoming))
-    tried = visit.book.bring_in(_only(incoming.source, [_as_chosen(chosen, *step) for step in steps]), dry_run=True)
+    tried = visit.book.bring_in(_only(incoming, [_as_chosen(chosen, *step) for step in steps]), dry_run=True)
     out = {one.where: one.why for one in tried.refused}
     came = iter(tried.came)
     rows = []
@@ -286,70 +341,28 @@ def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
         taken, outcome = chosen.takes(at), "alike" if got.outcome == "new" and got.repeats else got.outcome
         rows.append(Row(at, what, got.text, got.since, got.category, outcome, "", about, taken, got.repeats))
     people = _people(chosen, incoming)
-    return Seen(incoming.source, people, rows, incoming.refused, sum(not one.role for one in people))
+    return Seen(
+        incoming.source, people, rows, incoming.refused, sum(not one.role for one in people), len(incoming.memories)
+    )
 
 
 # Loading
 
 
-def _loading(visit: Visit, chosen: Chosen, seen: Seen, load: Load) -> Iterator[str]:
-    """The page, as far as it has come: the count moves while the load writes."""
+def _loading(visit: Visit, chosen: Chosen, seen: Seen, load: Load, things: int) -> Iterator[str]:
+    """The page, as far as it has come: the count moves while the load writes, then while its chats are read."""
     load.begin()
     page = templates.get_template("import.html")
-    known = _told(visit, chosen, seen) | {"steps": load.steps(), "total": load.total, "load": load}
+    known = _told(visit, chosen, seen) | {"steps": load.steps(), "things": things, "load": load}
     yield from page.generate(visit=visit, zone=visit.zone, now=visit.now, **known)
 
 
 @router.post(f"{PATH}/stop")
-def stop(visit: Changing, key: Short = "") -> Response:
-    """End a load where it is: what has come in stays, and one Undo takes it out."""
+def stop(visit: Changing, key: Short = "", load: Annotated[int, Form(ge=0, le=10**9)] = 0) -> Response:
+    """End a load, or the reading of its chats, where it is: what has come in stays, and one Undo takes it out."""
     visit.caller.ask("book.import")
-    return visit.page(
-        "import.html",
-        **(_told(visit, Chosen(), None) | {"stopped": stop_load(visit.caller.owner, key), "stopping": True}),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A load that is done, and what takes it back."""
-
-    taken: Imported
-    first: int
-    last: int
-    chats: str
-
-
-def _loaded(visit: Visit, wanted: Incoming, progress: Any) -> Loaded:
-    """In one transaction with the looking before and after it, so that its entries are those between."""
-    book = visit.book
-    with book.transaction():
-        before = {thread.id for thread in book.threads.list(limit=MOST_CHATS)} if wanted.chats else set()
-        last = max((entry.event for entry in book.ledger(limit=1)), default=0)
-        taken = book.bring_in(wanted, progress=progress)
-        newest = max((entry.event for entry in book.ledger(limit=1)), default=0)
-        chats = [thread.id for thread in book.threads.list(limit=MOST_CHATS)] if wanted.chats else []
-    return Loaded(taken, last + 1, newest, ",".join(id for id in chats if id not in before))
-
-
-@router.post(f"{PATH}/undo")
-def undo(
-    visit: Changing,
-    first: Annotated[int, Form(ge=1)],
-    last: Annotated[int, Form(ge=0)],
-    chats: Annotated[str, Form()] = "",
-) -> Response:
-    """Take a load back: what came in with it and nobody has touched since."""
-    book, gone, stayed = visit.writing(), 0, 0
-    with book.transaction():
-        entries = book.ledger(after=first - 1, before=last + 1, limit=None)
-        for event in sorted((entry.event for entry in entries), reverse=True):
-            try:
-                book.undo(event)
-                gone += 1
-            except Conflict:  # something newer stands on it: that is the person's
-                stayed += 1
-        for id in filter(None, chats.split(",")):
-            book.threads.delete(id)
-            gone += 1
-    return visit.page("import.html", **(_told(visit, Chosen(), None) | {"undone": (gone, stayed)}))
+    stopped = stop_load(visit.caller.owner, key)
+    nth = load or (None if stopped is None else getattr(stopped.outcome, "load", None))
+    if nth and (stopped is None or stopped.ended.is_set()):
+        return visit.back(address(nth))
+    return visit.page("import.html", **(_told(visit, Chosen(), None) | {"stopped": stopped, "stopping": True}))

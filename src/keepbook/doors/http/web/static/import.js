@@ -8,7 +8,7 @@ const look = () => form.requestSubmit(find("[value=look]", form));
 file?.addEventListener("change", () => {
   const most = Number(file.dataset.most ?? Infinity);
   const fits = [...file.files].every(one => one.size <= most);
-  file.setCustomValidity(fits ? "" : `This file is larger than ${Math.floor(most / 1e6)} MB. Bring it in with keepbook import.`);
+  file.setCustomValidity(fits ? "" : `This file is larger than ${Math.floor(most / 1e6)} MB. Bring it in with ${file.dataset.else}.`);
   if (file.reportValidity() && file.files.length) look();
 });
 for (const whose of all(".whose select")) {

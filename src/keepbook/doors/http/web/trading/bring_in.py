@@ -2,36 +2,35 @@
 
 Nothing is loaded by choosing a file. The page shows what it was recognised as, what each column means (to be changed
 where it is no known export), the first trades as the book would read them, and the file's own profit beside ours. What
-was chosen travels with the form, so that no script and no store is needed; a larger file goes by the command line.
+was chosen travels with the form, the file itself waits under a key (`uploads`); a larger one goes by the command line.
 While it loads the count moves, and "Stop" ends it: then nothing of it stays, for half of a file would be paired
-wrongly. Afterwards one button takes the whole load back.
+wrongly. It ends by leading to the page of the load, where one button takes it back.
 """
 
-import base64
-import binascii
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.ledger.loads import TRADES
 from keepbook.book.trading.imports.file import Seen, seen
 from keepbook.book.trading.imports.formats.plain import OURS
 from keepbook.book.trading.imports.load import NET, Imported
 from keepbook.doors.http.web.agents.cards import figure
+from keepbook.doors.http.web.frame import uploads
 from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.loading import stop as stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
+from keepbook.doors.http.web.memory.brought_in import earlier
 from keepbook.doors.http.web.trading.pages import HOME
 from keepbook.errors import Invalid, KeepbookError
 
 router = APIRouter(include_in_schema=False)
 
 PATH = f"{HOME}/import"
-LARGEST = 2_000_000
-"""So many bytes travel with the page."""
 MEANS = {
     "time": "Time", "symbol": "Symbol", "side": "Side", "quantity": "Quantity", "price": "Price", "fee": "Fee",
     "fee_currency": "Coin of the fee", "currency": "Currency of the price", "id": "Its id",
@@ -46,16 +45,13 @@ Short = Annotated[str, Form(max_length=400)]
 class Chosen:
     """What stands in the form."""
 
+    key: str = ""
     name: str = ""
     sent: bytes = b""
     deployment: str = ""
     symbol: str = ""
     zone: str = "UTC"
     format: str = ""
-
-    @property
-    def packed(self) -> str:
-        return base64.b64encode(self.sent).decode()
 
 
 @router.get(PATH)
@@ -68,7 +64,7 @@ async def look(
     visit: Changing,
     request: Request,
     file: Annotated[UploadFile | None, File()] = None,
-    packed: Annotated[str, Form()] = "",
+    key: Short = "",
     name: Short = "",
     deployment: Short = "",
     symbol: Short = "",
@@ -77,9 +73,9 @@ async def look(
     act: Short = "look",
 ) -> Response:
     """Look at a file, or load the one that was looked at."""
-    sent = await file.read() if file is not None and file.filename else _unpacked(packed)
+    sent = await file.read() if file is not None and file.filename else b""
     name = (file.filename if file is not None and file.filename else name)[:200]
-    chosen = Chosen(name, sent, deployment.strip(), symbol.strip(), zone.strip() or "UTC", format.strip()[:60])
+    chosen = Chosen(key, name, sent, deployment.strip(), symbol.strip(), zone.strip() or "UTC", format.strip()[:60])
     told = {key.removeprefix("means-"): str(value) for key, value in (await request.form()).items() if "means-" in key}
     return await run_in_threadpool(_looked, visit, chosen, {ours: theirs for theirs, ours in told.items() if ours}, act)
 
@@ -87,12 +83,7 @@ async def look(
 def _looked(visit: Visit, chosen: Chosen, columns: dict[str, str], act: str) -> Response:
     found: Seen | None = None
     try:
-        if not chosen.sent:
-            raise Invalid("choose a file first", field="file")
-        if len(chosen.sent) > LARGEST:
-            raise Invalid(
-                "this file is too large for the page; load it with keepbook trading import trades", field="file"
-            )
+        chosen = _with_its_file(visit.caller.owner, chosen)
         found = seen(chosen.sent, columns)
         told: dict[str, Any] = {
             "deployment": chosen.deployment or None, "symbol": chosen.symbol or None, "zone": chosen.zone,
@@ -126,21 +117,13 @@ def stop(visit: Changing, key: Short = "") -> Response:
     return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"stopped": load, "stopping": True}))
 
 
-@router.post(f"{PATH}/undo")
-def undo(visit: Changing, load: Annotated[int, Form(ge=1)]) -> Response:
-    """Take a load back, whole."""
-    try:
-        taken = visit.writing().trading.take_back(load)
-    except KeepbookError as error:
-        return _page(visit, Chosen(), wrong=error)
-    return visit.page("trading_import.html", **(_told(visit, Chosen()) | {"taken": taken}))
-
-
-def _unpacked(packed: str) -> bytes:
-    try:
-        return base64.b64decode(packed, validate=True)
-    except (binascii.Error, ValueError):
-        return b""
+def _with_its_file(owner: str, chosen: Chosen) -> Chosen:
+    """The file that was just sent, kept under a key; else the one that was sent before."""
+    if chosen.sent:
+        return replace(chosen, key=uploads.keep(owner, chosen.sent))
+    if not chosen.key:
+        raise Invalid("choose a file first", field="file")
+    return replace(chosen, sent=uploads.find(owner, chosen.key)[0])
 
 
 def _page(
@@ -163,5 +146,6 @@ def _told(
     return {
         "chosen": chosen, "found": found, "made": made, "wrong": wrong, "means": MEANS, "ours": list(OURS), "nets": NET,
         "deployments": list(visit.book.trading.deployments()), "figure": figure, "load": None, "stopped": None,
-        "stopping": False, "taken": None,
+        "stopping": False, "earlier": [] if found else earlier(visit, TRADES), "named": str,
+        "most_bytes": visit.request.state.max_import,
     }  # fmt: skip

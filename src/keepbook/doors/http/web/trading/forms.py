@@ -205,5 +205,5 @@ def _loading(
     kinds = {one: FILES[one] for one in (OF_ONE if deployment else FILES)}
     return visit.page(
         "trading_load.html", 422 if wrong else 200, deployment=deployment, kinds=kinds, kind=kind, loaded=loaded,
-        wrong=wrong, name=name, most=visit.kb.settings.max_body_bytes // 1_000_000,
+        wrong=wrong, name=name, most=visit.request.state.max_import // 1_000_000,
     )  # fmt: skip

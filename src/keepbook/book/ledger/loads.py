@@ -1,0 +1,117 @@
+"""Loads: what came in with one file, kept so that it can be told, and taken back as one.
+
+Here are their rows. How a load is taken back, the room that brought it in knows: `trading/imports/loads.py` of trades,
+`upkeep/loads.py` of memories and chats.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+
+from keepbook.book.ground import stored
+from keepbook.book.ground.limits import clean_count
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.errors import Conflict, NotAllowed, NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import loads
+
+MEMORIES, TRADES = "memories", "trades"
+MOST = 1000
+LAST = 2_000_000_000
+"""More than a column of numbers holds is no load."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A load as its row has it. `told` is how its page tells it, `brought` and `before` how it is taken back, `gone`
+    what went then."""
+
+    nth: int
+    at: datetime
+    actor: str
+    what: str
+    title: str
+    deployment_id: str | None
+    trades: int
+    fills: int
+    brought: Any
+    before: Any
+    told: Mapping[str, Any]
+    undone_at: datetime | None
+    gone: Any
+
+
+# Operations
+
+
+def next_number(tx: Tx) -> int:
+    query = select(func.max(loads.c.nth)).where(loads.c.owner == tx.owner)
+    return int(tx.conn.execute(query).scalar() or 0) + 1
+
+
+def keep(
+    tx: Tx, origin: Origin, what: str, title: str, *, brought: Any, told: Mapping[str, Any], before: Any = None,
+    nth: int | None = None, deployment_id: str | None = None, trades: int = 0, fills: int = 0,
+) -> int:  # fmt: skip
+    """Write down what a file brought; answers the number of the load."""
+    nth = nth or next_number(tx)
+    row = {
+        "owner": tx.owner, "nth": nth, "at": stamp(tx.clock()), "actor": origin.actor, "what": what, "title": title,
+        "deployment_id": deployment_id, "trades": trades, "fills": fills, "brought": _json(brought),
+        "before": _json(before or {}), "told": _json(told), "undone_at": None, "gone": None,
+    }  # fmt: skip
+    tx.conn.execute(insert(loads), row)
+    return nth
+
+
+def mark_taken_back(tx: Tx, nth: int, gone: Any) -> None:
+    taken = update(loads).where(loads.c.owner == tx.owner, loads.c.nth == nth)
+    tx.conn.execute(taken.values(undone_at=stamp(tx.clock()), gone=_json(gone)))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+# Queries
+
+
+def get(tx: Tx, nth: int) -> Arrival:
+    where = (loads.c.owner == tx.owner, loads.c.nth == clean_count(nth, "load", LAST))
+    row = tx.conn.execute(select(loads).where(*where)).first()
+    if row is None:
+        raise NotFound(f"there is no load {nth} in this book", field="load")
+    return _arrival(row)
+
+
+def standing(tx: Tx, origin: Origin, nth: int) -> Arrival:
+    """One that whoever asks may take back now."""
+    found = get(tx, nth)
+    if found.actor == "person" and origin.actor != "person" and not origin.for_person:
+        raise NotAllowed(f"load {nth} is the person's own; only they take it back", code="person_only")
+    if found.undone_at is not None:
+        raise Conflict(f"load {nth} was taken back already", code="touched")
+    return found
+
+
+def listed(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence[Arrival]:
+    """The newest first."""
+    query = select(loads).where(loads.c.owner == tx.owner)
+    if what is not None:
+        query = query.where(loads.c.what == what)
+    query = query.order_by(loads.c.nth.desc()).limit(clean_count(limit, "limit", MOST))
+    return [_arrival(row) for row in tx.conn.execute(query)]
+
+
+def _arrival(row: Any) -> Arrival:
+    known = {name: getattr(row, name) for name in Arrival.__dataclass_fields__}
+    for name in ("brought", "before", "told", "gone"):
+        known[name] = None if known[name] is None else stored.loads(known[name])
+    for name in ("at", "undone_at"):
+        known[name] = None if known[name] is None else parse_stamp(known[name])
+    return Arrival(**known)

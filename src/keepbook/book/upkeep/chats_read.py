@@ -1,0 +1,167 @@
+"""Chats that came in, read for what to remember: an imported chat is a chat that is closed, the oldest first, so that
+what was said later wins.
+
+What reading found is told line by line, each to be kept or left out: a tick that is taken away takes its line back, one
+that is set brings it back or says yes to what was not certain. Nothing of it is stored beside the book itself.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+
+from keepbook.book.chats import threads
+from keepbook.book.chats.closed import Closed
+from keepbook.book.chats.threads import Thread
+from keepbook.book.ground import stored
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger import loads as rows
+from keepbook.book.ledger import undo as undoing
+from keepbook.book.memory import proposals
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.upkeep import loads
+from keepbook.book.upkeep.elsewhere.incoming import Enough
+from keepbook.book.upkeep.loads import KEPT, OUT
+from keepbook.errors import NotFound
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import versions
+
+UNSURE = "unsure"
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One thing that was found. `key` names it in a form; `op` is what became of the book: add, update or forget.
+    `fate`: kept, out, touched (by something since) or unsure, which waits for the person's yes."""
+
+    key: str
+    op: str
+    content: str
+    fate: str
+    thread: Thread
+    said_at: datetime
+    memory_id: str | None = None
+    before: str | None = None
+    """What it took the place of, or would."""
+
+
+# Queries
+
+
+def unread(book: Opened, nth: int) -> Sequence[Thread]:
+    """The chats of a load that nobody has read, in the order they were spoken."""
+    with book.reading() as (tx, _, _):
+        return [one for one in _chats(tx, nth) if one.state == "active" and one.turns > one.extracted_through]
+
+
+def found(book: Opened, nth: int) -> Sequence[Line]:
+    """What reading the chats of a load found, in the order it was said; what is not certain comes last."""
+    with book.reading() as (tx, _, _):
+        chats = {one.id: one for one in _chats(tx, nth)}
+        written = _by_memory(tx, list(chats))
+        texts = _texts(tx, list(written))
+        kept = [_line(tx, chats, entries, texts) for entries in written.values()]
+        asked = [one for one in proposals.listed(tx) if one.thread_id in chats]
+        known = _texts(tx, [one.memory_id for one in asked if one.memory_id])
+        unsure = [_question(chats, one, known) for one in asked]
+    return [*sorted(kept, key=lambda one: (one.said_at, one.key)), *unsure]
+
+
+def _chats(tx: Tx, nth: int) -> list[Thread]:
+    here = []
+    for id in loads.chats_of(rows.get(tx, nth)):
+        with suppress(NotFound):  # deleted for good
+            here.append(threads.get(tx, id))
+    return sorted((one for one in here if one.deleted_at is None), key=lambda one: one.touched_at)
+
+
+def _by_memory(tx: Tx, chats: Sequence[str]) -> dict[str, list[Any]]:
+    """The entries of each memory that reading these chats wrote, without what was deleted for good."""
+    written: dict[str, list[Any]] = {}
+    for row in loads.read_out(tx, chats):
+        if row.link_id is None and row.salt is not None:
+            written.setdefault(row.memory_id, []).append(row)
+    return written
+
+
+def _texts(tx: Tx, ids: Sequence[str]) -> dict[str, list[Any]]:
+    """The versions of some memories, each oldest first."""
+    texts: dict[str, list[Any]] = {}
+    for start in range(0, len(ids), loads.AT_ONCE):
+        some = ids[start : start + loads.AT_ONCE]
+        query = select(versions).where(versions.c.owner == tx.owner, versions.c.memory_id.in_(some))
+        for row in tx.conn.execute(query.order_by(versions.c.memory_id, versions.c.version)):
+            texts.setdefault(row.memory_id, []).append(row)
+    return texts
+
+
+def _line(tx: Tx, chats: Mapping[str, Thread], entries: Sequence[Any], texts: Mapping[str, list[Any]]) -> Line:
+    first, last = entries[0], entries[-1]
+    said = texts[last.memory_id]
+    version = said[stored.loads(last.after)["version"] - 1]
+    old = None if first.before is None else said[stored.loads(first.before)["version"] - 1]
+    op = "forget" if last.action == "forget" else "add" if old is None else "update"
+    return Line(
+        key=last.memory_id, op=op, content=version.content or "", fate=loads.fate_of(tx, entries)[1],
+        thread=chats[last.thread_id], said_at=parse_stamp(version.valid_from), memory_id=last.memory_id,
+        before=old.content if op == "update" and old is not None else None,
+    )  # fmt: skip
+
+
+def _question(chats: Mapping[str, Thread], one: Proposal, known: Mapping[str, list[Any]]) -> Line:
+    thread = chats[one.thread_id or ""]
+    said = known.get(one.memory_id or "", [])
+    return Line(
+        key=one.id, op=one.op, content=one.content, fate=UNSURE, thread=thread, memory_id=one.memory_id,
+        said_at=parse_stamp(one.valid_from) if one.valid_from else thread.touched_at,
+        before=said[-1].content if said and one.op == "update" else None,
+    )  # fmt: skip
+
+
+# Operations
+
+
+def read(
+    book: Opened, nth: int, *, offline: bool = False, progress: Callable[[int], None] = lambda _: None
+) -> Sequence[Closed]:
+    """Read the chats of a load for memories, one after the other. Where `progress` raises `Enough`, or the model fails
+    again and again, what was found until then stays, and the rest can be read later."""
+    book.ask("chats.write")
+    closed: list[Closed] = []
+    for one in unread(book, nth):
+        closed.append(book.close_thread(one.id, offline=offline))
+        try:
+            progress(len(closed))
+        except Enough:
+            break
+        if [last.status for last in closed[-TRIES:]] == ["failed"] * TRIES:  # it is not the chat, it is the model
+            break
+    return closed
+
+
+def choose(book: Opened, nth: int, ticked: Collection[str]) -> int:
+    """Keep the lines that are ticked and leave out the others, as far as that is not so; what is not certain and not
+    ticked waits in the review. Answers how many changed."""
+    book.ask("proposals.answer")
+    changed = 0
+    with book.writing() as (tx, preset):
+        written = _by_memory(tx, [one.id for one in _chats(tx, nth)])
+        for line in found(book, nth):
+            wanted = line.key in ticked
+            if line.fate == UNSURE and wanted:
+                proposals.accept(tx, book.origin, preset, line.key, stamp(tx.clock()))
+            elif line.fate in (KEPT, OUT) and wanted != (line.fate == KEPT):
+                newest, _ = loads.fate_of(tx, written[line.key])
+                if wanted:
+                    undoing.undo(tx, book.origin, preset, newest.seq)
+                else:
+                    loads.take_out(tx, book, preset, written[line.key], newest)
+            else:
+                continue
+            changed += 1
+    return changed

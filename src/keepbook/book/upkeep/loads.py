@@ -1,0 +1,139 @@
+"""The files that came into a book, and taking one back: memories, chats and what was read out of them, or trades.
+
+What came in goes as it stands; where something newer touched a memory, or a chat has gone on, that is the person's and
+stays. Of a memory that the load wrote several times everything goes in one entry.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import select
+
+from keepbook.book.chats import threads
+from keepbook.book.ground import stored
+from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger import loads
+from keepbook.book.ledger import undo as undoing
+from keepbook.book.ledger.loads import Arrival
+from keepbook.book.memory import proposals
+from keepbook.book.memory.changes import revert
+from keepbook.book.memory.memories import State
+from keepbook.book.trading.imports import loads as trading_loads
+from keepbook.errors import NotFound
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import ledger
+
+AT_ONCE = 200
+KEPT, OUT, TOUCHED = "kept", "out", "touched"
+CLOSING = "close"
+"""The door through which the reading of a chat writes."""
+
+
+# Queries
+
+
+def listed(book: Opened, limit: int = 100) -> Sequence[Arrival]:
+    """What came in, file by file, the newest first; also what was taken back."""
+    with book.reading() as (tx, _, _):
+        return loads.listed(tx, limit)
+
+
+def get(book: Opened, nth: int) -> Arrival:
+    with book.reading() as (tx, _, _):
+        return loads.get(tx, nth)
+
+
+def chats_of(load: Arrival) -> list[str]:
+    """The chats that it brought, or that it made longer."""
+    return [*load.brought.get("chats", ()), *load.brought.get("grown", ())] if load.what == loads.MEMORIES else []
+
+
+def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
+    """The entries that reading these chats wrote, oldest first."""
+    found: list[Any] = []
+    for start in range(0, len(chats), AT_ONCE):
+        some = chats[start : start + AT_ONCE]
+        mine = (ledger.c.owner == tx.owner, ledger.c.door == CLOSING, ledger.c.thread_id.in_(some))
+        found += tx.conn.execute(select(ledger).where(*mine)).all()
+    return sorted(found, key=lambda row: row.seq)
+
+
+# Operations
+
+
+def take_back(book: Opened, nth: int) -> Arrival:
+    """Take a load out again."""
+    with book.writing() as (tx, preset):
+        load = loads.standing(tx, book.origin, nth)
+        if load.what == loads.TRADES:
+            book.ask("trading.load")
+            trading_loads.take_back(tx, book.origin, nth)
+            return loads.get(tx, nth)
+        book.ask("undo.person")
+        still, stayed = _still_as_they_came(tx, load.brought.get("chats", {}))
+        mine = (ledger.c.owner == tx.owner, ledger.c.seq.between(load.brought["first"], load.brought["last"]))
+        written = [*tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)), *read_out(tx, still)]
+        memories: list[str] = []
+        for entries in _by_what_they_touch(written).values():
+            newest, fate = fate_of(tx, entries)
+            if fate == KEPT:
+                take_out(tx, book, preset, entries, newest)
+                memories += [] if newest.link_id else [newest.memory_id]
+            stayed += fate == TOUCHED
+        now = stamp(tx.clock())
+        for id in still:
+            for one in proposals.listed(tx, thread_id=id):
+                proposals.expire(tx, one.id, now)
+            threads.trash(tx, id, now, by_person=book.hand.is_person)
+        loads.mark_taken_back(tx, nth, {"memories": memories, "chats": still, "stayed": stayed})
+        return loads.get(tx, nth)
+
+
+def _still_as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], int]:
+    """Those in which nobody said anything since, and how many others there are."""
+    still, others = [], 0
+    for id, turns in chats.items():
+        with suppress(NotFound):  # deleted for good
+            thread = threads.get(tx, id)
+            if thread.turns > turns:
+                others += 1
+            elif thread.deleted_at is None:
+                still.append(id)
+    return still, others
+
+
+def _by_what_they_touch(entries: Iterable[Any]) -> dict[tuple[str | None, str | None], list[Any]]:
+    """Entries by their link or memory; links first, so that none holds its memories."""
+    found: dict[tuple[str | None, str | None], list[Any]] = {}
+    for row in entries:
+        found.setdefault((row.link_id, None if row.link_id else row.memory_id), []).append(row)
+    return dict(sorted(found.items(), key=lambda one: one[0][0] is None))
+
+
+def take_out(tx: Tx, book: Opened, preset: Preset, entries: Sequence[Any], newest: Any) -> None:
+    """Put a memory back to how it stood before these entries on it, in one."""
+    if newest.link_id is not None:
+        undoing.undo(tx, book.origin, preset, newest.seq)
+        return
+    first = entries[0].before
+    before = None if first is None else State(**stored.loads(first))
+    revert(tx, book.origin, preset, newest.memory_id, before, newest.seq)
+
+
+def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
+    """What became of a memory or link after these entries on it: `kept`, taken `out` again, or `touched` by something
+    else; with the newest entry about it."""
+    last = entries[-1]
+    same = ledger.c.link_id == last.link_id if last.link_id else ledger.c.memory_id == last.memory_id
+    mine = (ledger.c.owner == tx.owner, ledger.c.seq >= last.seq, same)
+    since = {row.seq: row for row in tx.conn.execute(select(ledger).where(*mine)) if row.link_id == last.link_id}
+    newest = one = since[max(since)]
+    turned = False
+    while one.seq != last.seq and one.action == "undo" and one.undoes in since:
+        one, turned = since[one.undoes], not turned
+    if last.salt is None:  # deleted for good
+        return newest, OUT
+    return newest, TOUCHED if one.seq != last.seq else OUT if turned else KEPT

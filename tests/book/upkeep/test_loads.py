@@ -1,0 +1,144 @@
+"""Files that came in: told afterwards, their chats read for what to remember, and taken back as one."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from keepbook import Conflict, NotAllowed, NotFound
+from keepbook.book.ground.when import stamp
+from keepbook.book.upkeep import chats_read, loads
+from keepbook.book.upkeep.elsewhere.incoming import Enough
+
+DAYS = {"Moving": "2023-02-01", "Dinner": "2024-03-12"}
+SAID = {
+    "Moving": ["I'm allergic to peanuts.", "I live in Leipzig with my two kids."],
+    "Dinner": ["I moved to Bremen last week, so I live in Bremen now.", "My sister Ada is vegetarian."],
+}
+
+
+def chats(*titles: str) -> io.StringIO:
+    """A Claude export with these chats."""
+    told = [
+        {
+            "uuid": title.lower(),
+            "name": title,
+            "chat_messages": [
+                {"sender": sender, "text": text, "created_at": f"{DAYS[title]}T10:0{nth}:00Z"}
+                for nth, said in enumerate(SAID[title])
+                for sender, text in (("human", said), ("assistant", "I see."))
+            ],
+        }
+        for title in titles
+    ]
+    return io.StringIO(json.dumps(told))
+
+
+def contents(book: Any) -> set[str]:
+    return {one.content for one in book.list()}
+
+
+def kept(book: Any, load: int) -> dict[str, str]:
+    return {line.content: line.fate for line in chats_read.found(book, load)}
+
+
+def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_out(alice: Any) -> None:
+    load = alice.import_(chats("Dinner", "Moving")).load
+    assert [one.speaker for one in alice.threads.get(loads.chats_of(loads.get(alice, load))[0]).messages()] == [
+        None, "Claude", None, "Claude",
+    ]  # fmt: skip
+    assert contents(alice) == set()
+    closed = chats_read.read(alice, load, offline=True)
+    assert [one.status for one in closed] == ["closed", "closed"]
+    assert chats_read.unread(alice, load) == []
+    found = chats_read.found(alice, load)
+    line = next(line for line in found if line.fate == "kept")
+    assert stamp(line.said_at)[:10] == DAYS[line.thread.title]
+    memory = alice.get(line.memory_id)
+    assert stamp(memory.valid_from)[:10] == DAYS[line.thread.title], "what was said then holds since then"
+    before = contents(alice)
+
+    keys = {one.key for one in found if one.fate == "kept"}
+    assert chats_read.choose(alice, load, keys) == 0
+    assert chats_read.choose(alice, load, keys - {line.key}) == 1
+    assert kept(alice, load)[line.content] == "out"
+    assert contents(alice) == before - {line.content}
+    assert chats_read.choose(alice, load, keys) == 1
+    assert chats_read.choose(alice, load, keys - {line.key}) == 1
+    assert chats_read.choose(alice, load, keys) == 1
+    assert contents(alice) == before
+    assert alice.verify().ok
+
+    taken = loads.take_back(alice, load)
+    assert (taken.undone_at is not None, taken.gone["stayed"], len(taken.gone["chats"])) == (True, 0, 2)
+    assert contents(alice) == set()
+    assert alice.proposals.list() == []
+    assert alice.threads.list() == []
+    with pytest.raises(Conflict, match="already"):
+        loads.take_back(alice, load)
+    again = alice.import_(chats("Dinner", "Moving"))
+    assert (again.chats, contents(alice)) == (2, before), "and so may what was read out of it"
+    assert alice.verify().ok
+
+
+def test_what_is_not_certain_waits_for_the_person(alice: Any) -> None:
+    alice.remember("Lives in Rostock", valid_from="2022-01-01")
+    load = alice.import_(chats("Dinner", "Moving")).load
+    chats_read.read(alice, load, offline=True)
+    asked = [line for line in chats_read.found(alice, load) if line.fate == "unsure"]
+    assert asked
+    assert {line.key for line in asked} == {one.id for one in alice.proposals.list()}
+    assert chats_read.choose(alice, load, {line.key for line in chats_read.found(alice, load)}) == len(asked)
+    assert alice.proposals.list() == []
+
+
+def test_reading_can_be_stopped_and_goes_on_later(alice: Any) -> None:
+    def enough(_: int) -> None:
+        raise Enough
+
+    load = alice.import_(chats("Dinner", "Moving")).load
+    assert len(chats_read.read(alice, load, offline=True, progress=enough)) == 1
+    assert len(chats_read.unread(alice, load)) == 1
+    assert {line.thread.title for line in chats_read.found(alice, load)} == {"Moving"}, "the oldest is read first"
+    assert len(chats_read.read(alice, load, offline=True)) == 1
+
+
+def test_memories_with_their_wordings_go_as_one_and_come_again(alice: Any) -> None:
+    told = [{"id": "1", "memory": "Lives in Bergen", "user_id": "a"}, {"id": "2", "memory": "Sings", "user_id": "a"}]
+    load = alice.import_(io.StringIO(json.dumps(told))).load
+    told[0]["memory"] = "Lives in Oslo"
+    second = alice.import_(io.StringIO(json.dumps(told))).load
+    assert [one.nth for one in loads.listed(alice)] == [second, load]
+    assert loads.get(alice, load).told == {"chats": 0, "file": "file", "memories": 2, "refused": 0, "unchanged": 0}
+    loads.take_back(alice, second)
+    assert contents(alice) == {"Lives in Bergen", "Sings"}
+    sings = next(one for one in alice.list() if one.content == "Sings")
+    alice.update(sings.id, "Sings in a choir")
+    assert loads.take_back(alice, load).gone["stayed"] == 2, "the second load and the person touched them since"
+    assert alice.import_(io.StringIO(json.dumps(told[1:]))).load is None, "what the person changed is here already"
+
+
+def test_a_chat_that_went_on_stays_with_what_it_gave(alice: Any) -> None:
+    load = alice.import_(chats("Moving", "Dinner")).load
+    chats_read.read(alice, load, offline=True)
+    moving = next(one for one in alice.threads.list() if one.title == "Moving")
+    alice.threads.get(moving.id).add("user", "And one more thing.")
+    assert loads.take_back(alice, load).gone["stayed"] >= 1
+    assert [one.title for one in alice.threads.list()] == ["Moving"]
+    assert any(line.thread.title == "Moving" for line in chats_read.found(alice, load))
+
+
+def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: Any) -> None:
+    trades = alice.trading.bring_in(b"time,symbol,side,quantity,price\n2026-01-05 10:00,EUR/USD,buy,2,1.10\n").load
+    memories = alice.import_(io.StringIO('["Keeps bees on the roof"]')).load
+    assert [(one.nth, one.what) for one in loads.listed(alice)] == [(memories, "memories"), (trades, "trades")]
+    assert [one.nth for one in alice.trading.loads()] == [trades]
+    agent = kb.book(alice.owner, by="agent")
+    for load in (trades, memories):
+        with pytest.raises(NotAllowed):
+            loads.take_back(agent, load)
+        assert loads.take_back(alice, load).undone_at is not None
+    with pytest.raises(NotFound):
+        loads.get(alice, 99)
+    assert alice.verify().ok
