@@ -40,7 +40,7 @@ def earlier(visit: Visit, what: str | None = None) -> list[Any]:
 def readers(visit: Visit) -> tuple[str | None, bool]:
     """The model that could read chats instead of this machine's reader, if there is one; whether memory is on."""
     model = visit.kb.settings.model
-    return None if visit.demo or model == OFFLINE else model, visit.book.choices.memory
+    return None if visit.demo or model == OFFLINE else visit.kb.models.called(model), visit.book.choices.memory
 
 
 @router.get(f"{PATH}/{{nth}}")
