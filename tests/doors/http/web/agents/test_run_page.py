@@ -38,7 +38,7 @@ def bars(kb: Any, clock: Any, closes: list[float]) -> None:
 def test_a_decision_is_shown_with_its_prices_slots_and_transcript(client: TestClient, alice: Any, desk: Any) -> None:
     run = ran(alice, desk, LONG)
     page = client.get(f"/runs/{run.id}").text
-    assert "<h1>Long ETH/USDT, 12 Nov</h1>" in page
+    assert ">Long ETH/USDT, 12 Nov</h1>" in page
     assert "<b>LONG ETH/USDT</b>" in page
     assert 'aria-label="Stop 90, entry 100, target 120"' in page
     told = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page)
