@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import String, and_, bindparam, func, select, tuple_
+from sqlalchemy import String, and_, bindparam, exists, func, select, tuple_
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
@@ -323,14 +323,16 @@ def _hit(row: Any, relevance: float, reasons: tuple[str, ...]) -> ChatHit:
 
 
 def _asked(tx: Tx, question: str) -> Asked:
-    speakers = [name for name in called(question) if _count(tx, SPEAKER + name, 1)]
+    marks = [SPEAKER + name for name in called(question)]
+    known = {mark for (mark,) in _SAID.tuples(tx.conn, [(mark,) for mark in [*marks, USER]], {"owner": tx.owner})}
+    speakers = [mark[1:] for mark in marks if mark in known]
     wanted = _wanted(tx, question, names={stem(name) for name in speakers})
     total = _total(tx)
     for day in asked_days(question):
         if count := _count(tx, DAY + day, COUNTED):
             wanted.append(Wanted(DAY + day, stem(day), 1.0, idf(count, total)))
     named = bool(speakers)
-    if not named and _count(tx, USER, 1):
+    if not named and USER in known:
         speakers = [USER[1:]]
     return Asked(wanted, [SPEAKER + name for name in speakers], named)
 
@@ -421,6 +423,13 @@ _AT = Each(
     turn_terms.c.thread_id,
     turn_terms.c.turn,
 )
+_SAID = Each(
+    lambda keys: select(keys.c.key_0).where(
+        exists().where(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == keys.c.key_0)
+    ),
+    turn_terms.c.term,
+)
+"""Which of some terms stand anywhere."""
 _having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
 _COUNT = Prepared(
     select(func.count().label("count")).select_from(
