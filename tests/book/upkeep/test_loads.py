@@ -142,3 +142,9 @@ def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: 
     with pytest.raises(NotFound):
         loads.get(alice, 99)
     assert alice.verify().ok
+    sent, again = io.StringIO(), io.StringIO()
+    alice.export(sent)
+    bob = kb.book("bob")
+    bob.import_(io.StringIO(sent.getvalue()))
+    bob.export(again)
+    assert again.getvalue() == sent.getvalue(), "what came in moves house with the book"

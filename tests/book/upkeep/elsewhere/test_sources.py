@@ -227,6 +227,16 @@ def test_an_archive_as_it_is_downloaded_is_looked_into(tmp_path: Path, monkeypat
         archive.writestr("data-2025/users.json", "[]")
     incoming = look_at(tmp_path / "data.zip")
     assert (incoming.source, len(incoming.memories), len(incoming.chats)) == ("claude", 4, 1)
+    whole = json.loads((SAMPLES / "conversations-chatgpt.json").read_text())
+    with zipfile.ZipFile(tmp_path / "parts.zip", "w") as archive:
+        for nth in range(2):
+            parts = [one | {"conversation_id": f"{nth}-{one.get('id')}"} for one in whole]
+            archive.writestr(f"conversations-00{nth}.json", json.dumps(parts))
+        archive.writestr("conversations.json.index", "{}")
+        archive.writestr("user.json", '{"id": "u"}')
+    incoming = look_at(tmp_path / "parts.zip")
+    once = look_at(SAMPLES / "conversations-chatgpt.json")
+    assert (incoming.source, len(incoming.chats)) == ("chatgpt", 2 * len(once.chats)), "cut into parts, it is one"
     monkeypatch.setattr(found, "UNFOLDED", 1000)
     with pytest.raises(Invalid, match=r"data\.zip unfolds to more than 0 MB; unpack it"):
         look_at(tmp_path / "data.zip")

@@ -1,10 +1,13 @@
-"""ChatGPT's export: `conversations.json`, alone or in its archive. Chats come in as chats.
+"""ChatGPT's export: `conversations.json`, or its parts `conversations-000.json` and on, alone or in the archive. Chats
+come in as chats.
 
 A conversation is a tree of answers tried again; what counts is the branch it ended on. Hidden turns, tools and pictures
 are left; a list of memories copied out of the settings is a plain list (`lists.py`).
 """
 
+import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from keepbook.book.upkeep.elsewhere.found import Found
@@ -21,12 +24,14 @@ from keepbook.book.upkeep.elsewhere.incoming import (
 from keepbook.errors import Invalid
 
 SOURCE = "chatgpt"
+PARTS = re.compile(r"conversations(-\d+)?\.json")
+"""What its files are called: a long history is cut into several."""
 
 
 def read(found: Found) -> Incoming | None:
-    file = found.member("conversations.json") or found
-    value = file.value
-    talks = value if isinstance(value, list) else None
+    files = [one for path, one in sorted(found.members.items()) if PARTS.fullmatch(PurePosixPath(path).name)]
+    values = [file.value for file in files or [found]]
+    talks = [one for value in values if isinstance(value, list) for one in value]
     if not talks or not all(isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping) for one in talks):
         return None
     chats, refused = [], []

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
+from keepbook.app import adopt
+from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.memory import moving_in
 
 LINES = b"Is allergic to peanuts\nCycles to work unless it rains\nMy card is 4111 1111 1111 1111\n"
@@ -169,8 +172,13 @@ def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
     assert alice.list().total == 0
 
 
-def test_a_load_that_is_not_under_way_cannot_be_stopped(client: TestClient) -> None:
+def test_only_what_is_under_way_can_be_stopped(client: TestClient, alice: Any) -> None:
     assert client.post("/import/stop", data={"key": "made-up"}).status_code == 404
+    at, _ = loaded(client, sent_again(looked(client, LINES)))
+    reading = Load("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
+    reading._mark.touch()
+    stopped = client.post("/import/stop", data={"key": reading.key, "load": at.rpartition("/")[2]})
+    assert (stopped.url.path, reading._mark.exists()) == (at, False)
 
 
 def test_each_person_is_me_somebody_i_know_or_left_out(client: TestClient, alice: Any) -> None:
@@ -267,6 +275,23 @@ def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, al
     client.post(f"{at}/undo")
     assert not alice.threads.list()
     assert [chat.title for chat in alice.threads.list(trash=True)] == ["A present"]
+
+
+def test_who_has_a_model_says_who_reads_the_chats(client: TestClient, alice: Any, kb: Any) -> None:
+    adopt(kb, replace(kb.settings, model="openai:some-model"))
+    page = looked(client, chatgpt("Oslo", said="I live in {} with my two kids."), "conversations.json")
+    assert "openai:some-model, as when a chat closes" in page
+    form = sent_again(page)
+    assert form["read-by"] == "here"
+    at, page = loaded(client, form | {"read-by": "model"})
+    assert "openai:some-model, as when a chat closes" in page, "without the tick nothing was read"
+    client.post(f"{at}/read", data={"by": "here"})
+    assert "not read yet" not in client.get(at).text
+    alice.choose(memory=False)
+    page = looked(client, chatgpt("Oslo", "Rome"), "conversations.json")
+    assert "Memory is off in this book" in page
+    at, page = loaded(client, sent_again(page) | {"read-chats": "1"})
+    assert "Memory is off in this book" in page
 
 
 def test_many_chats_are_read_when_one_asks_for_it(

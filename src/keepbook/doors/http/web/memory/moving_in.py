@@ -95,9 +95,14 @@ class Chosen:
         return at not in self.left
 
     @property
+    def ticked(self) -> bool:
+        """Whether the tick for reading the chats is set: as the person left it, and set at first."""
+        return self.reads or "read-shown" not in self.told
+
+    @property
     def reads(self) -> bool:
-        """Whether the chats are read for what to remember; a tick that was shown says so, else yes."""
-        return "read-chats" in self.told or "read-shown" not in self.told
+        """Whether the chats are read for what to remember: never without a tick that was seen."""
+        return "read-chats" in self.told
 
     @property
     def read_here(self) -> bool:
