@@ -280,11 +280,11 @@ def test_chats_come_in_as_chats_and_go_to_the_trash_again(client: TestClient, al
 def test_who_has_a_model_says_who_reads_the_chats(client: TestClient, alice: Any, kb: Any) -> None:
     adopt(kb, replace(kb.settings, model="openai:some-model"))
     page = looked(client, chatgpt("Oslo", said="I live in {} with my two kids."), "conversations.json")
-    assert "openai:some-model, as when a chat closes" in page
+    assert "some-model (OpenAI), as when a chat closes" in page
     form = sent_again(page)
     assert form["read-by"] == "here"
     at, page = loaded(client, form | {"read-by": "model"})
-    assert "openai:some-model, as when a chat closes" in page, "without the tick nothing was read"
+    assert "some-model (OpenAI), as when a chat closes" in page, "without the tick nothing was read"
     client.post(f"{at}/read", data={"by": "here"})
     assert "not read yet" not in client.get(at).text
     alice.choose(memory=False)
