@@ -160,9 +160,9 @@ def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[Entr
     """What of it is true now."""
     holding = [row for row in rows if row[14] <= now and (row[15] is None or now < row[15])]
     if preset.selection.kind == "recent":
-        entries = [Entry._make((*row[:14], *_referenced(row))) for row in holding]
+        entries = [tuple.__new__(Entry, (*row[:14], *_referenced(row))) for row in holding]
     else:
-        entries = [Entry._make((*row[:14], None, False)) for row in holding]
+        entries = [tuple.__new__(Entry, (*row[:14], None, False)) for row in holding]
     if len(holding) == len(rows):
         return entries
     return entries + _holding_earlier(tx, [row[0] for row in rows if not covers(row[14], row[15], now)], now)

@@ -103,3 +103,16 @@ def test_open_forecasts_come_in_pages_what_is_due_first(client: TestClient, alic
     assert "Number last?" in third
     assert "Number 0?" not in third
     assert f'action="/results/forecasts/{last}/answer"' in client.get(f"/results/forecasts?resolve={last}").text
+
+
+def test_a_curve_is_drawn_from_twenty_on_and_before_that_the_table_alone(client: TestClient, alice: Any) -> None:
+    alice.agents.create("Oracle", adapter="external", card_type="forecast")
+    for nth in range(20):
+        if nth == 12:
+            shown = client.get("/results/forecasts").text
+            assert "12 resolved; from 20 on a curve is drawn." in shown
+            assert '"chart square"' not in shown
+        alice.decisions.answer(recorded(alice, question=f"Number {nth}?"), True)
+    shown = client.get("/results/forecasts").text
+    assert '"chart square"' in shown
+    assert "a curve is drawn" not in shown

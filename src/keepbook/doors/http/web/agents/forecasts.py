@@ -29,6 +29,8 @@ CAME = {"true": "True", "false": "Not true", "void": "Cannot be told"}
 FORECAST = "forecast"
 """The card type of those that are recorded on the page."""
 MYSELF = "Me"
+CURVE_FROM = 20
+"""From how many resolved forecasts on a curve is drawn; before, the table says what there is."""
 DRAWN = 8
 """So many of the last figures are drawn."""
 ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
@@ -151,7 +153,8 @@ def page(
         "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=desks, chosen=chosen, counts=counts,
         due=is_due, open=[one for one in rows[: len(opened)] if one.decision.run_id not in shown], found=scores,
         closed=rows[len(opened) :], closed_in_all=closed_in_all, page=number, pages=pages, open_page=open_number,
-        open_pages=open_pages, wrong=wrong, share=share, plot=plot(scores.bands) if scores.enough else None, came=CAME,
+        open_pages=open_pages, wrong=wrong, share=share, came=CAME, curve_from=CURVE_FROM,
+        plot=plot(scores.bands) if scores.resolved >= CURVE_FROM else None,
         answered=book.decisions.find(asked.get("answered", "")), draft=draft,
         recorded=book.decisions.find(asked.get("recorded", "")),
         history=_drawn(rows, rows[: len(opened)], asked.get("history", "")),

@@ -7,6 +7,7 @@ script asks for the same page without the shell; so an edit in place and a plain
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -238,13 +239,16 @@ def fitting(memories: Sequence[Brief], wanted: Wanted) -> list[Brief]:
 
 def counted(memories: Sequence[Brief]) -> dict[str, int]:
     """How many were said, found and inferred."""
-    return dict.fromkeys(SOURCES, 0) | Counter(map(kind_of, memories))
+    found = dict.fromkeys(SOURCES, 0)
+    for (confidence, by_software), count in Counter(map(itemgetter(2, 3), memories)).items():  # few kinds of many
+        found[kind_of(Brief("", None, confidence, by_software))] += count
+    return found
 
 
 def categories(memories: Iterable[Brief | Memory], preset: Preset) -> list[str]:
     """Those of the preset in its order, then others that are in use."""
-    used = {memory.category for memory in memories if memory.category}
-    return [*preset.categories, *sorted(used - set(preset.categories))]
+    used = set(map(attrgetter("category"), memories)) - {None, "", *preset.categories}
+    return [*preset.categories, *sorted(used)]
 
 
 def grouped(memories: Sequence[One], preset: Preset) -> list[Group[One]]:
