@@ -353,6 +353,9 @@ def test_two_statements_in_one_sentence_are_two_lines_and_a_condition_stays_whol
     def parts(text: str) -> list[str]:
         return [text[start:end] for start, end in clauses(text)]
 
+    assert parts("I'm vegetarian and I live in Oslo.") == ["I'm vegetarian and ", "I live in Oslo."]
+    assert parts("I live in Oslo and I'm a nurse") == ["I live in Oslo and ", "I'm a nurse"]
+    assert parts("I'm tired and I live in Oslo") == ["I'm tired and I live in Oslo"]
     assert parts("I'm 47 and my wife Noor works in Leiden") == ["I'm 47 and ", "my wife Noor works in Leiden"]
     assert parts("If it rains on Sunday, I don't run with Tomas") == ["If it rains on Sunday, I don't run with Tomas"]
     assert parts("I like hiking and I like it cold") == ["I like hiking and I like it cold"]

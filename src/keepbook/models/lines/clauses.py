@@ -81,12 +81,19 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """ "I am allergic to peanuts": a standing thing of one's own, whatever it names."""
+_BEING = re.compile(
+    r"\W*(?:(?:and|but|so|also|plus)\s+)*(?:i'?m|i am) (?:an? )?"
+    r"(?!(?:sure|sorry|afraid|glad|happy|here|back|fine|ok|okay|good|well|tired|busy|late|bored|sick|ill|new|lost|stuck|"
+    r"done|ready|free|curious|confused|hungry|in|at|on)\b)[\w-]+\W*",
+    re.IGNORECASE,
+)
+""" "I'm vegetarian", "I am a nurse": what one is, in one word that does not pass with the day."""
 _NAMED = re.compile(r"\W*(?:i'?m|i am) (?:(?-i:[A-ZÀ-Þ])\w+|\d\d)\b", re.IGNORECASE)
 
 
 def _says(clause: str) -> bool:
     """Whether there is something in it to go by: a name, a figure, a day, a relation."""
-    if _NAMED.match(clause):
+    if _NAMED.match(clause) or _BEING.fullmatch(clause):
         return True
     if _OWN.match(clause) and len(content_words(clause)) >= LEAST:
         return True

@@ -16,7 +16,6 @@ from keepbook.book.upkeep.elsewhere.incoming import named
 from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.errors import KeepbookError
-from keepbook.models.choose import OFFLINE
 
 router = APIRouter(include_in_schema=False)
 
@@ -39,8 +38,8 @@ def earlier(visit: Visit, what: str | None = None) -> list[Any]:
 
 def readers(visit: Visit) -> tuple[str | None, bool]:
     """The model that could read chats instead of this machine's reader, if there is one; whether memory is on."""
-    model = visit.kb.settings.model
-    return None if visit.demo or model == OFFLINE else visit.kb.models.called(model), visit.book.choices.memory
+    models = visit.kb.models
+    return None if models.extractor is models.offline else models.called(None), visit.book.choices.memory
 
 
 @router.get(f"{PATH}/{{nth}}")
