@@ -10,6 +10,7 @@ import pytest
 
 from keepbook import Invalid, NotFound
 from keepbook.bench import recall, recall_peers, recall_scale
+from keepbook.bench.recall_sets import Question, conversations
 
 
 def sample(pet: str) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def data(tmp_path: Path) -> str:
 
 
 def test_evidence_is_read_in_all_its_spellings(data: str) -> None:
-    first = recall.conversations(data)[0]
+    first = conversations(data)[0]
     assert [question.evidence for question in first.questions] == [
         {("session 1", 2)},
         {("session 2", 1), ("session 1", 2)},
@@ -50,8 +51,40 @@ def test_evidence_is_read_in_all_its_spellings(data: str) -> None:
     assert [len(turns) for turns in first.sessions.values()] == [2, 1, 0]
 
 
+def test_our_questions_stand_beside_the_chats_of_their_writers(tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "parts": [{"t": "Always answer ", "l": "keep"}, {"t": "in metric.", "l": "keep"}]},
+        {"role": "assistant", "text": "I will."},
+        {"role": "user", "parts": [{"t": "Thanks.", "l": "talk"}]},
+    ]
+    (tmp_path / "chats").mkdir()
+    lines = [json.dumps({"id": id, "turns": turns}) for id in ("X1", "X2", "X3")]
+    (tmp_path / "chats" / "x.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    about = {"half": "report", "writer": "x", "chat": "X2", "turn": 1}
+    path = tmp_path / "recall.jsonl"
+    path.write_text(json.dumps({**about, "kind": "instruction", "question": "Which units?"}), encoding="utf-8")
+    (written,) = conversations(str(path))
+    assert written.reports
+    assert [turn.text for turn in written.sessions["X2"]] == ["Always answer in metric.", "I will.", "Thanks."]
+    assert written.questions == [Question("Which units?", "instruction", frozenset({("X2", 1)}))]
+    (letters,) = conversations(str(path), joined=2)
+    assert {id: len(turns) for id, turns in letters.sessions.items()} == {"X1": 2, "X3": 2}
+    assert letters.sessions["X3"][0].text == "Always answer in metric.\n\nThanks."
+    assert letters.questions[0].evidence == {("X1", 1)}
+
+
+def test_every_question_of_ours_has_its_turn() -> None:
+    told = conversations(str(Path(__file__).parents[2] / "training" / "recall.jsonl"))
+    assert sum(len(one.questions) for one in told if not one.reports) >= 150
+    assert sum(len(one.questions) for one in told if one.reports) >= 150
+    for one in told:
+        for question in one.questions:
+            said_by = {one.sessions[chat][turn - 1].speaker for chat, turn in question.evidence}
+            assert said_by == {"assistant" if question.kind == "assistant" else "user"}, question
+
+
 def test_judging_counts_what_was_found_and_how_high_up() -> None:
-    question = recall.Question("?", "multi-hop", frozenset({("a", 1), ("a", 2)}))
+    question = Question("?", "multi-hop", frozenset({("a", 1), ("a", 2)}))
     perfect = recall.judged(question, [("a", 2), ("a", 1)])
     half = recall.judged(question, [("b", 1)] * 7 + [("a", 1)])
     none = recall.judged(question, [])

@@ -1,54 +1,30 @@
 """How well recall finds what answers: conversations go in as chats, questions are asked, evidence is looked for.
 
-The file has LoCoMo's shape. One conversation is one owner, one of its sessions one thread, with speaker and time; all
-goes through the product's own code. The first half of the conversations is for tuning, the second for reporting.
-Beside it stand, in the same run, a plain FTS5 query with OR and the embedder alone.
+One conversation is one owner, one of its sessions one thread, with speaker and time; all goes through the product's
+own code. Some conversations are for tuning, the others for reporting (recall_sets.py). Beside it stand, in the same
+run, a plain FTS5 query with OR and the embedder alone.
 """
 
 import json as json_module
 import math
-import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.app import Keepbook
+from keepbook.bench.recall_sets import Conversation, Question, Said, Turn, conversations
 from keepbook.book.book import Book
 from keepbook.book.recall.vectors import Embedder
 from keepbook.book.text.words import tokens
-from keepbook.errors import Invalid, NotFound
 from keepbook.models.embedders import choose_embedder
 
-KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
-"""What LoCoMo's categories are; the fifth has no evidence to find."""
 DEPTHS = (5, 10, 20)
 MACHINES = {"assistant", "ai", "bot", "chatbot", "model", "system"}
 
-Turn = tuple[str, int]
 Finder = Callable[[str], Sequence[Turn]]
-
-
-class Question(NamedTuple):
-    text: str
-    kind: str
-    evidence: frozenset[Turn]
-
-
-class Said(NamedTuple):
-    speaker: str
-    text: str
-    at: datetime | None
-
-
-class Conversation(NamedTuple):
-    """Sessions by name, each a list of turns; a turn is known by its session and its number from 1."""
-
-    sessions: dict[str, list[Said]]
-    questions: list[Question]
 
 
 class Found(NamedTuple):
@@ -58,53 +34,6 @@ class Found(NamedTuple):
     recall: tuple[float, ...]
     hit: float
     ndcg: float
-
-
-# The file
-
-
-def conversations(path: str) -> list[Conversation]:
-    if not Path(path).is_file():
-        raise NotFound(f"there is no file {path}; name the data with --data FILE", field="data")
-    try:
-        data = json_module.loads(Path(path).read_text(encoding="utf-8"))
-        return [_conversation(sample) for sample in data]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Invalid(f"{path} is not a file of LoCoMo's shape: {error!r}", field="data") from None
-
-
-def _conversation(sample: Mapping[str, Any]) -> Conversation:
-    told = sample["conversation"]
-    numbers = sorted(int(match[1]) for name in told if (match := re.fullmatch(r"session_(\d+)", name)))
-    sessions, place = {}, {}
-    for number in numbers:
-        turns = told[f"session_{number}"] or []
-        at = _moment(told.get(f"session_{number}_date_time"))
-        sessions[f"session {number}"] = [Said(turn["speaker"], turn["text"], at) for turn in turns]
-        for nth, turn in enumerate(turns, 1):
-            place[_evidence_ids(turn["dia_id"])[0]] = (f"session {number}", nth)
-    questions = []
-    for asked in sample["qa"]:
-        kind = KINDS.get(int(asked["category"]))
-        named = [id for text in asked.get("evidence") or [] for id in _evidence_ids(str(text))]
-        evidence = frozenset(place[id] for id in named if id in place)
-        if kind and evidence:
-            questions.append(Question(str(asked["question"]), kind, evidence))
-    return Conversation(sessions, questions)
-
-
-def _evidence_ids(text: str) -> list[tuple[int, int]]:
-    """`D8:6; D9:17`, `D:11:26`, `D30:05`: all the ways in which the data names its turns."""
-    return [(int(session), int(turn)) for session, turn in re.findall(r"D:?(\d+):(\d+)", text)]
-
-
-def _moment(text: str | None) -> datetime | None:
-    for form in ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
-        try:
-            return datetime.strptime(text or "", form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
 
 
 # Finding
@@ -210,9 +139,9 @@ def _means(found: Sequence[Found]) -> dict[str, Any]:
     return means | {"n": len(found)}
 
 
-def measure(path: str, embedder: str = "auto") -> dict[str, Any]:
+def measure(path: str, embedder: str = "auto", joined: int = 0) -> dict[str, Any]:
     """The figures of words and hybrid, and of the baselines, each for both halves."""
-    told = conversations(path)
+    told = conversations(path, joined)
     model = Remembering(chosen) if (chosen := choose_embedder(embedder)) else None
     ways = ["words", "fts5", *(["hybrid", "dense"] if model else [])]
     found: dict[str, tuple[list[Found], list[Found]]] = {way: ([], []) for way in ways}
@@ -229,10 +158,9 @@ def measure(path: str, embedder: str = "auto") -> dict[str, Any]:
                 if model is not None:
                     hybrid.book(owner).reindex()
                     finders |= {"hybrid": of_product(hybrid.book(owner)), "dense": of_meaning(conversation, model)}
-                half = number >= len(told) / 2
                 for question in conversation.questions:
                     for way, find in finders.items():
-                        found[way][half].append(judged(question, find(question.text)))
+                        found[way][conversation.reports].append(judged(question, find(question.text)))
     figures = {way: {"tuning": summed(found[way][0]), "report": summed(found[way][1])} for way in ways}
     product: dict[str, Any] = {way: figures.pop(way) for way in ("words", "hybrid") if way in figures}
     return {**product, "baselines": figures}
@@ -256,14 +184,14 @@ def shown(figures: Mapping[str, Any]) -> Iterator[str]:
         yield "No embedder is installed, so there is no hybrid row: pip install 'keepbook[embed]'"
 
 
-def main(data: str, json: bool, scale: bool) -> bool:
+def main(data: str, json: bool, scale: bool, joined: int = 0) -> bool:
     """Print the figures; with `scale` the growth and the peers instead."""
     if scale:
         # Loaded when asked for: it brings the peers along.
         from keepbook.bench.recall_scale import main as run
 
         return run(json)
-    figures = measure(data)
+    figures = measure(data, joined=joined)
     if json:
         print(json_module.dumps(figures))
     else:

@@ -11,7 +11,20 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Dialect, Executable, String, Table, bindparam, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Dialect,
+    Executable,
+    FromClause,
+    String,
+    Table,
+    bindparam,
+    column,
+    update,
+    values,
+)
 from sqlalchemy.sql import ClauseElement
 
 
@@ -119,15 +132,41 @@ class Among:
             self._made[size] = Prepared(self._among([bindparam(name, type_=String) for name in self._names[:size]]))
         return self._made[size]
 
-    def rows(self, conn: Connection, ids: Sequence[str], values: Mapping[str, Any]) -> list[Any]:
+    def rows(self, conn: Connection, ids: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
         return [row for asked, given in self._asked(ids) for row in asked.rows(conn, {**values, **given})]
 
-    def tuples(self, conn: Connection, ids: Sequence[str], values: Mapping[str, Any]) -> list[Any]:
+    def tuples(self, conn: Connection, ids: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
         return [row for asked, given in self._asked(ids) for row in asked.tuples(conn, {**values, **given})]
 
-    def _asked(self, ids: Sequence[str]) -> Iterator[tuple[Prepared, dict[str, str]]]:
+    def _asked(self, ids: Sequence[Any]) -> Iterator[tuple[Prepared, dict[str, Any]]]:
         most = self.SIZES[-1]
         for start in range(0, len(ids), most):
             some = list(ids[start : start + most])
             size = next(size for size in self.SIZES if size >= len(some))
-            yield self._of(size), dict(zip(self._names, some + some[-1:] * (size - len(some)), strict=False))
+            yield self._of(size), self._given(some + some[-1:] * (size - len(some)))
+
+    def _given(self, ids: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(self._names, ids, strict=False))
+
+
+class Each(Among):
+    """The same for keys that are each looked up in a large table: `among(keys)` gives the statement for a table that
+    has them in these columns. Joined to it from outside, the engine goes from key to key; of a list it might read all
+    that the other columns of an index leave, and hold each row against every key.
+    """
+
+    def __init__(self, among: Callable[[FromClause], Executable], *columns: ColumnElement[Any]) -> None:
+        self._looked_up = among
+        self._columns = [(f"key_{nth}", column.type) for nth, column in enumerate(columns)]
+        self._made = {}
+
+    def _of(self, size: int) -> Prepared:
+        if size not in self._made:
+            rows = [tuple(bindparam(f"{n}_{nth}", type_=t) for n, t in self._columns) for nth in range(size)]
+            keys = values(*(column(name, type_) for name, type_ in self._columns), name="keys").data(rows).cte("keys")
+            self._made[size] = Prepared(self._looked_up(keys))
+        return self._made[size]
+
+    def _given(self, ids: Sequence[Any]) -> dict[str, Any]:
+        names = [name for name, _ in self._columns]
+        return {f"{name}_{nth}": part for nth, key in enumerate(ids) for name, part in zip(names, key, strict=True)}

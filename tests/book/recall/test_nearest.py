@@ -24,7 +24,14 @@ def loaded(rows: Any, per_chat: int = 0) -> Loaded:
     parts = [
         (f"chat {at // per_chat:04}", at % per_chat + 1) if per_chat else (f"{at:08}", 1) for at in range(len(rows))
     ]
-    return Loaded(len(rows), 0, parts, codes_of(packed(rows)))
+    return Loaded(len(rows), 0, parts, *codes_of(packed(rows), DIMS))
+
+
+def in_passages(rows: Any, per_text: int) -> Loaded:
+    """The same directions, so many of them passages of one text."""
+    held = [b"".join(packed(rows[at : at + per_text])) for at in range(0, len(rows), per_text)]
+    parts = [(f"chat {at // 10:04}", at % 10 + 1) for at in range(len(held))]
+    return Loaded(len(held), 0, parts, *codes_of(held, DIMS))
 
 
 @pytest.fixture
@@ -83,6 +90,26 @@ def test_what_comes_later_is_found_like_what_was_there_at_once(small: Any, sketc
         {"00000399": 0.5}, 1.0, 0.0, 10, 0.0
     )
     assert first.grown(301, [], first.codes[:0]).added == 301
+
+
+@pytest.mark.parametrize("sketched", [False, True])
+def test_a_long_text_is_as_alike_as_its_best_passage(small: Any, sketched: bool) -> None:
+    rows = made(1200)
+    asked = rows[7] * 0.8 + made(40, seed=7)[0] * 0.2  # the eighth of all is the second passage of the third text
+    best = (rows.reshape(400, 3, DIMS) @ asked).max(axis=1)
+    if sketched:
+        small()
+    whole = in_passages(rows, 3)
+    first = Loaded(200, 0, whole.parts[:200], whole.codes[:600], np.full(200, 3))
+    Alike(first, asked, 0.2).near([], 5)  # now much is worked out
+    later = first.grown(400, whole.parts[200:], whole.codes[600:], np.full(200, 3))
+    for one in (whole, later):
+        near = Alike(one, asked, 0.2).near([("chat 0001", 1)], 5)
+        assert near[whole.parts[2]][1] == max(value for _, value in near.values())
+        for part, (_, value) in near.items():
+            assert value == pytest.approx(best[whole.parts.index(part)], abs=0.02)
+    plain = loaded(rows[:30]).grown(40, whole.parts[:10], whole.codes[:30], np.full(10, 3))
+    assert plain.each.tolist() == [1] * 30 + [3] * 10
 
 
 def test_the_order_in_which_vectors_came_changes_nothing(small: Any) -> None:

@@ -394,3 +394,33 @@ def test_both_engines_give_the_same_hits_in_the_same_order(both_kbs: Any, book: 
             for kb in both_kbs:
                 kb._database.clock.set("2026-03-03T09:00:00Z")
             assert one.recall(query, **how) == other.recall(query, **how)
+
+
+LANGUAGES = {
+    "a compound by its last word": ("Die Krankenversicherung ist bei der Techniker", "Wo ist meine Versicherung?"),
+    "its last word by a compound": ("Versicherung fürs Auto gekündigt", "Haftpflichtversicherung"),
+    "a Norwegian compound": ("Leser alltid avisen på hytteturen i fjellheimen", "Når var turen sist?"),
+    "Chinese": ("我每天早上喝绿茶", "喜欢绿茶吗"),
+    "one character that ends a text": ("我每天早上喝绿茶", "茶"),
+    "one character within it": ("我每天早上喝绿茶", "喝"),
+    "Thai": ("ฉันแพ้อาหารทะเลทุกชนิด", "อาหารทะเล"),
+    "Japanese": ("猫の名前はタマです", "猫"),
+}
+
+
+@pytest.mark.parametrize(("said", "asked"), LANGUAGES.values(), ids=LANGUAGES)
+def test_words_are_found_in_languages_that_write_them_together(alice: Any, said: str, asked: str) -> None:
+    for content in (
+        said,
+        "Has a bicycle with a trailer",
+        "Die Zeitung kommt freitags",
+        "他住在上海",
+        "彼は東京にいます",
+    ):
+        alice.remember(content)
+    alice.thread("one").add("user", said)
+
+    assert alice.recall(asked)[0].content == said
+    assert alice.recall(asked, known="2030")[0].content == said
+    assert alice.recall_chats(asked)[0].text == said
+    assert alice.threads.search(asked)[0].text.replace("⟦", "").replace("⟧", "") == said

@@ -87,6 +87,18 @@ def test_a_question_of_what_the_assistant_said_finds_the_assistant(alice: Any) -
     assert found(alice, "Which restaurant in Rome did you recommend?")[0].startswith("For pasta")
 
 
+def test_a_request_finds_what_the_user_said_for_good_and_not_what_the_assistant_said_once(alice: Any) -> None:
+    say(
+        alice, "one",
+        (None, "Convert the oven temperature of this recipe, and from now on recipes in metric."),
+        ("assistant", "This recipe needs an oven temperature of 180 degrees. What is its size?"),
+    )  # fmt: skip
+    say(alice, "two", (None, "I cooked the recipe of your list and the oven was at 200."))
+
+    assert "from now on" in found(alice, "Could you write down the recipe with its oven temperature?")[0]
+    assert all("said by" not in why for hit in alice.recall_chats("oven temperature") for why in hit.reasons)
+
+
 def test_a_turn_that_says_something_comes_before_a_greeting(alice: Any) -> None:
     say(
         alice, "one", (None, "Chess!"), (None, "ok"), (None, "so"), (None, "and"), (None, "Chess on Friday at the club")

@@ -375,6 +375,12 @@ def test_chats_from_elsewhere_are_closed_all_at_once_without_a_model(ask: Ask, r
     again = ask("import", file, "--read", "--owner", "bob")
     assert (again["imported"]["chats"], again["read"]) == (0, [])
     assert "leave it out here" in run("import", file, "--read", "--dry-run").err
+    assert "undo --load 1" in read
+    back = ask("undo", "--load", 1, "--owner", "bob")
+    assert (len(back["chats"]), back["stayed"], ask("threads", "list", "--owner", "bob")) == (1, 0, [])
+    assert "Imported 0 memories and 1 chat" in run("import", file, "--owner", "bob").out
+    assert "Taken back: " in run("undo", "--load", 2, "--owner", "bob").out
+    assert "--load LOAD for a file" in run("undo", "--load", 1, "--last").err
 
 
 def test_an_export_replaces_a_file_only_by_force(ask: Ask, run: Run, tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 Both read the word index of chats, which knows nothing of hidden context or incognito chats. Chats in the trash are
 left out. A turn is read in the light of its neighbours, word by word: it has a word itself, or damped from next door,
 whichever is more; so a short answer inherits what the question before it was about, and long turns swamp nothing.
-Who speaks counts too: of the person a question names, what they said themselves is wanted first.
+Who speaks counts too: of the person a question names, what they said themselves is wanted first. Where one person talks
+with an assistant, a question that names nobody is about that person, and how they always want things counts a little
+more: it bears on questions that do not mention it.
 """
 
 import re
@@ -12,43 +14,47 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, select, tuple_
+from sqlalchemy import String, and_, bindparam, func, select, tuple_
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.backlog import TURN
-from keepbook.book.recall.memories import TIMELY, Wanted, check_query, idf, leading, scored, spelled, vocabulary
+from keepbook.book.recall.memories import SAYS_MUCH, TIMELY, check_query, leading
 from keepbook.book.recall.vectors import Meaning
+from keepbook.book.recall.wanted import Wanted, idf, related, scored, spelled, vocabulary
 from keepbook.book.text.time_hints import DAY, Stretch, asked_days, asked_stretch
-from keepbook.book.text.turn_index import ASKS, SAYS, SPEAKER
+from keepbook.book.text.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
 from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared import Each, Prepared
 from keepbook.storage.tables import messages, threads, turn_terms
 
 COUNTED = 5000
 """A word is counted no further than this; beyond it it is simply common."""
 POSTINGS = 2000
 """So many entries of the index choose the candidates, those of the rarest words first."""
+TOGETHER = 8
+"""So many terms are looked up at once."""
 FINALISTS = 200
 """So many candidates are looked at closely, with the common words and with who speaks."""
-BEFORE, AFTER = (0.6, 0.4), (0.55, 0.3)
-"""What a word counts that was said one turn before and two, one turn after and two."""
+NEXT_DOOR = (0.6, 0.4)
+"""What a word counts that was said one turn away, and two."""
 ASKED_BEFORE = 0.2
 """What it counts more when the turn before was a question: this one may be its answer."""
 NAME_SHARE = 0.5
 """A name in the question says more about who speaks than about the words they used."""
-SPOKEN = 2.2
+SPOKEN = 1.8
 """How much more a turn counts that is spoken by whom the question names."""
-SUBSTANCE = 1.0
+STANDING = 1.2
+"""How much more one counts in which the user says how they always want things."""
+SUBSTANCE = 0.25
 """A turn of n words that say something counts n / (n + this): a greeting answers little."""
 
-ALIKE = 1.0
+ALIKE = 0.8
 """What the likeness of meaning counts against the words, both from 0 to 1."""
 LIKE, NOT_ALIKE = 0.3, (0.0, 0.0)
-SPOKEN_ALIKE = 1.6
-"""As `SPOKEN`, where meaning counts too: the question was put in the speaker's mouth already."""
 
 Turn = tuple[str, int]
 
@@ -82,10 +88,11 @@ class Snippet:
 
 
 class Asked(NamedTuple):
-    """What a question looks for: terms, and the marks of the speakers it names."""
+    """What a question looks for: terms, and the marks of the speakers it names, or means where it names nobody."""
 
     wanted: list[Wanted]
     speakers: list[str]
+    named: bool = True
 
     @property
     def whole(self) -> float:
@@ -101,19 +108,23 @@ class Asked(NamedTuple):
 def called(question: str) -> list[str]:
     """The words by which a question may name a speaker; in a book of one user, "I" and "the user" are one."""
     words = tokens(question)
-    names = dict.fromkeys(words)
-    if _USER.intersection(words):
-        names["user"] = None
-    if _ASSISTANT.intersection(tokens(_TALKING_TO_IT.sub(" ", question.lower()))):
-        names["assistant"] = None
-    return list(names)
+    if _IT_SAID.search(question.lower()):
+        words.append("assistant")
+    elif _USER.intersection(words):
+        words.append("user")
+    return list(dict.fromkeys(words))
 
 
 _USER = frozenset({"i", "my", "me", "mine", "myself", "user", "we", "our"})
-_ASSISTANT = frozenset({"you", "your", "assistant"})
-# To whom the question is put, not of whom it asks.
-_TALKING_TO_IT = re.compile(
-    r"\b(?:can|could|would|will|do|did)(?: you)(?: please)? (?:tell|remind|show|give|help|know|remember|recall)\b"
+# What the assistant said, in a question to it; "could you" and "your" alone only say to whom the question is put.
+_IT_SAID = regex(
+    r"""\b(?: assistant | (?:did|had|have)[ ]you(?![ ](?:know|remember|recall))
+  | you[ ](?:(?:had|have|just|once|already|also|earlier|previously)[ ])?
+      (?:said|told|suggest(?:ed)?|recommend(?:ed)?|advised?|gave|given|mention(?:ed)?|wrote|written|explained|listed
+      |proposed|described|sent|made|showed|named|drafted|promised|answered|came[ ]up)
+  | your[ ](?:\w+[ ])?(?:advice|answers?|suggestions?|recommendations?|drafts?|replies|reply|explanation|words)
+    )\b""",
+    re.VERBOSE,
 )
 
 
@@ -131,12 +142,9 @@ def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[T
     spread = dict(own)
     get = spread.get
     for (thread_id, turn), weight in own.items():
-        for step, share in enumerate(AFTER, 1):  # seen from the turn before, this one comes after
-            key = (thread_id, turn - step)
-            if weight * share > get(key, 0.0):
-                spread[key] = weight * share
-        first = BEFORE[0] + (ASKED_BEFORE if (thread_id, turn) in asks else 0.0)
-        for step, share in enumerate((first, *BEFORE[1:]), 1):
+        one, two = NEXT_DOOR
+        answers = one + (ASKED_BEFORE if (thread_id, turn) in asks else 0.0)
+        for step, share in ((-1, one), (-2, two), (1, answers), (2, two)):
             key = (thread_id, turn + step)
             if weight * share > get(key, 0.0):
                 spread[key] = weight * share
@@ -184,7 +192,7 @@ def _why(key: Turn, asked: Asked, own: Mapping[str, Mapping[Turn, float]], value
 def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     """Turns that have all the words, the newest first; failing that, turns that have some, the best first."""
     check_query(query, limit)
-    asked = Asked(_wanted(tx, query_terms(query)), [])
+    asked = Asked(_wanted(tx, query), [])
     own, common = _postings(tx, asked.wanted, _trashed(tx))
     groups: dict[str, set[Turn]] = {}
     for want in asked.wanted:
@@ -226,27 +234,30 @@ def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None
     chosen = list(dict.fromkeys([*finalists, *alike]))
     own = _joined(own, _at(tx, {(thread, turn + step) for thread, turn in chosen for step in range(-2, 3)}, common))
     marks = _at(
-        tx, {(thread, turn - step) for thread, turn in chosen for step in (0, 1)}, [SAYS, ASKS, *asked.speakers]
-    )
+        tx, {(thread, turn - step) for thread, turn in chosen for step in (0, 1)},
+        [SAYS, ASKS, STANDS, *asked.speakers],
+    )  # fmt: skip
     values = {
         term: at if term.startswith(DAY) else in_context(at, marks.get(ASKS, {})) for term, at in own.items()
     }  # fmt: skip
     scores = scored(asked.wanted, values)
-    most = max((scores.get(key, 0.0) for key in chosen), default=0.0) if alike else asked.whole
-    factor, whole = (SPOKEN_ALIKE, 1.0 + ALIKE) if alike else (SPOKEN, 1.0)
+    most = max([asked.whole * SAYS_MUCH, *(scores.get(key, 0.0) for key in chosen)]) if alike else asked.whole
+    stands = marks.get(STANDS, {}) if USER in asked.speakers else {}
     ranked: dict[Turn, float] = {}
     for key in chosen:
         says = marks.get(SAYS, {}).get(key, 0.0)
         score = (scores.get(key, 0.0) / most if most else 0.0) + ALIKE * alike.get(key, NOT_ALIKE)[0]
-        score *= says / (says + SUBSTANCE) * (factor if _speaker(key, asked, marks) else 1.0) / whole
+        score *= (says / (says + SUBSTANCE)) / (1.0 + ALIKE if alike else 1.0)
+        score *= (1.0 if _speaker(key, asked, marks) else 1.0 / SPOKEN) if asked.speakers else 1.0
+        score *= STANDING if key in stands else 1.0
         if score > 0:
-            ranked[key] = min(1.0, round(score / (factor if asked.speakers else 1.0), 4))
+            ranked[key] = min(1.0, round(score, 4))
     named = None if asked_days(query) else asked_stretch(query, present(tx))  # the days are among the words already
     found = _foremost(tx, ranked, named, limit)
     hits = []
     for row, relevance, timely in found:
         key = (row.thread_id, row.turn)
-        why = _why(key, asked, own, values, _speaker(key, asked, marks))
+        why = _why(key, asked, own, values, _speaker(key, asked, marks) if asked.named else None)
         likeness = alike.get(key, NOT_ALIKE)[1]
         meant = (f"meaning: {likeness:.2f}",) if likeness >= LIKE or (alike and not why) else ()
         hits.append(_hit(row, relevance, (*why, *meant, *failure, *timely)))
@@ -312,19 +323,23 @@ def _hit(row: Any, relevance: float, reasons: tuple[str, ...]) -> ChatHit:
 
 
 def _asked(tx: Tx, question: str) -> Asked:
-    words = query_terms(question)
     speakers = [name for name in called(question) if _count(tx, SPEAKER + name, 1)]
-    wanted = _wanted(tx, words, names={stem(name) for name in speakers})
+    wanted = _wanted(tx, question, names={stem(name) for name in speakers})
     total = _total(tx)
     for day in asked_days(question):
         if count := _count(tx, DAY + day, COUNTED):
             wanted.append(Wanted(DAY + day, stem(day), 1.0, idf(count, total)))
-    return Asked(wanted, [SPEAKER + name for name in speakers])
+    named = bool(speakers)
+    if not named and _count(tx, USER, 1):
+        speakers = [USER[1:]]
+    return Asked(wanted, [SPEAKER + name for name in speakers], named)
 
 
-def _wanted(tx: Tx, words: Sequence[str], names: Collection[str] = ()) -> list[Wanted]:
+def _wanted(tx: Tx, query: str, names: Collection[str] = ()) -> list[Wanted]:
+    words = query_terms(query)
     counts = {word: _count(tx, word, COUNTED) for word in words}
-    found = spelled(words, counts, _total(tx), lambda word: vocabulary(tx, turn_terms, word))
+    made_of = related(tx, turn_terms, query)
+    found = spelled(words, counts, _total(tx), lambda word: vocabulary(tx, turn_terms, word), made_of)
     return [want._replace(share=want.share * NAME_SHARE) if want.asked in names else want for want in found]
 
 
@@ -366,15 +381,12 @@ def _at(tx: Tx, keys: Collection[Turn], terms: Sequence[str]) -> dict[str, dict[
     """The weights of some terms at some turns."""
     found: dict[str, dict[Turn, float]] = {}
     listed = sorted(keys)
-    for start in range(0, len(listed) if terms else 0, 400):
-        here = turn_terms.c
-        query = select(here.term, here.thread_id, here.turn, here.weight).where(
-            here.owner == tx.owner,
-            here.term.in_(terms),
-            tuple_(here.thread_id, here.turn).in_(listed[start : start + 400]),
-        )
-        for term, thread_id, turn, weight in tx.conn.execute(query):
-            found.setdefault(term, {})[thread_id, turn] = weight
+    for start in range(0, len(terms), TOGETHER):
+        some = [*terms[start : start + TOGETHER], *[terms[-1]] * TOGETHER][:TOGETHER]
+        asked = {"owner": tx.owner, **{f"term_{nth}": term for nth, term in enumerate(some)}}
+        for term, thread_id, turn, weight in _AT.tuples(tx.conn, listed, asked):
+            if term is not None:
+                found.setdefault(term, {})[thread_id, turn] = weight
     return found
 
 
@@ -394,6 +406,21 @@ def _rows(tx: Tx, keys: Iterable[Turn]) -> dict[Turn, Any]:
     return rows
 
 
+_AT = Each(
+    lambda keys: select(turn_terms.c.term, turn_terms.c.thread_id, turn_terms.c.turn, turn_terms.c.weight).select_from(
+        keys.outerjoin(
+            turn_terms,
+            and_(
+                turn_terms.c.owner == bindparam("owner"),
+                turn_terms.c.term.in_([bindparam(f"term_{nth}", type_=String) for nth in range(TOGETHER)]),
+                turn_terms.c.thread_id == keys.c.key_0,
+                turn_terms.c.turn == keys.c.key_1,
+            ),
+        )
+    ),
+    turn_terms.c.thread_id,
+    turn_terms.c.turn,
+)
 _having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
 _COUNT = Prepared(
     select(func.count().label("count")).select_from(

@@ -8,13 +8,13 @@ somebody did. For a past instant the same rules read the book as it was.
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from sqlalchemy import Table, and_, bindparam, func, select
+from sqlalchemy import and_, bindparam, func, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ledger import ledger
@@ -35,13 +35,14 @@ from keepbook.book.memory.memories import (
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
+from keepbook.book.recall.wanted import Key, Wanted, idf, related, related_in, scored, spelled, vocabulary, whole
 from keepbook.book.text.time_hints import Stretch, asked_stretch
 from keepbook.book.text.word_index import counts_up_to, term_weights
-from keepbook.book.text.words import close_terms, query_terms
+from keepbook.book.text.words import query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Among, Prepared
+from keepbook.storage.prepared import Among, Each, Prepared
 from keepbook.storage.tables import memories, terms
 
 COUNTED = 2000
@@ -55,8 +56,6 @@ on it counts: a question is less like its answer than two texts are that say the
 SAYS_MUCH = 0.75
 """A memory that has this share of the question has all the words can say; one that has less and is the best of a poor
 lot does not outdo what means the same."""
-TYPO_SHARE = 0.7
-"""What a word counts when it is only close to the one that was asked for."""
 TIMELY = 1.25
 """How much more a memory counts that is of the time the question names; so many times the hits are looked at then."""
 LOOKED_AT = 5
@@ -74,16 +73,6 @@ class Hit(Memory):
     reasons: tuple[str, ...]
 
 
-class Wanted(NamedTuple):
-    """A term to look for: the word as asked, its share, how much finding it says; a guessed one is a `typo`."""
-
-    term: str
-    asked: str
-    share: float
-    idf: float
-    typo: bool = False
-
-
 class Placed(NamedTuple):
     """What orders a hit, and what it is made of."""
 
@@ -96,64 +85,13 @@ class Placed(NamedTuple):
     held: Any
 
 
-Key = TypeVar("Key", bound=Hashable)
-
-
 # Rules
-
-
-def idf(count: int, total: int) -> float:
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def check_query(query: object, limit: object) -> None:
     if not isinstance(query, str) or not query.strip():
         raise Invalid("ask something: the query is empty", field="query")
     clean_count(limit, "limit", 200)
-
-
-def spelled(
-    asked: Sequence[str], counts: Mapping[str, int], total: int, vocabulary: Callable[[str], Iterable[str]]
-) -> list[Wanted]:
-    """Each word as asked; one that stands nowhere as the close words that do."""
-    wanted = []
-    for term in asked:
-        if counts.get(term, 0):
-            wanted.append(Wanted(term, term, 1.0, idf(counts[term], total)))
-            continue
-        wanted.extend(
-            Wanted(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
-            for close in close_terms(term, vocabulary(term))[:3]
-        )
-    return wanted
-
-
-def scored(wanted: Iterable[Wanted], values: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
-    """The sum over the words of a question: of each the best reading that a memory or turn has."""
-    groups: dict[str, list[Wanted]] = {}
-    for want in wanted:
-        groups.setdefault(want.asked, []).append(want)
-    scores: dict[Key, float] = {}
-    for group in groups.values():
-        if len(group) == 1:
-            worth = group[0].idf * group[0].share
-            for key, value in values.get(group[0].term, {}).items():
-                scores[key] = scores.get(key, 0.0) + value * worth
-            continue
-        best: dict[Key, float] = {}
-        for want in group:
-            worth = want.idf * want.share
-            for key, value in values.get(want.term, {}).items():
-                if value * worth > best.get(key, 0.0):
-                    best[key] = value * worth
-        for key, value in best.items():
-            scores[key] = scores.get(key, 0.0) + value
-    return scores
-
-
-def whole(wanted: Sequence[Wanted]) -> float:
-    """What a memory would score that says every word of the question, and nothing else."""
-    return sum(want.idf for want in wanted if not want.typo) or sum(want.idf for want in wanted) or 1.0
 
 
 def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
@@ -207,7 +145,7 @@ def recall(
     rows: dict[str, Any] = {}
     # Few books have scopes: first as if there were none, and once more among those asked for if there are.
     for having in (_ANYWHERE, here) if category is None and labels is NOTHING else (here,):
-        words = Words(tx, asked, having, bound_to)
+        words = Words(tx, asked, having, bound_to, query)
         among = None if having is _ANYWHERE or alike is None else _few(tx, place, bound_to)
         ranked = _ranked(words, alike, max(most, CANDIDATES) if having is here and alike else most, among)
         rows = _rows(tx, list(ranked), place, bound_to)
@@ -253,7 +191,7 @@ def recall_past(
         for term, weight in term_weights(said_by(item.state, item.version)).items():
             values.setdefault(term, {})[id] = weight
     counts = {term: len(at) for term, at in values.items()}
-    wanted = spelled(query_terms(query), counts, len(past), lambda _: values)
+    wanted = spelled(query_terms(query), counts, len(past), lambda _: values, related_in(values, query))
     placed = []
     for id, score in scored(wanted, values).items():
         state, version = past[id].state, past[id].version
@@ -330,7 +268,7 @@ class Words:
     `values` holds the weight of each term at each memory.
     """
 
-    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared, bound_to: Mapping[str, str]) -> None:
+    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared, bound_to: Mapping[str, str], query: str) -> None:
         self._tx = tx
         self._asked = {"owner": tx.owner, "most": CANDIDATES, **bound_to}
         self._settled: set[str] = set()
@@ -338,7 +276,8 @@ class Words:
         full = [term for term, rows in read.items() if having is not _ANYWHERE or len(rows) == CANDIDATES]
         counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
         total = _total(tx)
-        self.wanted = spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term))
+        made_of = related(tx, terms, query)
+        self.wanted = spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term), made_of)
         self.full = sum(idf(counts[term], total) for term in asked)
         self.values: dict[str, dict[str, float]] = {}
         found: set[str] = set()
@@ -365,30 +304,13 @@ class Words:
         for term in self._common:
             held = self.values[term]
             open_ = [id for id in new if id not in held]
-            held.update(_WEIGHT.tuples(self._tx.conn, open_, {"owner": self._tx.owner, "term": term}))
+            found = _WEIGHT.tuples(self._tx.conn, [(id,) for id in open_], {"owner": self._tx.owner, "term": term})
+            held.update((id, weight) for id, weight in found if id is not None)
         some = {term: {id: held[id] for id in new if id in held} for term, held in self.values.items()}
         self.scores |= scored(self.wanted, some)
 
     def _read(self, having: Prepared, term: str) -> list[tuple[str, float]]:
         return having.tuples(self._tx.conn, {**self._asked, "term": term})
-
-
-def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
-    """The owner's terms that begin like this one: typos seldom touch the first letter."""
-    asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
-    return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
-
-
-@lru_cache
-def _beginning(table: Table) -> Prepared:
-    """Each term is found by a jump behind the one before it, so that it costs as much as there are words, not as often
-    as they were said."""
-    mine = select(func.min(table.c.term).label("term"))
-    mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam("after"))
-    known = mine.where(table.c.term >= bindparam("first")).cte("known", recursive=True)
-    following = mine.where(table.c.term > known.c.term).correlate(known).scalar_subquery()
-    known = known.union_all(select(following).where(known.c.term.isnot(None)))
-    return Prepared(select(known.c.term).where(known.c.term.isnot(None)))
 
 
 _totals: OrderedDict[tuple[str, str], int] = OrderedDict()
@@ -435,7 +357,12 @@ _of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("
 _ENTRIES = select(terms.c.memory_id, terms.c.weight).where(_of_term).order_by(terms.c.memory_id)
 _ANYWHERE = Prepared(_ENTRIES.limit(bindparam("most")))
 """The entries of a term as the index has them: of active memories only, whatever their scope."""
-_WEIGHT = Among(lambda ids: select(terms.c.memory_id, terms.c.weight).where(_of_term, terms.c.memory_id.in_(ids)))
+_WEIGHT = Each(
+    lambda keys: select(terms.c.memory_id, terms.c.weight).select_from(
+        keys.outerjoin(terms, and_(_of_term, terms.c.memory_id == keys.c.key_0))
+    ),
+    terms.c.memory_id,
+)
 _ACTIVE = Prepared(
     select(func.count().label("count")).select_from(
         select(memories.c.id)

@@ -1,6 +1,7 @@
 """One owner's vectors in memory, and how like a question what they stand for is.
 
-They are held as they are kept, a byte a number. A book of usual size is compared number by number, exactly. Past
+They are held as they are kept, a byte a number. A long text has several, one of each passage, and is as like a
+question as its best passage is. A book of usual size is compared number by number, exactly. Past
 `EXACT` vectors a sketch of each goes first, of every number its sign alone: that is read in a tenth of the time, and
 what is close by its sketch is then compared exactly. Everything found depends on the vectors alone, not on the order
 in which they came, so two processes and both engines agree.
@@ -32,29 +33,37 @@ Part = tuple[str, int]
 class Loaded:
     """One owner's vectors; never changed, so a search may go on while the next one is made of it."""
 
-    def __init__(self, added: int, removed: int, parts: list[Part], codes: "Codes") -> None:
+    def __init__(
+        self, added: int, removed: int, parts: list[Part], codes: "Codes", counts: "Rows | None" = None
+    ) -> None:
+        """`counts` is how many of the codes each part has, in their order; one each, unless it says more."""
         self.added = added
         self.removed = removed
         self.parts = parts
         self.codes = codes
+        self.counts = counts
 
     @property
     def size(self) -> int:
         """About how many bytes it takes, with what is worked out of it: directions in floats, and whose each is."""
         return int(self.codes.nbytes) * 5 + 200 * len(self.parts)
 
-    def grown(self, added: int, parts: Sequence[Part], codes: "Codes") -> "Loaded":
+    def grown(self, added: int, parts: Sequence[Part], codes: "Codes", counts: "Rows | None" = None) -> "Loaded":
         """The same with more behind it; what was worked out for the old ones is not worked out again."""
         # numpy comes with the extra, here and below: whoever has vectors has an embedder and so has it.
         import numpy as np
 
         if not parts:
-            whole = Loaded(added, self.removed, self.parts, self.codes)
+            whole = Loaded(added, self.removed, self.parts, self.codes, self.counts)
             whole.__dict__ |= {**self.__dict__, "added": added}
             return whole
-        more = Loaded(added, self.removed, list(parts), codes)
-        whole = Loaded(added, self.removed, self.parts + more.parts, np.concatenate([self.codes, codes]))
-        known, small = self.__dict__, len(whole.parts) <= EXACT
+        more = Loaded(added, self.removed, list(parts), codes, counts)
+        several = [each.each for each in (self, more)] if self.counts is not None or counts is not None else None
+        whole = Loaded(
+            added, self.removed, self.parts + more.parts, np.concatenate([self.codes, codes]),
+            np.concatenate(several) if several else None,
+        )  # fmt: skip
+        known, small = self.__dict__, len(whole.codes) <= EXACT
         if "directions" in known and small:
             whole.__dict__["directions"] = np.concatenate([self.directions, more.directions])
         if "lengths" in known:
@@ -67,6 +76,36 @@ class Loaded:
                 item: behind + row for item, row in more.row_of_item.items()
             }
         return whole
+
+    @cached_property
+    def each(self) -> "Rows":
+        # See grown().
+        import numpy as np
+
+        return np.ones(len(self.parts), dtype=np.intp) if self.counts is None else self.counts
+
+    def codes_at(self, parts: "Rows") -> "Rows":
+        """Which codes are those of these parts, one after the other."""
+        # See grown().
+        import numpy as np
+
+        if self.counts is None:
+            return parts
+        many = self.counts[parts]
+        found = np.arange(many.sum(), dtype=np.intp)
+        found += np.repeat((self.counts.cumsum() - self.counts)[parts] - (many.cumsum() - many), many)
+        return found
+
+    def best(self, values: "NDArray[Any]", least: bool = False, parts: "Rows | None" = None) -> "NDArray[Any]":
+        """Of the values of all codes, or of those of some parts, the highest of each part; or the least."""
+        # See grown().
+        import numpy as np
+
+        if self.counts is None:
+            return values
+        many = self.counts if parts is None else self.counts[parts]
+        of_each = np.minimum if least else np.maximum
+        return of_each.reduceat(values, many.cumsum() - many) if len(many) else values
 
     @cached_property
     def directions(self) -> "Floats":
@@ -100,11 +139,14 @@ class Loaded:
 # Rules
 
 
-def codes_of(held: Sequence[bytes]) -> "Codes":
+def codes_of(held: Sequence[bytes], numbers: int) -> tuple["Codes", "Rows | None"]:
+    """What is kept, so many numbers a code; and how many codes each has, unless that is one each."""
     # See Loaded.grown().
     import numpy as np
 
-    return np.frombuffer(b"".join(held), dtype=np.int8).reshape(len(held), -1)
+    codes = np.frombuffer(b"".join(held), dtype=np.int8).reshape(-1, numbers)
+    one_each = len(codes) == len(held)
+    return codes, None if one_each else np.array([len(each) // numbers for each in held], dtype=np.intp)
 
 
 def directions(codes: "Codes") -> "Floats":
@@ -277,9 +319,10 @@ class Alike:
         # See Loaded.grown().
         import numpy as np
 
-        if len(self._loaded.parts) <= EXACT:
+        if len(self._loaded.codes) <= EXACT:
             return None
-        looked_at = closest_and_farthest(differing(self._loaded.signs, signs(self._asked[None, :])), CLOSE, FAR)
+        differ = differing(self._loaded.signs, signs(self._asked[None, :]))
+        looked_at = closest_and_farthest(self._loaded.best(differ, least=True), CLOSE, FAR)
         looked_at[rows] = True
         return np.flatnonzero(looked_at)
 
@@ -289,10 +332,12 @@ class Alike:
 
         # Row by row in this thread: the same row gives the same number wherever it stands, and where the cores are busy
         # the threads of a product of matrices wait for each other.
+        loaded = self._loaded
         if rows is None:
-            return np.vecdot(self._loaded.directions, self._asked)  # type: ignore[no-any-return]
-        compared = np.vecdot(self._loaded.codes[rows].astype(np.float32), self._asked)
-        return compared / self._loaded.lengths[rows]  # type: ignore[no-any-return]
+            return loaded.best(np.vecdot(loaded.directions, self._asked))
+        at = loaded.codes_at(rows)
+        compared = np.vecdot(loaded.codes[at].astype(np.float32), self._asked)
+        return loaded.best(compared / loaded.lengths[at], parts=rows)
 
     def _with_neighbours(self, rows: "Rows") -> "Rows":
         # See Loaded.grown().

@@ -11,6 +11,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Select, bindparam, delete, insert, select, update
@@ -18,6 +19,7 @@ from sqlalchemy import Select, bindparam, delete, insert, select, update
 from keepbook.book.recall.background import Filler
 from keepbook.book.recall.backlog import Text, left, still_says, waiting
 from keepbook.book.recall.nearest import Alike, Loaded, codes_of
+from keepbook.book.text.passages import passages
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared import Prepared
@@ -34,6 +36,8 @@ BATCH = 64
 CATCH_UP_WITHIN = 1.0
 HELD_BYTES = 256 * 2**20
 """So much of vectors is held in memory by a process, those of the owners that asked last."""
+CUT = "passages"
+"""How texts are cut before they are embedded, since this version."""
 DIRECTIONS = 256
 """And so many directions of texts, for what is asked about them again."""
 
@@ -70,8 +74,8 @@ def packed(rows: "Floats") -> list[bytes]:
 # Operations
 
 
-def put(tx: Tx, space: str, texts: Sequence[Text], rows: "Floats | None", through: int | None = None) -> int:
-    """Keep the vectors of what still says what was embedded; answers how many."""
+def put(tx: Tx, space: str, texts: Sequence[Text], held: Sequence[bytes], through: int | None = None) -> int:
+    """Keep the vectors of what still says what was embedded; answers of how many texts."""
     known = tx.conn.execute(_state(tx, space)).first()
     added = known.added if known else 1 + secrets.randbelow(2**30)  # an erased book's counters never come again
     if known is None and not _has_anything(tx):
@@ -80,7 +84,7 @@ def put(tx: Tx, space: str, texts: Sequence[Text], rows: "Floats | None", throug
         row = {"owner": tx.owner, "space": space, "added": added, "removed": 0, "through": 0}
         tx.conn.execute(insert(vector_spaces), row)
     new: list[dict[str, Any]] = []
-    for text, vector in zip(texts, () if rows is None else packed(rows), strict=True):
+    for text, vector in zip(texts, held, strict=True):
         if still_says(tx, space, text):
             key = {"owner": tx.owner, "space": space, "kind": text.kind, "item": text.item, "part": text.part}
             new.append({**key, "nth": added + len(new) + 1, "vector": vector})
@@ -117,21 +121,19 @@ def has_other_spaces(tx: Tx, space: str) -> bool:
     return tx.conn.execute(select(here.space).where(here.owner == tx.owner, here.space != space)).first() is not None
 
 
-def load(tx: Tx, space: str, kind: str, held: Loaded | None) -> Loaded | None:
-    """The vectors as this transaction sees them: what is held if nothing changed, with what is new behind it."""
-    known = _COUNTERS.first(tx.conn, {"owner": tx.owner, "space": space})
-    if known is None:
-        return None
+def load(tx: Tx, space: str, kind: str, held: Loaded | None, known: Any, numbers: int) -> Loaded | None:
+    """The vectors as this transaction sees them, where the counters are as `known`: what is held if nothing changed,
+    with what is new behind it."""
     if held is not None and (held.added, held.removed) == (known.added, known.removed):
         return held
     newer = held is not None and held.removed == known.removed and held.added < known.added
     here = {"owner": tx.owner, "space": space, "kind": kind}
     rows = _NEWER.tuples(tx.conn, {**here, "after": held.added}) if held and newer else _ALL.tuples(tx.conn, here)
     parts = [(item, part) for item, part, _ in rows]
-    codes = codes_of([vector for _, _, vector in rows]) if rows else None
+    codes, counts = codes_of([vector for _, _, vector in rows], numbers)
     if held is not None and newer:
-        return held.grown(known.added, parts, held.codes[:0] if codes is None else codes)
-    return None if codes is None else Loaded(known.added, known.removed, parts, codes)
+        return held.grown(known.added, parts, codes, counts)
+    return Loaded(known.added, known.removed, parts, codes, counts) if rows else None
 
 
 _PUT = Prepared(insert(vectors), vectors.c.keys())
@@ -170,19 +172,25 @@ class Meaning:
             self._met.add(tx.owner)
             self.nudge(tx.owner)
         self.failure = None
-        loaded = self._loaded(tx, kind)
-        if loaded is None:
+        known = _COUNTERS.first(tx.conn, {"owner": tx.owner, "space": self.kept})
+        if known is None:
             return None
         try:
             asked = self.embedder.ask(question)
         except ModelFailed as error:
             self.failure = error.message
             raise
-        return Alike(loaded, asked, self.embedder.floor)
+        loaded = self._loaded(tx, kind, known, len(asked))
+        return None if loaded is None else Alike(loaded, asked, self.embedder.floor)
 
     @property
     def space(self) -> str:
         return self.embedder.space
+
+    @property
+    def kept(self) -> str:
+        """The space under which vectors are kept: cut otherwise, texts are embedded anew."""
+        return f"{self.embedder.space}/{CUT}"
 
     def direction(self, text: str) -> "Floats | None":
         """Where a text points to; nothing where the embedder cannot say. The last ones asked for are held."""
@@ -207,13 +215,13 @@ class Meaning:
             self.failure = error.message
             return None
 
-    def _loaded(self, tx: Tx, kind: str) -> Loaded | None:
+    def _loaded(self, tx: Tx, kind: str, known: Any, numbers: int) -> Loaded | None:
         key = (tx.owner, kind)
         with self._lock:
             held = self._held.get(key)
             if held is not None:
                 self._held.move_to_end(key)
-        loaded = load(tx, self.embedder.space, kind, held)
+        loaded = load(tx, self.kept, kind, held, known, numbers)
         if loaded is not None:
             self._database.tally.add({("vectors", "missed" if held is None else "held"): 1})
         if loaded is not None and loaded is not held and not tx.writes:  # what is not committed may never have been
@@ -233,15 +241,15 @@ class Meaning:
         within: float | None = None,
     ) -> int:
         """Embed what waits, batch by batch, each kept before the next; then drop the spaces of other embedders."""
-        space, done = self.embedder.space, 0
+        space, done = self.kept, 0
         while not self._filler.is_closed and (most is None or done < most):
             with self._database.read(owner) as tx:
                 texts, through = waiting(tx, space, BATCH)
             if not texts and through is None:
                 break
-            rows = self._embedded(texts, within) if texts else None
+            held = self._embedded(texts, within) if texts else []
             with self._database.write(owner) as tx:
-                kept = put(tx, space, texts, rows, through)
+                kept = put(tx, space, texts, held, through)
             done += kept
             if progress is not None:
                 progress(done)
@@ -256,14 +264,17 @@ class Meaning:
                 drop_other_spaces(tx, space)
         return done
 
-    def _embedded(self, texts: Sequence[Text], within: float | None) -> "Floats":
-        said = [text.text for text in texts]
-        return self.embedder.embed(said) if within is None else self.embedder.embed(said, within)
+    def _embedded(self, texts: Sequence[Text], within: float | None) -> list[bytes]:
+        """What is kept of each text: its passages, one behind the other."""
+        cut = [passages(text.text) for text in texts]
+        said = [passage for some in cut for passage in some]
+        rows = iter(packed(self.embedder.embed(said) if within is None else self.embedder.embed(said, within)))
+        return [b"".join(islice(rows, len(some))) for some in cut]
 
     def left(self, owner: str, most: int) -> int:
         """How much waits to be embedded, counted no further than `most`."""
         with self._database.read(owner) as tx:
-            return left(tx, self.embedder.space, most)
+            return left(tx, self.kept, most)
 
     def catch_up(self, owner: str) -> int:
         """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""

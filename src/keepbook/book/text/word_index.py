@@ -1,9 +1,10 @@
 """The word index: which active memory says which term, and how strongly.
 
 A term's weight is its saturated frequency, damped a little in long texts; it is fixed when the memory is
-written, so reading needs no statistics but how rare the term is in this owner's book. Beside the terms stand
-a few keys by which near-duplicates find each other. Only what is active is indexed: what is forgotten is out
-in the same transaction, and found again for that by analysing the same text once more.
+written, so reading needs no statistics but how rare the term is in this owner's book. A compound also stands there
+backwards, to be found by its last word. Beside the terms stand a few keys by which near-duplicates find each other.
+Only what is active is indexed: what is forgotten is out in the same transaction, and found again for that by analysing
+the same text once more.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Table, and_, bindparam, delete, func, insert, select, update
 
-from keepbook.book.text.words import fold, numbers, polarity, tokens
+from keepbook.book.text.words import compounds, fold, numbers, polarity, tokens
 from keepbook.book.text.words import terms as analyse
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
@@ -22,6 +23,8 @@ from keepbook.storage.tables import likeness, terms, vector_spaces, vectors
 
 # BM25's saturation with weak length normalisation; forty words on both sides keep short facts comparable.
 K1, B, USUAL, PAD = 0.6, 0.75, 12, 40
+BACKWARDS = "<"
+"""The sign before it: no word begins with it."""
 BODY_SHARE = 0.5
 """A word of the body counts half: what is injected says more about a memory than what hangs below it."""
 
@@ -45,7 +48,13 @@ def term_weights(said: Said) -> dict[str, float]:
     length = front.total() + BODY_SHARE * behind.total()
     damp = K1 * (1 - B + B * (length + PAD) / (USUAL + PAD))
     counts = {term: front[term] + BODY_SHARE * behind[term] for term in front.keys() | behind.keys()}
-    return {term: round(count / (count + damp), 4) for term, count in counts.items()}
+    ends = [backwards(word) for text in (said.content, said.body) if text for word in compounds(text)]
+    return {term: round(count / (count + damp), 4) for term, count in counts.items()} | dict.fromkeys(ends, 0.0)
+
+
+def backwards(word: str) -> str:
+    """A compound as it stands in the index beside itself, so that those with one end stand together."""
+    return BACKWARDS + word[::-1]
 
 
 @lru_cache(maxsize=256)

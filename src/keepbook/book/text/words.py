@@ -16,6 +16,10 @@ from keepbook.book.ground.patterns import regex
 
 NEAR = 0.8
 """Share of common words from which on two texts are near-duplicates."""
+COMPOUND, HEAD = 8, 4
+"""A word of so many letters may be made of several; the last of them has so many."""
+ENGLISH = 0.25
+"""A text with a greater share of English stop words is in English."""
 FEW = 3
 """A text with fewer content words than this keeps its stop words, so that it stays findable."""
 
@@ -60,6 +64,36 @@ def query_terms(text: str) -> list[str]:
     asked = tokens(_ASKING.sub(" ", _plain(text)))
     content = _content(asked) or _content(words) or words
     return list(dict.fromkeys(map(stem, content)))
+
+
+def compounds(text: str) -> list[str]:
+    """The words of a text, stemmed, that other words may be the end of: in most languages but English a word is made of
+    several (Krankenversicherung), and asked for by the last of them."""
+    words = tokens(text)
+    if _in_english(words):
+        return []
+    # Of a script without spaces the last pair of a run; each other character begins a pair and is found by that.
+    lasts = [pair for pair, then in pairwise([*words, ""]) if _PAIR.fullmatch(pair) and pair[-1:] != then[:1]]
+    return [stem(word) for word in dict.fromkeys(words) if len(word) >= COMPOUND and word.isalpha()] + lasts
+
+
+def endings(question: str) -> list[str]:
+    """The words of a question, stemmed, that may be the last of a compound, or may be one; none if it is in English."""
+    words = tokens(question)
+    if _in_english(words):
+        return []
+    return [
+        term for term in query_terms(question) if (len(term) >= HEAD and term.isalpha()) or _CHARACTER.fullmatch(term)
+    ]
+
+
+def heads(word: str) -> list[str]:
+    """What a compound may be one of, the longest first."""
+    return [word[at:] for at in range(3, len(word) - HEAD + 1)] if len(word) >= COMPOUND and word.isalpha() else []
+
+
+def _in_english(words: list[str]) -> bool:
+    return sum(word in STOP_WORDS for word in words) > ENGLISH * len(words)
 
 
 def _content(words: list[str]) -> list[str]:
@@ -123,9 +157,9 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     An error is a letter wrong, missing or too many, or two swapped. One is forgiven from four letters on, two
     from eight on; numbers are never guessed.
     """
-    most = 0 if len(term) < 4 else 1 if len(term) < 8 else 2
-    if not most or any(map(str.isdecimal, term)):
+    if not guessed(term):
         return []
+    most = 1 if len(term) < 8 else 2
     shortest, longest, letters = len(term) - most, len(term) + most, frozenset(term)
     # An error takes at most one letter away and brings at most one in: two cheap looks spare most words the
     # table of distances.
@@ -138,6 +172,11 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     ]
     ranked = sorted((_distance(term, word, most), word) for word in set(likely))
     return [word for away, word in ranked if 0 < away <= most]
+
+
+def guessed(term: str) -> bool:
+    """Whether another word may be meant by this one at all."""
+    return len(term) >= 4 and not any(map(str.isdecimal, term))
 
 
 def _distance(a: str, b: str, most: int) -> int:
@@ -220,6 +259,7 @@ _TOKEN = regex(
     .replace("SCALES", "|".join(sorted(_SCALES.keys() - {"m"}, key=len, reverse=True))),
     re.VERBOSE,
 )
+_CHARACTER, _PAIR = regex(f"[{_UNSPACED}]"), regex(f"[{_UNSPACED}]{{2}}")
 _WORD = regex("[a-z]+")
 _DIGIT = regex("[0-9]")
 

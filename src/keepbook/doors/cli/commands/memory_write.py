@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from keepbook.doors.cli.sheets import imported as imported_sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.terminal.command import WRITE, Invocation, command
 from keepbook.doors.cli.terminal.labels import pairs, tags
@@ -202,10 +203,24 @@ def undo(
         int | None, typer.Argument(metavar="ENTRY", help="Its number, as the write or `ledger` shows it.")
     ] = None,
     last: Annotated[bool, typer.Option("--last", help="The newest entry, whatever it is.")] = False,
+    load: Annotated[
+        int | None, typer.Option("--load", metavar="LOAD", min=1, help="What a file brought, as `import` answered it.")
+    ] = None,
 ) -> None:
-    """Take back one write. Undo of an undo is redo."""
-    if (event is None) is not last:
-        raise Invalid("name the entry to undo by its number, or say --last for the newest one", field="event")
+    """Take back one write, or what a file brought. Undo of an undo is redo."""
+    if (event is not None) + last + (load is not None) != 1:
+        raise Invalid(
+            "name the entry to undo by its number, or say --last for the newest one, or --load LOAD for a file",
+            field="event",
+        )
+    if load is not None:
+        # SQLAlchemy is slow to load, and --help does not need it.
+        from keepbook.book.upkeep import loads
+
+        taken = loads.take_back(call.book, load)
+        gone = taken.gone if taken.deployment_id is None else {"trades": taken.trades}
+        call.answer({"load": load, **gone}, imported_sheets.taken_back)
+        return
     if event is None:
         newest = call.book.ledger(limit=1)
         if not newest:

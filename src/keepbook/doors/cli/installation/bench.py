@@ -75,6 +75,9 @@ def bench_recall(
     data: Annotated[
         str, typer.Option("--data", metavar="FILE", help="Conversations with questions and their evidence.")
     ] = "../shared/data/locomo10.json",
+    joined: Annotated[
+        int, typer.Option("--joined", min=0, metavar="N", help="Make one long message of N chats, each side.")
+    ] = 0,
     scale: Annotated[bool, typer.Option("--scale", help="Measure its growth and its peers instead.")] = False,
 ) -> None:
     """Measure how well and how fast recall finds what answers."""
@@ -83,7 +86,7 @@ def bench_recall(
 
     if not scale:
         _there(data)
-    if not run(data, call.as_json, scale):
+    if not run(data, call.as_json, scale, joined):
         raise typer.Exit(1)
 
 

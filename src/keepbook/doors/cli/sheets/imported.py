@@ -54,10 +54,22 @@ def _taken(paper: Paper, answer: "Imported", *, read: bool) -> None:
     already = f" {answer.unchanged:,} were in the book already." if answer.unchanged else ""
     taken = count(answer.memories, "memory", "memories")
     paper.put("Imported ", taken, chats, ".", already, " See: ", paper.hint("list"))
+    if answer.load is not None:
+        paper.put("Take it back: ", paper.hint("undo", "--load", answer.load))
     if answer.chats and not read:
         paper.put(
             "The chats are open. Read them for memories on this machine: ", paper.hint("threads close --all --offline")
         )
+
+
+def taken_back(paper: Paper, answer: dict[str, Any]) -> None:
+    if "trades" in answer:
+        paper.put("Taken back: ", count(answer["trades"], "trade"), ". The same file can be loaded anew.")
+        return
+    gone = [count(len(answer["memories"]), "memory", "memories"), count(len(answer["chats"]), "chat")]
+    paper.put("Taken back: ", gone[0], " and ", gone[1], ". The same file can be imported anew.")
+    if answer["stayed"]:
+        paper.put(ink(f"{answer['stayed']:,} stayed: something newer touched them.", AMBER))
 
 
 def _arming(paper: Paper, answer: "Imported") -> None:

@@ -1,0 +1,41 @@
+"""How a long text is cut to be embedded: one vector of a page says what the page is about, and nothing of its details.
+
+Sentences stay whole where they can, and all passages of a text are about as long. Length is counted in bytes: a
+character of a script without spaces says as much as several letters.
+"""
+
+from itertools import groupby
+
+from keepbook.book.ground.patterns import regex
+
+PASSAGE = 360
+"""So many bytes make a passage, some sixty words: enough to know what it is about."""
+MOST = 32
+"""A text has no more passages than this; those of a very long one are longer."""
+
+_SENTENCE = regex(r"[^.!?。！？\n]*(?:[.!?。！？\n]+[\s\"'”’»)]*|$)")
+_WORD = regex(r"\s*\S{1,60}")
+
+
+def passages(text: str) -> list[str]:
+    """The text in its passages; a text of usual length is one."""
+    length = len(text.encode())
+    many = min(MOST, round(length / PASSAGE))
+    if many <= 1:
+        return [text]
+    placed: list[tuple[int, str]] = []
+    so_far = 0.0
+    for piece in _pieces(text, length / many):
+        size = len(piece.encode())
+        placed.append((int((so_far + size / 2) * many / length), piece))
+        so_far += size
+    joined = ("".join(piece for _, piece in some).strip() for _, some in groupby(placed, lambda one: one[0]))
+    return [passage for passage in joined if passage] or [text]
+
+
+def _pieces(text: str, most: float) -> list[str]:
+    """Sentences, and the words of one that would be more than a passage."""
+    found: list[str] = []
+    for sentence in filter(None, _SENTENCE.findall(text)):
+        found += [sentence] if len(sentence.encode()) <= most else _WORD.findall(sentence)
+    return found
