@@ -41,6 +41,12 @@ _SMALL = {
                         r"my memories| my data)?|my whole book|the whole book)\W*", re.IGNORECASE),
 }  # fmt: skip
 
+_DECIDED = re.compile(
+    r"\b(?:decide[ds]?|decisions?|entschieden|entscheidung(?:en)?|decidi\w*|decisi[oó]n(?:es)?|bestemt|beslutning\w*)\b",
+    re.IGNORECASE,
+)
+_SHOWN = re.compile(r"\W*(?:please |can you )*(?:show|list|tell|zeig|nenn|muestra|vis)\w*\b", re.IGNORECASE)
+
 
 async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
     """Answer the last message, calling tools on the way."""
@@ -71,7 +77,17 @@ def _said(talk: Talk) -> str:
         return confirmations.told(talk.conversation.deeds) or talk.say("understood")
     if MEMORY_OFF in talk.conversation.system:
         return talk.say("off")
-    for act in (saving.resume, _small, _barred, saving.explicit, saving.still, _of_trading, asking.answer, _noted):
+    for act in (
+        saving.resume,
+        _small,
+        _barred,
+        saving.explicit,
+        saving.still,
+        _of_trading,
+        _of_decisions,
+        asking.answer,
+        _noted,
+    ):
         told = act(talk)
         if told is not None:
             return told
@@ -99,6 +115,14 @@ def _of_trading(talk: Talk) -> str | None:
         if (told := _TRADING[intent.kind](talk, intent)) is not None:
             return told
     return None
+
+
+def _of_decisions(talk: Talk) -> str | None:
+    """In the chat with an agent: what it decided is looked up, where its settings let it."""
+    wanted = asking.is_question(talk.text) or _SHOWN.match(talk.text)
+    if not wanted or not _DECIDED.search(talk.text) or not talk.tools.has("get_my_decisions"):
+        return None
+    return talk.tools.use("get_my_decisions").text
 
 
 def _noted(talk: Talk) -> str | None:

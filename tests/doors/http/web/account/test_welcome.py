@@ -1,6 +1,7 @@
 """The first minute: an empty book, a name and a zone, a model that is found and tried, three ways to begin."""
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -277,11 +278,16 @@ def look_at_the_demo(person: Page) -> None:
     """The three things of its tour: what was kept, what it saw, undo. Then back to one's own book."""
     person.goto("/welcome")
     person.get_by_role("button", name="Look at the demo").click()
-    expect(person.get_by_role("list", name="Three things to look at")).to_be_visible()
+    tour = person.get_by_role("list", name="Three things to look at").get_by_role("listitem")
+    expect(tour).to_have_text([re.compile("^What was kept:"), re.compile("^What it saw:"), re.compile("^Undo:")])
+    person.wait_for_load_state()  # the panel opens in place by script
+    person.locator("[data-saw]").last.click()
+    expect(person.locator("#saw .given-lines li").first).to_be_visible()
+    person.locator("#saw").get_by_role("link", name="Close").click()
     kept = person.locator("details.saved").last
     if kept.get_attribute("open") is None:
         kept.locator("summary").click()
-    expect(person.get_by_text("What this chat was given").or_(person.get_by_text("What it saw")).first).to_be_visible()
+    expect(kept.locator(".entry .book").first).to_be_visible()
     kept.get_by_role("button", name="Undo").first.click()
     expect(kept).to_contain_text("undone", ignore_case=True)
     person.get_by_role("button", name="Back to my own book").click()

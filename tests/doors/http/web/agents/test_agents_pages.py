@@ -1,18 +1,14 @@
 """The agents' pages: each form without script, then what a person feels in a browser."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 from tests.deciding import LONG, WAIT, ran
-from tests.models.wire import Call, Received, Say, Step, Wire
 
 from keepbook.doors.http.web.agents.agents import schedule_in_words
-from keepbook.models.providers.address import Address
-from keepbook.models.providers.remote import RemoteModel
 
 
 @pytest.fixture
@@ -168,17 +164,7 @@ def test_a_schedule_is_told_in_words_where_it_is_simple(cron: str | None, words:
 # In a browser
 
 
-def tells_its_decisions(request: Received) -> Step:
-    """A model that looks its decisions up where it may, and says what it found."""
-    found = [text for _, text in request.answers if "WAIT" in text]
-    if found:
-        return Say(f"Looked up: {found[-1]}")
-    return Say(calls=[Call("get_my_decisions", {})]) if "get_my_decisions" in request.tools else Say("I may not look.")
-
-
-def test_memory_from_fresh_to_amber_to_reset(
-    person: Page, kb: Any, alice: Any, desk: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_from_fresh_to_amber_to_reset(person: Page, alice: Any, desk: Any) -> None:
     person.goto("/agents")
     card = person.locator(f"#agent-{desk.id}")
     expect(card.locator(".pill")).to_have_text("Memory off")
@@ -203,14 +189,10 @@ def test_memory_from_fresh_to_amber_to_reset(
     person.keyboard.press("Enter")
     expect(person.locator(".turn:not(.me) .by b")).to_have_text("Swing desk")
     expect(person.locator("[aria-busy=true]")).to_have_count(0)
-    # What it decided is within reach of the chat.
-    with Wire("openai", tells_its_decisions) as wire, monkeypatch.context() as patch:
-        model = RemoteModel(Address("openai", "some-model", wire.url, None, 20))
-        patch.setattr(kb, "models", replace(kb.models, chat=model))
-        person.get_by_label("Message").fill("What did you decide?")
-        person.keyboard.press("Enter")
-        expect(person.locator(".turn:not(.me) .said").last).to_contain_text(re.compile("Looked up: .*WAIT.*ETH/USDT"))
-        expect(person.locator("[aria-busy=true]")).to_have_count(0)
+    person.get_by_label("Message").fill("What did you decide?")  # its decisions are within reach of the chat
+    person.keyboard.press("Enter")
+    expect(person.locator(".turn:not(.me) .said").last).to_contain_text(re.compile("WAIT .*ETH/USDT"))
+    expect(person.locator("[aria-busy=true]")).to_have_count(0)
     person.goto(f"/agents/{desk.id}")
     expect(person.locator("#memory")).to_contain_text("2 turns in chat")
     expect(person.locator("#memory .mark").first).to_have_text("Carrying context")
