@@ -153,6 +153,8 @@ def _server(command: list[str]) -> Iterator[Served]:
 def _beside(name: str, ours: Served, bare: Served, make: Any, rounds: int) -> Figure:
     times: dict[str, list[float]] = {"ours": [], "bare": []}
     used: dict[str, list[float | None]] = {"ours": [], "bare": []}
+    for server in (ours, bare):
+        server.connection.close()  # one that waited for the figures before may have been hung up on; it opens by itself
     for number in range(rounds + 10):
         for side, server, request in (("ours", ours, make()), ("bare", bare, ("GET", "/", None))):
             if number == 10:
