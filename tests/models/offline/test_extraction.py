@@ -372,6 +372,14 @@ def test_words_of_a_task_are_spliced_into_nothing(later: str) -> None:
     assert stored(pasted, "A: She wants to leave office at 61.", f"U: {later}") == []
 
 
+def test_a_second_of_its_kind_is_no_repetition() -> None:
+    """Whoever is allergic to peanuts may be allergic to cats as well; both are kept."""
+    held = (known("Is allergic to peanuts"),)
+    for words in ("I am allergic to cats", "I am allergic to dust too", "I'm allergic to shellfish"):
+        assert [(one.op, one.target) for one in found(f"U: {words}", known=held)] == [("add", None)]
+    assert [one.op for one in found("U: I am allergic to peanuts", known=held)] == ["skip"]
+
+
 def test_what_is_said_to_be_still_so_is_known_already() -> None:
     held = (known("Works at the bakery in Ghent"), known("Prefers short answers", id="m2"))
     lines = found("U: still at the bakery in Ghent, as you know, and what is 15% of 80?", known=held)

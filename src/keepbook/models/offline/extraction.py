@@ -8,6 +8,7 @@ replaces.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from keepbook.models.lines.matters import apart, content_words, other_values, same_matter, says_again, subject
 from keepbook.models.lines.since import said_from
@@ -216,12 +217,17 @@ def tied(
     if again is not None:
         return "repeats", again, 1.0
     best: tuple[float, str, Known | None] = (0.0, "", None)
+    beside = set[str]()
     before = next((each.text for each in reversed(said[:at]) if each.role == "assistant"), "")
     for memory in _near(known, one):
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
-            if name == "repeats" and len(set(content_words(one.content)) - set(content_words(memory.content))) > 1:
+            more = set(content_words(one.content)) - set(content_words(memory.content))
+            if name == "repeats" and _of_another(one.content, memory.content):
+                beside.add(memory.id)
+                continue
+            if name == "repeats" and len(more) > 1:
                 continue  # it says something more: "works as a nurse in Oslo" beside "lives in Oslo"
             likely = found["repeats"] + found["corrects"]
             if name == "corrects" and found["corrects"] < CERTAIN and apart(one.content, memory.content):
@@ -229,8 +235,8 @@ def tied(
             best = max(best, (likely, name, memory), key=lambda each: each[0])
     if best[0] >= (CHANGED if _CHANGES.search(one.words) else TIED):
         return best[1], best[2], best[0]
-    same = next((memory for memory in reversed(known) if same_matter(one.content, memory.content)), None)
-    return "corrects", same, SURE
+    rest = (memory for memory in reversed(known) if memory.id not in beside)
+    return "corrects", next((memory for memory in rest if same_matter(one.content, memory.content)), None), SURE
 
 
 _CHANGES = re.compile(
@@ -258,6 +264,14 @@ def _affirmed(known: Sequence[Known], one: Noted) -> Known | None:
 def differs(new: str, old: str) -> bool:
     """The same matter with another value: that is no repetition, however alike the two sound."""
     return bool(other_values(new, old)) and same_matter(new, old)
+
+
+def _of_another(new: str, old: str) -> bool:
+    """ "Is allergic to cats" beside "Is allergic to peanuts": they begin alike and go on about something else each."""
+    one, other = new.lower().split(), old.lower().split()
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    ends = [set(content_words(" ".join(words[alike:]))) for words in (one, other)]
+    return alike > 0 and all(ends) and ends[0].isdisjoint(ends[1])
 
 
 def _near(known: Sequence[Known], one: Noted) -> list[Known]:
