@@ -4,7 +4,6 @@
 what was taken back, others' words) must not even be proposed.
 """
 
-import time
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.growth import grows_in_step
 
 from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.model import Candidate, Known, Reading, Turn
@@ -323,7 +323,7 @@ def test_any_text_gives_whole_short_lines_and_the_same_ones_each_time(said: list
 
 @pytest.mark.parametrize("letters_of_a_turn", [2_000, 200_000])
 def test_cost_grows_with_the_text_and_no_faster(letters_of_a_turn: int) -> None:
-    """200,000 letters in one chat, in many turns or in one: twice the text takes about twice the time."""
+    """200,000 letters in one chat, in many turns or in one: the cost grows in step with the text."""
     read = LinearReader()
 
     def said(letters: int, first: int) -> str:
@@ -335,15 +335,12 @@ def test_cost_grows_with_the_text_and_no_faster(letters_of_a_turn: int) -> None:
             text += next(lines)
         return text
 
-    def seconds(letters: int) -> float:
+    def work(letters: int) -> None:
         each = min(letters, letters_of_a_turn)
         turns = tuple(Turn(n, "user", said(each, n * each)) for n in range(letters // each))
-        began = time.process_time()
         assert extract(reading(turns), read)
-        return time.process_time() - began
 
-    seconds(2_000)
-    assert seconds(200_000) < 3 * seconds(100_000) + 0.5
+    assert grows_in_step(work, 200_000)
 
 
 # --- a line tells one thing, and stands alone

@@ -1,10 +1,10 @@
 """One contract, two readers: pieces that make up the turn, the same answer each time, and a cost linear in the text."""
 
-import time
 from collections import defaultdict
 from collections.abc import Callable
 
 import pytest
+from tests.growth import grows_in_step
 
 from keepbook.errors import ModelFailed
 from keepbook.models.reader import shipped
@@ -78,15 +78,11 @@ def test_cost_is_linear_in_the_text(opened: Callable[[], Reader], letters: int) 
     """Ten times the text, ten times the cost. How many windows 200,000 letters are is tested without the model."""
     reader = opened()
 
-    def spent(letters: int) -> float:
+    def read(letters: int) -> None:
         text = ("My sister lives in Harrow and we talk on Sundays, " * (letters // 50 + 1))[:letters]
-        began = time.process_time()
-        pieces = reader.read([Turn("user", text)])
-        assert "".join(piece.text for piece in pieces) == text
-        return time.process_time() - began
+        assert "".join(piece.text for piece in reader.read([Turn("user", text)])) == text
 
-    spent(500)  # what loads with the first text
-    assert spent(letters) < 10 * 1.8 * max(spent(letters // 10), 0.02)
+    assert grows_in_step(read, letters)
 
 
 def test_one_endless_word_ends(reader: Reader) -> None:
