@@ -165,7 +165,7 @@ CHAT = face_of(
         "pencil": _on_chat(Asks("GET", f"{THREAD}/pencil", list[Pencil], "pencil")),
         "decline": _on_chat(Asks("POST", THREAD + "/pencil/{key}/no", Pencil)),
         "keep": _on_chat(Asks("POST", THREAD + "/pencil/{key}/keep", Written)),
-        "close": _on_chat(Asks("POST", f"{THREAD}/close", Closed)),
+        "close": _on_chat(Asks("POST", f"{THREAD}/close", Closed, query=("offline",))),
     },
 )
 CHATS = face_of(

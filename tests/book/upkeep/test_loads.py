@@ -125,6 +125,9 @@ def test_undo_takes_what_was_accepted_and_what_came_of_a_deleted_chat(alice: Any
     assert {one.archived_reason for one in alice.list(state="archived")} == {"undone", "user_deleted"}
     assert alice.verify().ok
     assert alice.import_(chats("Dinner", "Moving")).chats == 2, "also the one that was in the trash already"
+    alice.threads.delete(moving.id)
+    again = alice.import_(chats("Dinner", "Moving"), dry_run=True)
+    assert [(one.text, one.outcome) for one in again.came] == [("Dinner", "there"), ("Moving", "trash")]
 
 
 def test_reading_can_be_stopped_and_goes_on_later(alice: Any) -> None:

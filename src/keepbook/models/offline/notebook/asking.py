@@ -136,7 +136,8 @@ def answer(talk: Talk) -> str | None:
         return "\n".join(filter(None, [tell(talk, held) if held else "", *turns]))
     if _WHICH.search(text) and len(lines(talk)) <= MOST_TURNS * 2:
         return everything(talk)
-    return talk.say("nothing") if _MINE.search(_TELL_ME.sub(" ", text)) or about else None
+    mine = any(_MINE.search(_TELL_ME.sub(" ", part)) for part in _asked(text))
+    return talk.say("nothing") if mine or about else None
 
 
 def found(talk: Talk, question: str) -> list[Found]:

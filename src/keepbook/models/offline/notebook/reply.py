@@ -66,9 +66,12 @@ def _answer(talk: Talk) -> str:
 
 
 def _introduces(talk: Talk, said: str) -> bool:
-    """Once per chat, with the first reply that is neither an order's nor a figure's."""
+    """Once per chat, with the first reply that is neither an order's nor a figure's nor a tool's: what it looked up in
+    vain, beside something that it noted, is none of these."""
     told = any("Settings → Model" in one.text for one in talk.earlier if one.role == "assistant")
-    plain = not talk.conversation.deeds and not talk.tools.made and not asks(said, "offer")
+    made = talk.tools.made
+    in_vain = bool(talk.noted_now) and not any(call.memory_event for call in made)
+    plain = not talk.conversation.deeds and (not made or in_vain) and not asks(said, "offer")
     return plain and not told and "Settings → Model" not in said
 
 
@@ -90,7 +93,7 @@ def _said(talk: Talk) -> str:
     ):
         told = act(talk)
         if told is not None:
-            return told
+            return _with_noted(talk, told) if act == asking.answer else told
     return _beyond(talk)
 
 
@@ -132,6 +135,14 @@ def _noted(talk: Talk) -> str | None:
     if talk.tools.silent:
         return talk.say("understood")
     return saving.offer(talk, fresh) if talk.tools.asks_first else talk.say("noted", lines=talk.quote(fresh))
+
+
+def _with_noted(talk: Talk, answer: str) -> str:
+    """Who tells something beside a question hears of both."""
+    fresh = talk.noted_now
+    if not fresh or talk.tools.silent or talk.tools.asks_first or any(one in answer for one in fresh):
+        return answer
+    return f"{talk.say('noted', lines=talk.quote(fresh))}\n{answer}"
 
 
 def _beyond(talk: Talk) -> str:

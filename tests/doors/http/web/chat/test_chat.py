@@ -4,12 +4,14 @@ import asyncio
 import html
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
+from keepbook.app import adopt
 from keepbook.book.chats import threads
 from keepbook.book.ground.when import stamp
 from keepbook.doors.http.web.frame import sidebar
@@ -266,7 +268,7 @@ def test_a_banner_says_that_older_turns_are_summarised_and_with_what(client: Tes
     ],
 )
 def test_a_closing_that_failed_is_told_with_what_happens_next(
-    client: TestClient, talk: Any, alice: Any, failures: int, words: str, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, kb: Any, talk: Any, alice: Any, failures: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def down(*_: Any) -> Any:
         raise ModelFailed("the model answered badly")
@@ -286,7 +288,14 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
     next_up = words.partition("). ")[2].removesuffix("10:")
     assert f"Not closed: this chat could not be read for memories. {next_up}" in tried
     assert "0 kept" not in tried
-    client.post(f"/chat/{chat.id}/close")
+    assert "Keep what the notebook reads" not in tried, "it was the notebook that failed"
+    adopt(kb, replace(kb.settings, model="openai:some-model"))
+    offered = text_of(client.get(f"/chat/{chat.id}"))
+    assert "You need not wait for some-model" in offered
+    assert "Keep what the notebook reads" in offered
+    kept = text_of(client.post(f"/chat/{chat.id}/close", data={"by": "notebook"}))
+    assert "1 kept" in kept
+    assert {one.content for one in alice.list()} == {"Lives in Graz"}
     assert chat.thread.state == "idle"
     assert "could not be read" not in text_of(client.get(f"/chat/{chat.id}"))
 

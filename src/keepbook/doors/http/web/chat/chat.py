@@ -45,6 +45,8 @@ TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own wor
 """Why closing skips what is not left out: it stands in the book, or is counted as proposed."""
 UNREAD = "failed"
 """In place of the counts: closing could not read the chat."""
+BY_NOTEBOOK = "notebook"
+"""Who is to read a chat that the model could not."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
@@ -330,9 +332,10 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 
 
 @router.post("/chat/{id}/close")
-def close(visit: Changing, id: str) -> Response:
-    """Read it for memories now: where closing has failed, or by wish. What it did is said on the page."""
-    closed = visit.writing().threads.get(id).close()
+def close(visit: Changing, id: str, by: Annotated[str, Form(max_length=20)] = "") -> Response:
+    """Read it for memories now: where closing has failed, or by wish; by the notebook alone, where the model is down.
+    What it did is said on the page."""
+    closed = visit.writing().threads.get(id).close(offline=by == BY_NOTEBOOK)
     return visit.back(f"/chat/{id}", closed=UNREAD if closed.status == "failed" else _counted(closed))
 
 

@@ -15,6 +15,7 @@ from keepbook.doors.http.web.chat.versions import Of, of_each, shown_with
 from keepbook.doors.http.web.frame.sidebar import came_from
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.doors.http.web.memory.brought_in import readers
 from keepbook.models.agents.talk import agent_of
 from keepbook.models.choose import NOTEBOOK
 from keepbook.models.noted import NOTEBOOK as SPEAKER
@@ -62,6 +63,8 @@ class Talked:
     budget: int | None
     tried_again: Any = None
     tries: int = MOST_FAILURES
+    remote: str | None = None
+    """Of a chat that could not be read: the model that failed, where the notebook could read it instead."""
     with_agent: Agent | None = None
     """Whose one chat it is, where it is an agent's."""
     learned: Learned = field(default_factory=Learned)
@@ -164,6 +167,7 @@ def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talke
         answers,
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
+        remote=readers(visit)[0] if thread.failures else None,
         with_agent=agent,
         learned=read,
         closes=closes,
