@@ -151,8 +151,10 @@ class AsyncChat:
         hidden: told to the model with it, shown nowhere
         parts: what a model made the message of, to send it again as it was
         """
-    async def close(self) -> keepbook.book.chats.closed.Closed:
-        """Read what is new for memories, once; the chat rests after that until something is said again."""
+    async def close(self, offline: bool = False) -> keepbook.book.chats.closed.Closed:
+        """Read what is new for memories, once; the chat rests after that until something is said again. With `offline`
+        Keepbook's own reader does it, whatever model is set: where that is down, say.
+        """
     async def decline(self, key: str) -> keepbook.book.chats.pencil.Pencil:
         """No to a pencil line: it is not kept.
 

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import and_, select
 
 from keepbook.book.ground import stored
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import query_terms
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import messages, proposals, threads, turn_terms
@@ -53,7 +54,7 @@ def _names(matter: str, text: str) -> bool:
     return text == text.lower() or all(re.search(rf"\b{name}", text) for name in _NAME.findall(matter))
 
 
-_NAME = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
+_NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 
 
 def unquoted(tx: Tx) -> dict[str, dict[int, str]]:

@@ -40,7 +40,7 @@ from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
 from keepbook.models.lines.matters import HUSHED, fit
 from keepbook.models.lines.wording import tongue
-from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn
+from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
 from keepbook.models.noted import unpasted
 from keepbook.models.orders.values import Deed, of_parts, standing, was_heard
 from keepbook.presets import Preset
@@ -258,9 +258,11 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
     )
 
 
-def _with_forgotten(tx: Tx, thread_id: str, orders: Mapping[int, tuple[Deed, ...]]) -> dict[int, tuple[Deed, ...]]:
+def _with_forgotten(
+    tx: Tx, thread_id: str, orders: Mapping[int, tuple[Deed, ...]]
+) -> Mapping[TurnId, tuple[Deed, ...]]:
     """The orders of a chat, and those of other chats that mean what was said here."""
-    deeds = dict(orders)
+    deeds: dict[TurnId, tuple[Deed, ...]] = dict(orders.items())
     for turn, matter in unquoted(tx).get(thread_id, {}).items():
         if turn in deeds:
             deeds[turn] = (*deeds[turn], Deed("withdraw", matter, hushed=(matter,)))
