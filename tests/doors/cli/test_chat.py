@@ -347,7 +347,7 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         assert "I am Keepbook's notebook" in " ".join(reply.split())
         chat.type("I work as a nurse.\n")
         noted = chat.until("› ")
-        assert "In pencil: Works as a nurse" in noted
+        assert "Noted: Works as a nurse" in noted
         assert "/pencil lists it" in noted
         chat.type("\x04")  # Ctrl-D
         learned = chat.until("Go on with it: ")

@@ -2,7 +2,7 @@
 //
 // A streamed turn is drawn with textContent only; once it is stored, the server's own piece takes its place.
 
-import { all, complaint, find, inPlace, pieces, problem, say } from "./shell.js";
+import { all, complaint, find, inPlace, left, pieces, problem, say } from "./shell.js";
 
 const talk = find("#talk");
 const form = find("#compose");
@@ -80,7 +80,10 @@ async function converse(text, from = 0, goOn = false) {
   busy(true);
   let titled = null, wrong = null;
   try {
-    if (!talk.dataset.thread) await begin();
+    if (!talk.dataset.thread) {
+      await Promise.race([left, new Promise(on => setTimeout(on, 4000))]); // what the chat before kept goes along
+      await begin();
+    }
     talk.toggleAttribute("data-unread", true);
     const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, goOn ? { go_on: true } : { text, ...(from && { instead_of: from }) });
     let heard = false;
@@ -371,7 +374,7 @@ addEventListener("pagehide", () => {
   const address = `/chat/${talk.dataset.thread}/leave?view=${talk.dataset.view ?? ""}`;
   if (!navigator.sendBeacon(address)) return;
   talk.removeAttribute("data-unread");
-  sessionStorage.setItem("left", Date.now());
+  sessionStorage.setItem("left", `${Date.now()} ${address}`);
 });
 
 // What a form left in the address is told once.
