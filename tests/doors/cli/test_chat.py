@@ -408,7 +408,7 @@ def test_pencil_is_listed_kept_now_and_left_out(run: Run, ask: Ask) -> None:
     ran = run("chat", stdin=lines(gig, dog, "/pencil", "/no 2", "/keep 1", "/pencil", "/keep 7"))
     assert "1  Has a wedding gig in Porto on the 14th of September" in ran.out
     assert "Left out: Has a dog called Bo" in ran.out
-    assert "Nothing is in pencil" in ran.out
+    assert "Nothing is noted" in ran.out
     assert "Name a line by its number in /pencil" in ran.out + ran.err
     kept = {memory["content"]: memory["source"] for memory in ask("list")["memories"]}
     assert kept == {"Has a wedding gig in Porto on the 14th of September": "chat"}

@@ -145,7 +145,7 @@ async function pencil() {
   all(".learned .pencils", talk).forEach(old => old.remove());
   const parts = inPlace(all(".learned, #chat-head, #given", fresh));
   for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
-  for (const keys of all("[data-keys-of]")) keys.hidden = (keys.dataset.keysOf === "pencil") !== lines;
+  for (const keys of all("[data-of-lines]")) keys.hidden = !lines;
   talk.removeAttribute("data-unpencilled");
   if (!stay) toEnd();
 }
@@ -275,7 +275,9 @@ document.addEventListener("keydown", event => {
   if (event.key !== "Escape") return;
   if (writing) return stop();
   if (document.activeElement?.closest(".edit[open]")) return edit(false);
-  find("#saw") ? closeSaw() : find(".given:target .shut")?.click();
+  if (find("#saw")) return closeSaw();
+  if (find(".given:target")) return find(".given .shut").click();
+  if (document.activeElement === field) all(".line:not(.out)", talk).at(-1)?.focus(); // there letters answer
 });
 
 // The panel is closed by leading elsewhere, but the person stays where they were reading.

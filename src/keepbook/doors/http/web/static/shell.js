@@ -172,7 +172,7 @@ document.addEventListener("keydown", event => {
     find("[data-new-chat]").click();
   } else if (key === "Escape") {
     const open = find(".manage");
-    open ? open.remove() : find("main [data-cancel]")?.click();
+    open ? open.remove() : all("main [data-cancel]").find(cancel => cancel.checkVisibility())?.click();
   } else if (inField(target) || event.defaultPrevented || event.altKey) {
     return;
   } else if (meta && key.toLowerCase() === "z") {
