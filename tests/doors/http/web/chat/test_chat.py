@@ -189,6 +189,8 @@ def test_what_closing_kept_is_listed_under_the_chat_with_undo(client: TestClient
     chat = talk("I work as a structural engineer.", close=True)
     assert alice.list().total == 1
     page = client.get(f"/chat/{chat.id}")
+    assert "The notebook answers from your book alone." in text_of(page)
+    assert "AI can make mistakes" not in text_of(page)
     assert "Kept from this chat · 1 change" in text_of(page)
     client.post(f"/chat/{chat.id}/turns/0/undo", data={"event": 1})
     assert alice.list().total == 0
@@ -431,6 +433,10 @@ def test_chats_are_listed_by_the_days_of_the_owner(client: TestClient, talk: Any
     words = "Today just now Yesterday late last evening Previous 7 days this week Older long ago Archived 1 chat"
     assert re.sub(r"\s+", " ", side).strip() == words
     assert "put away" in text_of(client.get("/search?archived=1"))
+    for chat in alice.threads.list():
+        alice.threads.rename(chat.id, "One and the same")
+    told = re.findall(r"One and the same (.*?)(?= One|Today|Yest|Prev|Older|Arch)", text_of(client.get("/chat/list")))
+    assert [one.strip() for one in told] == ["10:00", "00:30", "8 Nov", "1 Nov"]
 
 
 def test_the_sidebar_lists_the_newest_and_a_page_has_them_all(
@@ -482,6 +488,7 @@ def test_a_deleted_chat_is_shown_as_such_and_restored_from_the_trash(client: Tes
     client.post(f"/chat/{chat.id}/delete")
     assert "This chat is in the trash." in text_of(client.get(f"/chat/{chat.id}"))
     assert 'id="say"' not in client.get(f"/chat/{chat.id}").text
+    assert "No chats yet" not in client.get("/chat/list").text
     trash = client.get("/search?trash=1")
     assert f'action="/chat/{chat.id}/restore"' in trash.text
     client.post(f"/chat/{chat.id}/restore")
