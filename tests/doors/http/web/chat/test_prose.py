@@ -32,7 +32,7 @@ def test_what_the_notebook_quotes_stays_as_it_was_written() -> None:
         "From your book:\n- **Bold** `code` [here](https://a.example)\n\nSee Settings → Model.", "abcdefgh"
     )
     assert said.startswith("<p>From your book:</p><ul><li>**Bold** `code` [here](<a href=")
-    assert said.endswith('<p>See <a href="/settings/model?back=/chat/abcde">Settings → Model</a>.</p>')
+    assert said.endswith('<p>See <a href="/settings/model?back=/chat/abcdefgh">Settings → Model</a>.</p>')
 
 
 def test_a_table_has_its_figures_at_the_right() -> None:

@@ -76,7 +76,7 @@ def prose(text: str) -> Markup:
 def of_notebook(text: str, chat: str) -> Markup:
     """A reply of the notebook: what it quotes stays as people wrote it, and what it says of a model has the way to
     choose one and come back."""
-    said = prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK)
+    said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
     return said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
 
