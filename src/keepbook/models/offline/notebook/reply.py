@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
+from keepbook.models.lines.matters import content_words
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
 from keepbook.models.offline.notebook import asking, saving, trading, trading_ahead
 from keepbook.models.offline.notebook.intents import Intent, traded
@@ -22,6 +23,8 @@ from keepbook.models.prompt import MEMORY_OFF
 
 _PIECE = regex(r"(?:\S+\s*){1,3}")
 """A few words, as they would come from a model that thinks word by word."""
+MOST_KNOWN = 3
+"""So many lines that the book has already are quoted."""
 _SMALL = {
     "hello": regex(r"\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|hola|hallo|hei|moin|你好|"
                         r"สวัสดี)\b.{0,20}", re.IGNORECASE),
@@ -91,6 +94,7 @@ def _said(talk: Talk) -> str:
         _of_decisions,
         asking.answer,
         _noted,
+        _known,
     ):
         told = act(talk)
         if told is not None:
@@ -144,6 +148,19 @@ def _with_noted(talk: Talk, answer: str) -> str:
     if not fresh or talk.tools.silent or talk.tools.asks_first or any(one in answer for one in fresh):
         return answer
     return f"{talk.say('noted', lines=talk.quote(fresh))}\n{answer}"
+
+
+def _known(talk: Talk) -> str | None:
+    """Said again: the book has it."""
+    said = set(content_words(talk.text))
+    held = []
+    for one in talk.conversation.known:
+        words = set(content_words(one.content))
+        if words and (words == said or (words < said and len(words) > 1)):
+            held.append(one.content)
+    if not held or asking.is_question(talk.text):
+        return None
+    return talk.say("understood") if talk.tools.silent else talk.say("known", lines=talk.quote(held[:MOST_KNOWN]))
 
 
 def _beyond(talk: Talk) -> str:

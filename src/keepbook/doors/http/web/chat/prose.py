@@ -70,10 +70,10 @@ def prose(text: str) -> Markup:
     return Markup().join(_blocks(text.strip("\n").split("\n")))
 
 
-def to_settings(said: Markup) -> Markup:
-    """What the notebook says of a model, with the way to choose one."""
+def to_settings(said: Markup, chat: str) -> Markup:
+    """What the notebook says of a model, with the way to choose one and come back."""
     words = Markup("Settings → Model")
-    return said.replace(words, Markup('<a href="/settings#model">{}</a>').format(words))
+    return said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
 
 
 def plain(text: str) -> Markup:
