@@ -20,7 +20,7 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.opened import viewing
 from keepbook.doors.http.web.chat import saw
 from keepbook.doors.http.web.chat.articles import turns_of
-from keepbook.doors.http.web.chat.prose import plain, prose, to_settings
+from keepbook.doors.http.web.chat.prose import of_notebook, plain, prose
 from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
@@ -29,7 +29,7 @@ from keepbook.models.unfinished import stop as stop_writing
 
 router = APIRouter(include_in_schema=False)
 
-templates.filters.update(prose=prose, plain=plain, to_settings=to_settings)
+templates.filters.update(prose=prose, plain=plain, of_notebook=of_notebook)
 templates.globals.update(turns_of=turns_of, became=in_words)
 
 EDITING = (
