@@ -42,7 +42,7 @@ LONGEST_PIECE = 4 * LONGEST
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
 """Labels of pieces that state something of the person, whether worth keeping or not."""
 _PASTED = regex(r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_ASKS = regex(
+ASKS = regex(
     r"\?\s*$|^\W*(?:when|what|where|who|which|how|why) (?:is|are|was|were|do|does|did|can|should)\b", re.IGNORECASE
 )
 
@@ -219,7 +219,7 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         place = Place(turn.turn, start, end, content)
         return Noted(place, content, words, None, SAID_YES, True, True)
     plain = _is_plain(turn.text, piece, words)
-    kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
+    kept = (piece.verdict != "leave" or plain) and not ASKS.search(words)
     if (not kept and piece.label not in _TELLS) or only_leads(words) or _only_mends(said, piece.turn, words):
         return None
     alone = _alone(said, piece.turn, start, words)
@@ -269,11 +269,14 @@ _MENDS = regex(
 _POINTS = regex(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
 """ "Has raised it": words that only point elsewhere say nothing alone."""
 _PLAIN = regex(
-    r"\W*(?:(?:oh|and|so|also|btw|by the way|ok(?:ay)?|well|hi|hey|hello|um+|uh+|er)\b[\s,]*)*"
+    r"\W*(?:(?:oh|and|so|also|btw|by the way|ok(?:ay)?|well|hi|hey|hello|um+|uh+|er|you forgot(?: that)?|"
+    r"(?:i(?:'ve)? )?(?:already )?told you(?: that)?)\b[\s,]*)*"
     r"(?:(?:i|we) (?:only |always |never |also |"
     r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
     r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:also )?(?:allergic|a|an|from|"
     r"married|vegan|vegetarian)\b|"
+    r"i'?m (?-i:[A-ZÀ-Þ][a-zà-ÿ’'-]+)(?: (?-i:[A-ZÀ-Þ][a-zà-ÿ’'-]+))?"
+    r"(?=\W*$|\W+(?:it'?s )?(?:nice|good|great|pleased|a pleasure) to meet\b)|"
     r"i'?ve got\b|(?:my|our) [\w' -]{2,40}? (?:is|"
     r"are|has|costs?|starts?|ends?|lives?|works?|weighs?|runs?)\b)"
     r"(?!.*\b(?:if|maybe|might|would|wish|tired|hungry|today|tonight|right now|this morning)\b)[^?\n]{0,90}",

@@ -34,6 +34,10 @@ def test_days_are_told_as_people_write_them() -> None:
         ("I am allergic to penicillin", "That is in your book already: “Is allergic to penicillin”."),
         ("Is anybody allergic to penicillin on Mars?", ""),
         ("Write me a poem about penicillin", "That is beyond a notebook"),
+        ("Who is Mark?", "Your book says nothing about Mark."),
+        ("When is Anna's birthday?", "Your book says nothing about Anna."),
+        ("Where does Dr. Moss live?", "Your book says nothing about Dr. Moss."),
+        ("Who is the king of Norway?", "That is beyond a notebook"),
     ],
 )
 def test_what_the_book_has_is_not_beyond_a_notebook(said: str, starts: str) -> None:

@@ -76,6 +76,8 @@ def test_the_title_is_three_to_five_words_on_the_matter(first: str, word: str):
     ("first", "named"),
     [
         ("I live in Vienna.", "Lives in Vienna"),
+        ("Hello! What am I allergic to?", "What am I allergic to"),
+        ("My dentist is Dr. Hansen.", "Dentist is Dr. Hansen"),
         ("I'm thinking about buying a used cargo bike", "Buying a used cargo bike"),
         ("help me write a cover letter for a nurse position in Bergen", "Cover letter for nurse position"),
     ],

@@ -271,6 +271,14 @@ TALKS = {
         ["Dentist is Dr. Olsen", "Was born at St. Olav's hospital", "Yoga class starts at 7 p.m", "Vet is Mrs. Reed"],
         ["Hansen", "Mary", "8 p.m", "moss"],
     ),
+    "a name told plainly, and what one is": (
+        "general", ["Hi, I'm Sam!", "I'm Norwegian.", "I'm Catholic", "who was Napoleon"],
+        ["Is called Sam", "Is Norwegian", "Is Catholic"], ["Napoleon"],
+    ),
+    "a reproach tells what was forgotten": (
+        "general", ["You forgot that I am allergic to peanuts!", "You forgot my birthday!"],
+        ["Is allergic to peanuts"], ["birthday", "forgot"],
+    ),
     "two verbs of one person": (
         "general", ["I live in Graz and work four days a week."], ["Lives in Graz and works four days a week"], [],
     ),
@@ -296,6 +304,8 @@ def test_a_talk_ends_as_it_was_meant(kb: Keepbook, case: str) -> None:
         ("I like food and drink", "Likes food and drink"),
         ("I have two kids and drive a Golf", "Has two kids and drives a Golf"),
         ("my English is so so", "English is so so"),
+        ("I'm Sam, nice to meet you", "Is called Sam"),
+        ("i am Norwegian", "Is Norwegian"),
         ("swing trader, us small caps", "Swing trader, us small caps"),
     ],
 )

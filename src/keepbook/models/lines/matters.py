@@ -339,6 +339,8 @@ def _figures(new: str, old: str) -> bool:
 def apart(new: str, old: str) -> bool:
     """Two facts: each says beside its values of what it speaks ("at the gym", "at the station"), one more is told, or
     one says what a thing is and the other what is done with it."""
+    if bool(_OWN_NAME.match(new)) != bool(_OWN_NAME.match(old)) or _IS_ONE.match(new) or _IS_ONE.match(old):
+        return not _figures(new, old)  # "Is Norwegian" takes no one's name away, nor that one is Catholic
     if _MENDS.search(new) or _one_matter(new, old):
         return False
     if one_more(new, old):
@@ -365,6 +367,8 @@ def begin_alike(new: str, old: str, most: int | None = None) -> bool:
     return alike > 0 and few and all(ends) and ends[0].isdisjoint(ends[1])
 
 
+_IS_ONE = regex(r"Is [A-ZÀ-Þ][\w-]+\W*$")
+_OWN_NAME = regex(r"(?:Is called|Name is)\b", re.IGNORECASE)
 _ALSO = regex(r"\b(?:as well|too|also|another|besides|a second)\b", re.IGNORECASE)
 _IS_A = regex(r"(?:The )?[\w' -]{2,30}? (?:is|are) an? ", re.IGNORECASE)
 _DONE_WITH = regex(r"(?!Is\b|Has\b|Owns\b|Drives\b|Rides\b|Uses\b|Was\b)[A-Z]\w+s\b")

@@ -26,6 +26,8 @@ _OPENERS = regex(
     r"need) you to )*(?:remember|note|keep in mind|bear in mind|write down|jot down|save|"
     r"make a note)"
     r"(?: (?:that|this|down))*(?=\s*[:,]|\s+(?:i|i'm|im|my|we|our|that|the)\b)|"
+    r"(?:you forgot|(?:i(?:'ve)? )?(?:already )?told you)(?: that)?"
+    r"(?=\s+(?:i|i'm|im|i've|we|my [\w' -]{2,30} (?:is|are|has))\b)|"
     r"looked it up|to be clear|(?:as|like) i (?:said|told you)(?: before)?|as (?:you|u) know|"
     r"(?:i )?(?:must|should) (?:say|mention)(?: that)?)\b[\s,.;:!–—-]*)+",
     re.IGNORECASE,
@@ -34,6 +36,7 @@ _ENDINGS = regex(
     r"(?:[\s,;.–—-]*\b(?:by the (?:way|by)|btw|thanks?|thank you|thx|cheers|please|pls|lol|haha+|though|anyway|"
     r"ok(?:ay)?|"
     r"right|as you know|you know|if (?:that|it) matters(?: for anything)?|if (?:you|u) need it|i (?:think|guess)|"
+    r"(?:it'?s )?(?:nice|good|great|pleased|a pleasure) to meet (?:you|u)|"
     r"and|but|so|because|sorry)\b[\s.!?)…]*)+$",
     re.IGNORECASE,
 )
@@ -168,8 +171,21 @@ def line(text: str) -> str:
     return out[:1].upper() + out[1:]
 
 
+_NAMED = regex(
+    r"(?:i'm|im|i am) (?!(?-i:\w*(?:ish|ese|ian|ean|ican|exan|eli|aqi|ani|ist|ench|erman|uslim|atholic|ese)\b|"
+    r"(?:Dutch|Greek|Swiss|Thai|Czech|Danes?|Swede|Finn|Pole|Turk|Arab|Sikh|Hindu|Roman|Cuban|Afghan|Tibetan|Moroccan|"
+    r"Saudi|Protestant|Orthodox|Democrat|Labour|Aries|Taurus|Gemini|Cancer|Virgo|Libra|Scorpio|Capricorn|Aquarius|"
+    r"Pisces|Sagittarius)\b))"
+    r"(?P<name>(?-i:[A-ZÀ-Þ][a-zà-ÿ’'-]+)(?: (?-i:[A-ZÀ-Þ][a-zà-ÿ’'-]+))?)",
+    re.IGNORECASE,
+)
+""" "I'm Sam" tells a name; "I'm Norwegian" tells what one is."""
+
+
 def _lead(text: str) -> str:
     """The subject at the head dropped, its verbs turned to the third person."""
+    if found := _NAMED.fullmatch(text):
+        return f"Is called {found['name']}"
     for pattern, plain in _LEADS:
         if found := pattern.match(text):
             rest = text[found.end() :]

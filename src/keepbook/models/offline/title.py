@@ -104,9 +104,18 @@ def _titled(text: str) -> str:
     said = [redact(own[start:end].strip()) for start, end in sentences(own)[:_SENTENCES]]
     phrases = [phrase for sentence in said for clause in _CLAUSE.split(sentence) if (phrase := _phrase(clause))]
     whole = next((phrase for phrase in phrases if len(phrase) >= _LEAST), None)
-    words = whole or max(phrases, key=len, default=_WORD.findall(own) if len(own.split()) <= _MOST else [])
+    words = whole or _question(said) or max(phrases, key=len, default=_few(own))
     title = " ".join(map(_no_longer, words)).strip(" '’-:/.")
     return title[:1].upper() + title[1:] or UNTITLED
+
+
+def _few(text: str) -> list[str]:
+    return _WORD.findall(text) if len(text.split()) <= _MOST else []
+
+
+def _question(said: Sequence[str]) -> list[str]:
+    """A short question names its matter best in its own words: "What am I allergic to"."""
+    return next((few for one in said if one.endswith("?") and _LEADS.match(one) and (few := _few(one))), [])
 
 
 def _phrase(clause: str) -> list[str]:

@@ -23,7 +23,7 @@ from keepbook.models.lines.matters import (
 )
 from keepbook.models.lines.slots import Slot, exchanged, filled, misspelt, of_size, slots, turned, value
 from keepbook.models.lines.wording import line
-from keepbook.models.noted import Noted
+from keepbook.models.noted import ASKS, Noted
 from keepbook.models.orders import corrections
 from keepbook.models.orders.hear import Heard
 from keepbook.models.orders.scene import Scene
@@ -223,7 +223,7 @@ def _said_anew(old: str, heard: Heard) -> list[str]:
 def _restated(scene: Scene) -> Deed | None:
     """A whole statement of a matter that is noted or kept with another value."""
     for one in scene.here:
-        if value(one.content) is not None or re.search(r"\?\s*$", one.words):
+        if value(one.content) is not None or ASKS.search(one.words):
             continue
         new = _DENIED.sub("", one.content)
         new = _RECENT.sub("", new)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, fold, stem, tokens
 from keepbook.models.lines.matters import content_words, fit
+from keepbook.models.lines.slots import TITLE
 from keepbook.models.offline.notebook.phrases import day
 from keepbook.models.offline.notebook.talk import Talk
 from keepbook.models.orders.hear import sentences
@@ -97,6 +98,14 @@ _RULE = regex(
 )
 _AT_HOME = regex(r"\bwhere (?:do|am) (?:i|we) (?:live|from|based|located)\b|\bwhere i live\b", re.IGNORECASE)
 _AT_WORK = regex(r"\bwhere (?:do|did|am) (?:i|we) work", re.IGNORECASE)
+_CALLED = rf"(?:{TITLE} )?(?-i:[A-ZÀ-Þ])[\w’-]+(?: (?-i:[A-ZÀ-Þ])[\w’-]+)?"
+_SOMEBODY = regex(
+    rf"\b(?:who(?:'?s| is| was)|wer ist|quién es|hvem er|how old is) ({_CALLED})\W*$|"
+    rf"\b(?:what|when|where|who|which|how old)\b.{{0,20}}\b({_CALLED})['’]s? \w|"
+    rf"\bwh(?:at|ere|en|o) (?:does|did) ({_CALLED}) (?:do|like|live|work|eat|drink|want|need|say|come|play|study)\b",
+    re.IGNORECASE,
+)
+"""Who asks of somebody by name asks for what the book says of them."""
 _FROM = regex(r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
 
 
@@ -138,6 +147,8 @@ def answer(talk: Talk) -> str | None:
         return "\n".join(filter(None, [tell(talk, held) if held else "", *turns]))
     if _WHICH.search(text) and len(lines(talk)) <= MOST_TURNS * 2:
         return everything(talk)
+    if (somebody := _SOMEBODY.search(text)) is not None:
+        return talk.say("nothing_about", matter=next(filter(None, somebody.groups())))
     mine = any(_MINE.search(_TELL_ME.sub(" ", part)) for part in _asked(text))
     return talk.say("nothing") if mine or about else None
 

@@ -103,7 +103,8 @@ def _said(talk: Talk) -> str:
 
 
 def _small(talk: Talk) -> str | None:
-    return next((talk.say(key) for key, pattern in _SMALL.items() if pattern.fullmatch(talk.text.strip())), None)
+    key = next((key for key, pattern in _SMALL.items() if pattern.fullmatch(talk.text.strip())), None)
+    return None if key is None or (key == "hello" and talk.noted_now) else talk.say(key)
 
 
 def _barred(talk: Talk) -> str | None:
