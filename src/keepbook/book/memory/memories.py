@@ -226,7 +226,7 @@ def told_memory(
         "thread_id": version.thread_id,
         "turn_ids": [] if version.turn_ids == "[]" else stored.loads(version.turn_ids),
         "made_by": version.made_by,
-        "stale": referenced <= _stale_until(now),
+        "stale": referenced < now and referenced <= _stale_until(now),  # what was just written, without a look
     }
 
 
