@@ -14,18 +14,8 @@ from keepbook.book.ledger import ledger
 from keepbook.book.memory import injections
 from keepbook.book.memory.block import Fate
 from keepbook.book.memory.labels import NOTHING, Wanted, bound, labelled
-from keepbook.book.memory.memories import (
-    EVERY_SCOPE,
-    IN_STATE,
-    IS_ACTIVE,
-    SHOWN,
-    WHOLE,
-    Memory,
-    as_memory,
-    in_scope,
-    shaped,
-    told,
-)
+from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, SHOWN, WHOLE, Memory, in_scope
+from keepbook.book.memory.shape import as_memory, shaped, told
 from keepbook.book.text.words import fold
 from keepbook.errors import Invalid
 from keepbook.presets import Preset

@@ -6,8 +6,7 @@ and versions of which one is current. Nothing here writes; `changes.py` does.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
-from functools import lru_cache
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
@@ -15,17 +14,14 @@ from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
 from keepbook.book.ground import stored
 from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.book.ground.limits import sought
-from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.memory.block import effective_score
+from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory.labels import told_metadata, told_tags
 from keepbook.book.text.word_index import Said
 from keepbook.book.text.words import fold
 from keepbook.errors import Ambiguous, Invalid, NotFound
-from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import injected, memories, versions
 
-STALE_DAYS = 60
 AUTOMATIC = ("extracted", "inferred")
 REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
 STATES = ("active", "archived", "trash")
@@ -172,105 +168,6 @@ def state_name(state: Any) -> str:
     return "trash" if state.trashed_at else "archived" if state.archived_at else "active"
 
 
-def told_memory(
-    state: Any,
-    version: Any,
-    references: tuple[int, str | None],
-    *,
-    id: str,
-    updated_at: str,
-    now: str,
-    preset: Preset,
-) -> dict[str, Any]:
-    """Put a memory's JSON shape together from its state (or a row that has it), one version, and how often and when it
-    was injected."""
-    count, last_injected = references
-    edited, confirmed, recorded = state.edited_at, state.last_confirmed_at, version.recorded_at
-    referenced = edited
-    if confirmed is not None and confirmed > referenced:
-        referenced = confirmed
-    if last_injected is not None and last_injected > referenced:
-        referenced = last_injected
-    since, until = version.valid_from, version.valid_until
-    score = faded = version.score
-    if faded is not None and state.confidence == "inferred":  # promoted, it is the person's word and stays
-        faded = effective_score(faded, max(recorded, confirmed or ""), now, preset.half_life_days)
-    return {
-        "id": id,
-        "category": state.category,
-        "subject": state.subject,
-        "scope": state.scope,
-        "content": version.content,
-        "summary": version.summary,
-        "body": version.body,
-        "metadata": {} if version.metadata is None else told_metadata(version.metadata),
-        "tags": [] if version.tags is None else stored.loads(version.tags),
-        "version": version.version,
-        "source": version.source,
-        "confidence": state.confidence,
-        "score": score,
-        "effective_score": faded,
-        "importance": state.importance,
-        "state": "trash" if state.trashed_at else "archived" if state.archived_at else "active",
-        "current": since <= now and (until is None or now < until),
-        "valid_from": since,
-        "valid_until": until,
-        "recorded_at": recorded,
-        "created_at": state.created_at,
-        "updated_at": updated_at,
-        "last_confirmed_at": confirmed,
-        "last_referenced_at": referenced,
-        "reference_count": count,
-        "archived_at": state.archived_at,
-        "archived_reason": state.archived_reason,
-        "thread_id": version.thread_id,
-        "turn_ids": [] if version.turn_ids == "[]" else stored.loads(version.turn_ids),
-        "made_by": version.made_by,
-        "stale": referenced < now and referenced <= _stale_until(now),  # what was just written, without a look
-    }
-
-
-_TIMES = (
-    "valid_from", "valid_until", "recorded_at", "created_at", "updated_at", "last_confirmed_at", "last_referenced_at",
-    "archived_at",
-)  # fmt: skip
-
-
-@lru_cache(maxsize=1024)
-def _stale_until(now: str) -> str:
-    """What was last referenced by then is stale now; at the beginning of the calendar nothing is."""
-    try:
-        return stamp(parse_stamp(now) - timedelta(days=STALE_DAYS))
-    except OverflowError:
-        return ""
-
-
-def timed(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a memory as Python has them."""
-    found = dict(told)
-    for name in _TIMES:
-        found[name] = _when(told[name])
-    found["tags"], found["turn_ids"] = tuple(told["tags"]), tuple(told["turn_ids"])
-    return found
-
-
-def as_memory(told: Mapping[str, Any]) -> Memory:
-    return Memory(**timed(told))
-
-
-def to_memory(
-    state: Any,
-    version: Any,
-    references: tuple[int, str | None],
-    *,
-    id: str,
-    updated_at: str,
-    now: str,
-    preset: Preset,
-) -> Memory:
-    return as_memory(told_memory(state, version, references, id=id, updated_at=updated_at, now=now, preset=preset))
-
-
 def to_version(row: Any) -> Version:
     return Version(
         version=row.version,
@@ -413,17 +310,6 @@ def find_row(tx: Tx, id: str) -> Any:
     if row is None or (tx.reach is not None and row.scope not in (None, tx.reach)):
         raise NotFound(f"there is no memory {id!r} in this book", field="id")
     return row
-
-
-def told(row: Any, now: str, preset: Preset) -> dict[str, Any]:
-    """The memory of a row of `WHOLE`, as JSON has it."""
-    return told_memory(
-        row, row, (row.nth or 0, row.injected_at), id=row.id, updated_at=row.updated_at, now=now, preset=preset
-    )
-
-
-def shaped(row: Any, now: str, preset: Preset) -> Memory:
-    return as_memory(told(row, now, preset))
 
 
 def resolve(tx: Tx, ref: object) -> str:

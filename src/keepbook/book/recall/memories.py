@@ -23,17 +23,8 @@ from keepbook.book.memory.as_of import by_instant, past_of
 from keepbook.book.memory.labels import NOTHING, bound, has
 from keepbook.book.memory.labels import Wanted as Labels
 from keepbook.book.memory.listing import Place, active_in
-from keepbook.book.memory.memories import (
-    IS_ACTIVE,
-    SHOWN,
-    Memory,
-    covers,
-    fits_scope,
-    said_by,
-    timed,
-    told,
-    told_memory,
-)
+from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, covers, fits_scope, said_by
+from keepbook.book.memory.shape import timed, told, told_memory
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
