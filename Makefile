@@ -15,7 +15,7 @@ SPREAD := -n $(WORKERS) --dist worksteal
 ON_CITUS := tests/storage/test_cluster.py tests/storage/test_cluster_under_load.py tests/storage/test_guards.py tests/storage/test_row_security.py tests/book/memory \
 	tests/book/ledger/test_undo.py tests/book/ledger/test_verify.py tests/book/chats tests/book/agents tests/book/trading tests/book/upkeep/test_transfer.py \
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
-ENGINE := tests/bench tests/book tests/models/offline tests/presets tests/storage tests/tools
+ENGINE := tests/book tests/models/offline tests/presets tests/storage tests/tools
 
 .PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-pooler test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
@@ -37,8 +38,8 @@ LONGEST_PIECE = 4 * LONGEST
 """What goes on longer without a stop tells no one thing, and looking for it would cost more with every word."""
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
 """Labels of pieces that state something of the person, whether worth keeping or not."""
-_PASTED = re.compile(r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_ASKS = re.compile(
+_PASTED = regex(r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_ASKS = regex(
     r"\?\s*$|^\W*(?:when|what|where|who|which|how|why) (?:is|are|was|were|do|does|did|can|should)\b", re.IGNORECASE
 )
 
@@ -115,15 +116,15 @@ def _goes_on(one: Piece, next_: Piece) -> bool:
     return inside and (shares_subject(next_.text) or not (_OPENS.match(next_.text) and whole(next_.text)))
 
 
-_CLOSED = re.compile(r"[^\w\s'’]\s*$|\n\s*$|[^\x00-ɏ]\s*$")
-_OPENS = re.compile(
+_CLOSED = regex(r"[^\w\s'’]\s*$|\n\s*$|[^\x00-ɏ]\s*$")
+_OPENS = regex(
     r"\W|(?:and|but|or|so|because|cause|cuz|cos|since|if|when|while|though|although|plus|also|then|unless|until|"
     r"as|with|"
     r"for|to|from|in|at|on|not|no|never|always|only|just|i|i'm|im|i've|ive|i'd|we|we're|my|our|he|she|it|its|it's|they|"
     r"that|this|there|theres|the|a|an|btw|please|pls|can|could|would|do|dont|don't|is|are|what|how)\b",
     re.IGNORECASE,
 )
-_SHORT = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|approx|e\.g|i\.e|a\.m|p\.m)\.\s*$")
+_SHORT = regex(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|approx|e\.g|i\.e|a\.m|p\.m)\.\s*$")
 """Where a text only seems to end."""
 
 
@@ -199,7 +200,7 @@ def _says_enough(words: str, content: str) -> bool:
     return whole(words) and (len(content_words(content)) > 2 or bool(slots(f"= {words.strip()}")))
 
 
-_FLEETING = re.compile(
+_FLEETING = regex(
     r"\b(?:today|tonight|tomorrow|yesterday|right now|at the moment|for now|just now|"
     r"(?:this|just|only) (?:once|time|one)|"
     r"this (?:morning|afternoon|evening|weekend|week|trip)|hoy|heute|oggi|hoje|aujourd'hui|i dag|idag|vandaag)\b|"
@@ -215,18 +216,18 @@ def _only_mends(said: Sequence[Said], at: int, words: str) -> bool:
     return bool(_MENDS.match(words)) or (bool(_DENIES.match(words)) and not asked and not whole(_DENIES.sub("", words)))
 
 
-_DENIES = re.compile(
+_DENIES = regex(
     r"\W*(?:no|nope|nah)\b(?!\s+(?:one|longer|more)\b)(?=[\s,.]+(?:the|to|that'?s|its?|a|an|my)\b|,)", re.IGNORECASE
 )
-_MENDS = re.compile(
+_MENDS = regex(
     r"\W*(?:(?:actually|no|sorry|wait|please|ok(?:ay)?|oh)\b[\s,]*)*(?:from now on,? i mean|(?:change|make|set|"
     r"update|correct) (?:that|it|"
     r"this)|(?:it|that)'?s (?:spelled|spelt))\b",
     re.IGNORECASE,
 )
-_POINTS = re.compile(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
+_POINTS = regex(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
 """ "Has raised it": words that only point elsewhere say nothing alone."""
-_PLAIN = re.compile(
+_PLAIN = regex(
     r"\W*(?:(?:oh|and|so|also|btw|ok(?:ay)?|well|hi|hey|um+|uh+|er)\b[\s,]*)*(?:(?:i|we) (?:only |always |never |also |"
     r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
     r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:allergic|a|an|from|married|vegan|"
@@ -239,7 +240,7 @@ _PLAIN = re.compile(
 """One plain sentence about the person, and nothing else: who writes only that wants it noted."""
 
 
-_RELATION = re.compile(r"\s*[A-ZÀ-Þ][\w'-]+ is (?:my|our) [a-z]+(?! favou?rite)\b[^?]*$")
+_RELATION = regex(r"\s*[A-ZÀ-Þ][\w'-]+ is (?:my|our) [a-z]+(?! favou?rite)\b[^?]*$")
 """ "Alec is my boss by the way": who somebody is, is told, never asked."""
 
 
@@ -248,13 +249,13 @@ def _is_plain(turn: str, piece: Piece) -> bool:
     return told and len(turn) < 120 and bool(_PLAIN.fullmatch(turn.strip()))
 
 
-_OFFER = re.compile(
+_OFFER = regex(
     r"\b(?:should|shall|may|can|do you want me to|want me to|would you like me to) (?:i )?(?:note|remember|save|keep|"
     r"store|"
     r"write down|record)(?: down)?(?: that)? (?P<what>you(?:'re|'ve|'d|r)?\b[^?.]{4,120})\?\s*$",
     re.IGNORECASE,
 )
-_ACCEPTS = re.compile(
+_ACCEPTS = regex(
     r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please do|go ahead|exactly|correct|right)(?:[\s,]+(?:please|pls|do|thanks|"
     r"that'?s "
     r"right|sure|go ahead|do that))*\W*",
@@ -288,10 +289,10 @@ def _alone(said: Sequence[Said], at: int, start: int, words: str) -> str:
     return named(words, before if _NAMES.match(words) else f"{earlier[-NEAR:]} {before}")
 
 
-_NAMES = re.compile(r"\W*(?:(?:and|so)\s+)?(?:her|his) name\b", re.IGNORECASE)
+_NAMES = regex(r"\W*(?:(?:and|so)\s+)?(?:her|his) name\b", re.IGNORECASE)
 """Who is named only now was not named in the turn before."""
-_LEANS = re.compile(r"\b(?:there|it|that|this|them|those|one)\b", re.IGNORECASE)
-_HEADING = re.compile(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})(?P<mark>[.:])\s*$")
+_LEANS = regex(r"\b(?:there|it|that|this|them|those|one)\b", re.IGNORECASE)
+_HEADING = regex(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})(?P<mark>[.:])\s*$")
 """ "Emergency fund. I want six months in there." """
 
 

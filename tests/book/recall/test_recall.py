@@ -15,6 +15,7 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.book.recall import memories
 from keepbook.presets import load_preset
+from keepbook.storage.prepared import Prepared
 
 _numbers = count()
 
@@ -394,6 +395,21 @@ def test_both_engines_give_the_same_hits_in_the_same_order(both_kbs: Any, book: 
             for kb in both_kbs:
                 kb._database.clock.set("2026-03-03T09:00:00Z")
             assert one.recall(query, **how) == other.recall(query, **how)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["é" * 9999, " ".join(f"unternehmenszweck{chr(0x430 + n % 32) * 3}{chr(97 + n // 32)}" for n in range(300))],
+)
+def test_a_question_of_any_length_asks_the_database_a_bounded_number_of_times(alice: Any, asked: str) -> None:
+    alice.remember("Die Krankenversicherung ist bei der Techniker")
+    alice.recall("Versicherung")
+    run: list[str] = []
+    through = Prepared.tuples
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Prepared, "tuples", lambda *given: run.append("") or through(*given))  # type: ignore[func-returns-value]
+        alice.recall(asked)
+    assert len(run) < 1000
 
 
 LANGUAGES = {

@@ -8,13 +8,14 @@ import pytest
 
 from keepbook import Conflict, NotAllowed, NotFound
 from keepbook.book.ground.when import stamp
+from keepbook.book.memory import review
 from keepbook.book.upkeep import chats_read, loads
 from keepbook.book.upkeep.elsewhere.incoming import Enough
 
 DAYS = {"Moving": "2023-02-01", "Dinner": "2024-03-12"}
 SAID = {
     "Moving": ["I'm allergic to peanuts.", "I live in Leipzig with my two kids."],
-    "Dinner": ["I moved to Bremen last week, so I live in Bremen now.", "My sister Ada is vegetarian."],
+    "Dinner": ["I moved to Bremen last week, so I live in Bremen now.", "I am a nurse and I work nights."],
 }
 
 
@@ -60,6 +61,7 @@ def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_
     before = contents(alice)
 
     keys = {one.key for one in found if one.fate == "kept"}
+    assert chats_read.choose(alice, load, keys) == len(keys), "each is the person's own word now"
     assert chats_read.choose(alice, load, keys) == 0
     assert chats_read.choose(alice, load, keys - {line.key}) == 1
     assert kept(alice, load)[line.content] == "out"
@@ -69,6 +71,8 @@ def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_
     assert chats_read.choose(alice, load, keys) == 1
     assert contents(alice) == before
     assert alice.verify().ok
+    assert {one.confidence for one in alice.list()} == {"asserted"}, "the person has said yes"
+    assert review.waiting(alice) == len(alice.proposals.list()), "and is not asked again"
 
     taken = loads.take_back(alice, load)
     assert (taken.undone_at is not None, taken.gone["stayed"], len(taken.gone["chats"])) == (True, 0, 2)
@@ -89,8 +93,38 @@ def test_what_is_not_certain_waits_for_the_person(alice: Any) -> None:
     asked = [line for line in chats_read.found(alice, load) if line.fate == "unsure"]
     assert asked
     assert {line.key for line in asked} == {one.id for one in alice.proposals.list()}
-    assert chats_read.choose(alice, load, {line.key for line in chats_read.found(alice, load)}) == len(asked)
+    chats_read.choose(alice, load, {line.key for line in chats_read.found(alice, load)})
     assert alice.proposals.list() == []
+    fates = [(line.content, line.fate) for line in chats_read.found(alice, load)]
+    assert sorted(fates) == sorted((content, "kept") for content in contents(alice)), "what was ticked stays, once"
+    last = asked[-1]
+    accepted = next(one for one in alice.list() if one.content == last.content)
+    assert (accepted.confidence, accepted.made_by, accepted.thread_id) == ("asserted", "offline", last.thread.id)
+    assert review.waiting(alice) == 0, "the person has said yes to all of them"
+    review.reopen(alice, last.key)
+    alice.undo(alice.ledger(memory=accepted.id)[0].event)
+    assert [line.fate for line in chats_read.found(alice, load) if line.content == last.content] == ["unsure"]
+
+
+def test_undo_takes_what_was_accepted_and_what_came_of_a_deleted_chat(alice: Any) -> None:
+    before = alice.remember("Lives in Rostock", valid_from="2022-01-01")
+    load = alice.import_(chats("Dinner", "Moving")).load
+    chats_read.read(alice, load, offline=True)
+    for one in alice.proposals.list():
+        alice.proposals.accept(one.id)
+    for memory in alice.list():
+        if memory.confidence == "inferred":
+            alice.promote(memory.id)
+    alice.forget(next(one.id for one in alice.list() if "nights" in one.content))
+    moving, dinner = (next(one for one in alice.threads.list() if one.title == title) for title in ("Moving", "Dinner"))
+    alice.threads.delete(moving.id)
+    assert {line.thread.title for line in chats_read.found(alice, load)} == {"Moving", "Dinner"}, "its lines stand"
+    taken = loads.take_back(alice, load)
+    assert contents(alice) == {before.content}
+    assert (taken.gone["chats"], taken.gone["deleted"], taken.gone["stayed"]) == ([dinner.id], [moving.id], 0)
+    assert {one.archived_reason for one in alice.list(state="archived")} == {"undone", "user_deleted"}
+    assert alice.verify().ok
+    assert alice.import_(chats("Dinner", "Moving")).chats == 2, "also the one that was in the trash already"
 
 
 def test_reading_can_be_stopped_and_goes_on_later(alice: Any) -> None:
@@ -115,7 +149,8 @@ def test_memories_with_their_wordings_go_as_one_and_come_again(alice: Any) -> No
     assert contents(alice) == {"Lives in Bergen", "Sings"}
     sings = next(one for one in alice.list() if one.content == "Sings")
     alice.update(sings.id, "Sings in a choir")
-    assert loads.take_back(alice, load).gone["stayed"] == 2, "the second load and the person touched them since"
+    assert loads.take_back(alice, load).gone["stayed"] == 1, "what the person said anew is theirs"
+    assert contents(alice) == {"Sings in a choir"}
     assert alice.import_(io.StringIO(json.dumps(told[1:]))).load is None, "what the person changed is here already"
 
 

@@ -29,6 +29,8 @@ from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import proposals
 
 WAITING_DAYS = 30
+AGENT = "agent"
+"""Who found what no reader of a chat did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +75,12 @@ def propose(
 
 
 def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str) -> Written:
-    """The person says yes: from here on it is their own word."""
+    """The person says yes: from here on it is their own word, said in the chat it was found in. `made_by` tells it
+    from what they typed."""
     waiting = _waiting(tx, id)
+    origin = replace(origin, thread_id=waiting.thread_id or origin.thread_id)
     said = Statement(
-        waiting.content, valid_from=waiting.valid_from, thread_id=waiting.thread_id, turn_ids=waiting.turn_ids
+        waiting.content, valid_from=waiting.valid_from, turn_ids=waiting.turn_ids, made_by=waiting.made_by or AGENT
     )
     # The chat may have had another preset than the one in force here.
     category = waiting.category if not preset.categories or waiting.category in preset.categories else None
@@ -122,6 +126,13 @@ def expire(tx: Tx, id: str, now: str) -> bool:
         return False
     _decide(tx, id, "expired", now)
     return True
+
+
+def settle(tx: Tx, content: str, now: str) -> None:
+    """What the book says by now is not asked for any more."""
+    for one in listed(tx):
+        if one.op == "add" and alike(one.content, content):
+            expire(tx, one.id, now)
 
 
 def _decide(tx: Tx, id: str, status: str, now: str) -> Proposal:

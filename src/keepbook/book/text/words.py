@@ -16,8 +16,10 @@ from keepbook.book.ground.patterns import regex
 
 NEAR = 0.8
 """Share of common words from which on two texts are near-duplicates."""
-COMPOUND, HEAD = 8, 4
-"""A word of so many letters may be made of several; the last of them has so many."""
+COMPOUND, LONGEST, HEAD = 8, 40, 4
+"""A word of so many letters, up to so many, may be made of several; the last of them has so many."""
+ENDINGS = 24
+"""So many words of a question are looked for in compounds."""
 ENGLISH = 0.25
 """A text with a greater share of English stop words is in English."""
 FEW = 3
@@ -82,14 +84,18 @@ def endings(question: str) -> list[str]:
     words = tokens(question)
     if _in_english(words):
         return []
-    return [
-        term for term in query_terms(question) if (len(term) >= HEAD and term.isalpha()) or _CHARACTER.fullmatch(term)
+    found = [
+        term
+        for term in query_terms(question)
+        if (HEAD <= len(term) <= LONGEST and term.isalpha()) or _CHARACTER.fullmatch(term)
     ]
+    return found[:ENDINGS]
 
 
 def heads(word: str) -> list[str]:
     """What a compound may be one of, the longest first."""
-    return [word[at:] for at in range(3, len(word) - HEAD + 1)] if len(word) >= COMPOUND and word.isalpha() else []
+    made_of_several = COMPOUND <= len(word) <= LONGEST and word.isalpha()
+    return [word[at:] for at in range(3, len(word) - HEAD + 1)] if made_of_several else []
 
 
 def _in_english(words: list[str]) -> bool:

@@ -2,7 +2,8 @@
 what was said later wins.
 
 What reading found is told line by line, each to be kept or left out: a tick that is taken away takes its line back, one
-that is set brings it back or says yes to what was not certain. Nothing of it is stored beside the book itself.
+that is set brings it back or says yes: what is ticked when the person saves is their own word, and nobody asks again.
+Nothing of it is stored beside the book itself.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,14 +20,16 @@ from keepbook.book.chats.threads import Thread
 from keepbook.book.ground import stored
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger import ledger
 from keepbook.book.ledger import loads as rows
 from keepbook.book.ledger import undo as undoing
-from keepbook.book.memory import proposals
+from keepbook.book.memory import changes, proposals
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.upkeep import loads
 from keepbook.book.upkeep.elsewhere.incoming import Enough
 from keepbook.book.upkeep.loads import KEPT, OUT
 from keepbook.errors import NotFound
+from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import versions
 
@@ -56,7 +59,8 @@ class Line:
 def unread(book: Opened, nth: int) -> Sequence[Thread]:
     """The chats of a load that nobody has read, in the order they were spoken."""
     with book.reading() as (tx, _, _):
-        return [one for one in _chats(tx, nth) if one.state == "active" and one.turns > one.extracted_through]
+        here = [one for one in _chats(tx, nth) if one.deleted_at is None]
+        return [one for one in here if one.state == "active" and one.turns > one.extracted_through]
 
 
 def found(book: Opened, nth: int) -> Sequence[Line]:
@@ -69,15 +73,18 @@ def found(book: Opened, nth: int) -> Sequence[Line]:
         asked = [one for one in proposals.listed(tx) if one.thread_id in chats]
         known = _texts(tx, [one.memory_id for one in asked if one.memory_id])
         unsure = [_question(chats, one, known) for one in asked]
+    waiting = {(one.op, one.content) for one in unsure}
+    kept = [one for one in kept if one.fate != OUT or (one.op, one.content) not in waiting]  # a yes that was taken back
     return [*sorted(kept, key=lambda one: (one.said_at, one.key)), *unsure]
 
 
 def _chats(tx: Tx, nth: int) -> list[Thread]:
+    """Also those in the trash: what was read out of them stands in the book."""
     here = []
     for id in loads.chats_of(rows.get(tx, nth)):
         with suppress(NotFound):  # deleted for good
             here.append(threads.get(tx, id))
-    return sorted((one for one in here if one.deleted_at is None), key=lambda one: one.touched_at)
+    return sorted(here, key=lambda one: one.touched_at)
 
 
 def _by_memory(tx: Tx, chats: Sequence[str]) -> dict[str, list[Any]]:
@@ -145,23 +152,26 @@ def read(
 
 
 def choose(book: Opened, nth: int, ticked: Collection[str]) -> int:
-    """Keep the lines that are ticked and leave out the others, as far as that is not so; what is not certain and not
+    """Keep the lines that are ticked, as the person's own word, and leave out the others; what is not certain and not
     ticked waits in the review. Answers how many changed."""
     book.ask("proposals.answer")
-    changed = 0
     with book.writing() as (tx, preset):
+        first = ledger.head(tx).seq
         written = _by_memory(tx, [one.id for one in _chats(tx, nth)])
         for line in found(book, nth):
-            wanted = line.key in ticked
-            if line.fate == UNSURE and wanted:
+            if line.fate == UNSURE and line.key in ticked:
                 proposals.accept(tx, book.origin, preset, line.key, stamp(tx.clock()))
-            elif line.fate in (KEPT, OUT) and wanted != (line.fate == KEPT):
-                newest, _ = loads.fate_of(tx, written[line.key])
-                if wanted:
-                    undoing.undo(tx, book.origin, preset, newest.seq)
-                else:
-                    loads.take_out(tx, book, preset, written[line.key], newest)
-            else:
-                continue
-            changed += 1
-    return changed
+            elif line.fate in (KEPT, OUT):
+                _settle(tx, book, preset, line, written[line.key], wanted=line.key in ticked)
+        return ledger.head(tx).seq - first
+
+
+def _settle(tx: Tx, book: Opened, preset: Preset, line: Line, entries: Sequence[Any], *, wanted: bool) -> None:
+    """Bring a line back, take it out, or say yes to it where nobody has."""
+    newest, _ = loads.fate_of(tx, entries)
+    if not wanted and line.fate == KEPT:
+        loads.take_out(tx, book, preset, entries, newest)
+    if wanted and line.fate == OUT:
+        undoing.undo(tx, book.origin, preset, newest.seq)
+    if wanted and line.op != "forget":
+        changes.set_confidence(tx, book.origin, preset, line.key, "asserted")

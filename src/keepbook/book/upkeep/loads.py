@@ -1,14 +1,14 @@
 """The files that came into a book, and taking one back: memories, chats and what was read out of them, or trades.
 
-What came in goes as it stands; where something newer touched a memory, or a chat has gone on, that is the person's and
-stays. Of a memory that the load wrote several times everything goes in one entry.
+What came in goes as it stands, with what the person said yes to, also of chats that were deleted since; where something
+newer changed a memory, or a chat has gone on, that is the person's and stays. Of a memory that the load wrote several
+times everything goes in one entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from keepbook.book.chats import threads
 from keepbook.book.ground import stored
@@ -30,6 +30,8 @@ AT_ONCE = 200
 KEPT, OUT, TOUCHED = "kept", "out", "touched"
 CLOSING = "close"
 """The door through which the reading of a chat writes."""
+YES_OR_NO = ("confirm", "promote", "demote")
+"""What the person thinks of a line, which changes no word of it."""
 
 
 # Queries
@@ -52,11 +54,12 @@ def chats_of(load: Arrival) -> list[str]:
 
 
 def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
-    """The entries that reading these chats wrote, oldest first."""
+    """The entries that reading these chats wrote, and the person's yes to what it was not certain of, oldest first."""
     found: list[Any] = []
     for start in range(0, len(chats), AT_ONCE):
         some = chats[start : start + AT_ONCE]
-        mine = (ledger.c.owner == tx.owner, ledger.c.door == CLOSING, ledger.c.thread_id.in_(some))
+        whose = or_(ledger.c.door == CLOSING, ledger.c.actor == "person")
+        mine = (ledger.c.owner == tx.owner, whose, ledger.c.thread_id.in_(some))
         found += tx.conn.execute(select(ledger).where(*mine)).all()
     return sorted(found, key=lambda row: row.seq)
 
@@ -73,9 +76,10 @@ def take_back(book: Opened, nth: int) -> Arrival:
             trading_loads.take_back(tx, book.origin, nth)
             return loads.get(tx, nth)
         book.ask("undo.person")
-        still, stayed = _still_as_they_came(tx, load.brought.get("chats", {}))
+        still, deleted, stayed = _as_they_came(tx, load.brought.get("chats", {}))
         mine = (ledger.c.owner == tx.owner, ledger.c.seq.between(load.brought["first"], load.brought["last"]))
-        written = [*tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)), *read_out(tx, still)]
+        came = tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
+        written = [*came, *read_out(tx, [*still, *deleted])]
         memories: list[str] = []
         for entries in _by_what_they_touch(written).values():
             newest, fate = fate_of(tx, entries)
@@ -84,25 +88,29 @@ def take_back(book: Opened, nth: int) -> Arrival:
                 memories += [] if newest.link_id else [newest.memory_id]
             stayed += fate == TOUCHED
         now = stamp(tx.clock())
-        for id in still:
+        for id in (*still, *deleted):
             for one in proposals.listed(tx, thread_id=id):
                 proposals.expire(tx, one.id, now)
+        for id in still:
             threads.trash(tx, id, now, by_person=book.hand.is_person)
-        loads.mark_taken_back(tx, nth, {"memories": memories, "chats": still, "stayed": stayed})
+        gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed}
+        loads.mark_taken_back(tx, nth, gone)
         return loads.get(tx, nth)
 
 
-def _still_as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], int]:
-    """Those in which nobody said anything since, and how many others there are."""
-    still, others = [], 0
+def _as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], list[str], int]:
+    """Those in which nobody said anything since, those that were deleted, and how many others there are."""
+    still: list[str] = []
+    deleted: list[str] = []
     for id, turns in chats.items():
-        with suppress(NotFound):  # deleted for good
+        try:
             thread = threads.get(tx, id)
-            if thread.turns > turns:
-                others += 1
-            elif thread.deleted_at is None:
-                still.append(id)
-    return still, others
+        except NotFound:  # deleted for good
+            deleted.append(id)
+            continue
+        if thread.turns <= turns:
+            (still if thread.deleted_at is None else deleted).append(id)
+    return still, deleted, len(chats) - len(still) - len(deleted)
 
 
 def _by_what_they_touch(entries: Iterable[Any]) -> dict[tuple[str | None, str | None], list[Any]]:
@@ -120,7 +128,7 @@ def take_out(tx: Tx, book: Opened, preset: Preset, entries: Sequence[Any], newes
         return
     first = entries[0].before
     before = None if first is None else State(**stored.loads(first))
-    revert(tx, book.origin, preset, newest.memory_id, before, newest.seq)
+    revert(tx, book.origin, preset, newest.memory_id, before, entries[-1].seq)
 
 
 def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
@@ -128,12 +136,20 @@ def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
     else; with the newest entry about it."""
     last = entries[-1]
     same = ledger.c.link_id == last.link_id if last.link_id else ledger.c.memory_id == last.memory_id
-    mine = (ledger.c.owner == tx.owner, ledger.c.seq >= last.seq, same)
-    since = {row.seq: row for row in tx.conn.execute(select(ledger).where(*mine)) if row.link_id == last.link_id}
-    newest = one = since[max(since)]
-    turned = False
-    while one.seq != last.seq and one.action == "undo" and one.undoes in since:
-        one, turned = since[one.undoes], not turned
-    if last.salt is None:  # deleted for good
-        return newest, OUT
-    return newest, TOUCHED if one.seq != last.seq else OUT if turned else KEPT
+    mine = (ledger.c.owner == tx.owner, ledger.c.seq > last.seq, same)
+    later = tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
+    newest, fate, before = last, KEPT, {last.seq: OUT}
+    for newest in (row for row in later if row.link_id == last.link_id):
+        before[newest.seq], fate = fate, _next_fate(newest, fate, before, forgot=last.action == "forget")
+    return newest, OUT if last.salt is None else fate  # without salt it was deleted for good
+
+
+def _next_fate(row: Any, fate: str, before: Mapping[int, str], *, forgot: bool) -> str:
+    """How it stands after one more entry. What a load forgot is kept as long as it stays forgotten."""
+    if row.action == "undo":
+        return before.get(row.undoes, TOUCHED)
+    if row.action in YES_OR_NO:
+        return fate
+    if fate != TOUCHED and row.action in ("forget", "delete", "restore"):
+        return OUT if (row.action == "restore") == forgot else KEPT
+    return TOUCHED

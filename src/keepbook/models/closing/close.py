@@ -333,6 +333,8 @@ def _keep_one(
     if written.event is None:
         kept.skipped.append(Skipped(candidate.op, candidate.content, "it is known already"))
     else:
+        if candidate.op != "forget":
+            proposals.settle(tx, written.content, now)
         kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
 
 

@@ -8,13 +8,14 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, numbers, stem, tokens
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Reading, Turn
 
 MOST = 0.5
 """The share of a line's content words that the turns must have."""
-_AGREES = re.compile(
+_AGREES = regex(
     r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|right|correct|exactly|please do|do that|sounds good|perfect|agreed|fine|ja|"
     r"sí|oui|si|是|对|好|ใช่)\b",
     re.IGNORECASE,
@@ -32,7 +33,7 @@ _CALENDAR = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
     *("december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
 )
-_NAME = re.compile(r"(?<!^)(?<![.!?:] )\b[A-ZÀ-Þ][\w'’-]+")
+_NAME = regex(r"(?<!^)(?<![.!?:] )\b[A-ZÀ-Þ][\w'’-]+")
 
 
 def is_grounded(candidate: Candidate, reading: Reading) -> bool:

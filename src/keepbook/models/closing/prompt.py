@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant, zone_named
 from keepbook.book.text.words import terms
 from keepbook.errors import Invalid
@@ -261,7 +262,7 @@ def read(answer: str, sheet: Sheet) -> Answer:
     return Answer(tuple(candidates), _cut(summary.strip(), SUMMARY_CHARS), tuple(wrong))
 
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THINKING = regex(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def _decoded(answer: str) -> dict[str, Any]:

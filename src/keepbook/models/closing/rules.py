@@ -2,11 +2,12 @@
 
 import re
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, stem, tokens
 
 
 def _rx(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return regex(pattern, re.IGNORECASE)
 
 
 DECLINE = _rx(

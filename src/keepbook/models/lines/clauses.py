@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import KIN, content_words
 from keepbook.models.lines.slots import slots
@@ -28,23 +29,23 @@ _SUBJECT = (
     rf"(?:my|our) (?:{KIN}|[\w'-]+(?: [\w'-]+)?)(?:,? (?-i:[A-ZÀ-Þ])\w+)?(?:'s| {_VERB})|"
     rf"(?-i:[A-ZÀ-Þ])[\w-]+ (?-i:{_VERB}))\b"
 )
-_BOUNDARY = re.compile(
+_BOUNDARY = regex(
     rf"(?:(?:[,;–—…]|\s-\s|\.\.)\s*(?:(?:and|but|so|plus|also|while|btw|by the way)\s+)*|"
     rf"\s+(?:and|but|plus)\s+(?:(?:also|so)\s+)?)(?={_SUBJECT})",
     re.IGNORECASE,
 )
-_HANGS = re.compile(
+_HANGS = regex(
     r"\W*(?:(?:and|but|so|oh|also|plus)\s+)*(?:if|when|whenever|unless|because|since|as|although|though|while|once|"
     r"until|after|before|in case|even|whether|not only|both|either|neither)\b",
     re.IGNORECASE,
 )
-_TOLD_ON = re.compile(
+_TOLD_ON = regex(
     r"\b(?:that|which|who|if|when|because|since|unless|until|whether|says?|said|means?|so long as|told|think|thinks|"
     r"know|hope|where|what|how)\W*$",
     re.IGNORECASE,
 )
-_HAN_COMMA = re.compile(r"[，；]\s*")
-_HAN = re.compile(r"[一-鿿]")
+_HAN_COMMA = regex(r"[，；]\s*")
+_HAN = regex(r"[一-鿿]")
 LEAST_HAN = 4
 
 
@@ -72,8 +73,8 @@ def _stands(clause: str) -> bool:
     return _says(clause) and (whole(clause) or bool(_SPEAKS.match(bare(clause))))
 
 
-_SPEAKS = re.compile(rf"(?:i|we|he|she) \w+|{_SUBJECT}", re.IGNORECASE)
-_OWN = re.compile(
+_SPEAKS = regex(rf"(?:i|we|he|she) \w+|{_SUBJECT}", re.IGNORECASE)
+_OWN = regex(
     r"\W*(?:(?:and|but|so|also|plus)\s+)*(?:i'?m|i am|i'?ve|i (?:also |only |always |never |usually )?"
     r"(?:am|have|live|work|like|love|hate|prefer|need|eat|drink|speak|own|drive|don'?t|can'?t))\s+"
     r"(?!(?:it|that|this|them|those|sure|not sure|sorry|afraid|glad|happy|going|trying|looking|thinking|"
@@ -81,14 +82,14 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """ "I am allergic to peanuts": a standing thing of one's own, whatever it names."""
-_BEING = re.compile(
+_BEING = regex(
     r"\W*(?:(?:and|but|so|also|plus)\s+)*(?:i'?m|i am) (?:an? )?"
     r"(?!(?:sure|sorry|afraid|glad|happy|here|back|fine|ok|okay|good|well|tired|busy|late|bored|sick|ill|new|lost|stuck|"
     r"done|ready|free|curious|confused|hungry|in|at|on)\b)[\w-]+\W*",
     re.IGNORECASE,
 )
 """ "I'm vegetarian", "I am a nurse": what one is, in one word that does not pass with the day."""
-_NAMED = re.compile(r"\W*(?:i'?m|i am) (?:(?-i:[A-ZÀ-Þ])\w+|\d\d)\b", re.IGNORECASE)
+_NAMED = regex(r"\W*(?:i'?m|i am) (?:(?-i:[A-ZÀ-Þ])\w+|\d\d)\b", re.IGNORECASE)
 
 
 def _says(clause: str) -> bool:
@@ -101,14 +102,14 @@ def _says(clause: str) -> bool:
     return len(content_words(clause)) >= LEAST and (valued or bool(_ABOUT.search(clause)))
 
 
-_ABOUT = re.compile(rf"\b(?:{KIN})\b", re.IGNORECASE)
+_ABOUT = regex(rf"\b(?:{KIN})\b", re.IGNORECASE)
 
 
-_POINTS = re.compile(
+_POINTS = regex(
     r"(?:she|he|it|that|this|they|those|these|there|the (?:third|second|first|other|same|latter|former))\b",
     re.IGNORECASE,
 )
-_ENDS_POINTING = re.compile(r".*\b(?:it|that|this|those|there|em)(?: (?:up|down|out|off|too|again))?\W*", re.IGNORECASE)
+_ENDS_POINTING = regex(r".*\b(?:it|that|this|those|there|em)(?: (?:up|down|out|off|too|again))?\W*", re.IGNORECASE)
 SHORT = 6
 """Words that a clause has at most for the "it" at its end to mean something outside it."""
 

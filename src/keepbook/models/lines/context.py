@@ -6,28 +6,29 @@ Nothing is made up: the matter is the question's own words, the name is one that
 
 import re
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.wording import bare
 
 LONGEST_QUESTION = 14
-_VERB = re.compile(
+_VERB = regex(
     r"\b(?:am|is|are|was|were|be|been|have|has|had|do|does|did|don'?t|doesn'?t|can|can'?t|will|won'?t|would|should|must|may|i'?m|im|i'?ve|ive|"
     r"we'?re|we'?ve|he'?s|she'?s|it'?s|they'?re|\w+(?:ed|ing)|live|work|like|love|hate|prefer|want|need|use|take|go|eat|drink|earn|pay|save|own|"
     r"trade|hold|keep|risk|speak|teach|study|drive|rent|plan|buy|sell|start|stop|move|call|owe|run|play|read|write|sleep|get|got|make|see|meet|"
     r"went|moved|sold|bought|left|lost|found|quit|grew|met|took|became|began)\b",
     re.IGNORECASE,
 )
-_SPEAKS = re.compile(
+_SPEAKS = regex(
     r"\W*(?:(?:and|but|so|yes|yeah|no|well|also|oh|then|plus)\b\W*)*(?:i|we|he|she|they)\b(?:'\w+)? \w+", re.IGNORECASE
 )
-_QUESTION = re.compile(r"[^.!?\n]*\?")
-_ASKED = re.compile(
+_QUESTION = regex(r"[^.!?\n]*\?")
+_ASKED = regex(
     r"^\W*(?:(?:and|so|ok(?:ay)?|got it|great|sure|thanks|just|also|then|right|noted|understood|helpful)\b[\s,:–—-]*)*"
     r"(?:(?:what|which|how|when|where|who|whose|why|do|does|did|is|are|was|were|have|has|would|could|should|can|will|may|shall|any)(?:'s|'re)?\b\s*)+"
     r"(?:(?:you|your|it|that|there|the|i|we|they|this)\b(?:'re|'d|'ll)?\s*)*(?:(?:have|got|like|want|prefer|say|"
     r"think|mind|tell me|describe|be|to)\b\s*)?",
     re.IGNORECASE,
 )
-_NO_MATTER = re.compile(
+_NO_MATTER = regex(
     r"^\W*(?:(?:and|so|ok(?:ay)?|but|then)\b\W*)*(?:shall (?:i|we)|should i|want me to|anything else|does that|"
     r"is (?:that|this|it) \w+\?|sound good|ready|correct|right|really|either|thank|ok(?:ay)?\?|may i|can i|could i|"
     r"would you like me|do you want me|skal jeg|soll ich|dois-je|quieres que|zal ik|devo)\b|"
@@ -35,11 +36,9 @@ _NO_MATTER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """ Questions that ask for a yes, or to choose: they name no matter of the person."""
-_YES = re.compile(
-    r"^\W*(?:yes|yeah|yep|yea|sure|ok(?:ay)?|correct|exactly|right|no|nope|nah)\b[\s,.!:–—-]*", re.IGNORECASE
-)
-_HE = re.compile(r"^(?P<he>he|she)(?P<is>'s|s|'ll|'d)?\b(?=\s)|^(?P<his>his|her)\b(?=\s\w)", re.IGNORECASE)
-_PERSON = re.compile(
+_YES = regex(r"^\W*(?:yes|yeah|yep|yea|sure|ok(?:ay)?|correct|exactly|right|no|nope|nah)\b[\s,.!:–—-]*", re.IGNORECASE)
+_HE = regex(r"^(?P<he>he|she)(?P<is>'s|s|'ll|'d)?\b(?=\s)|^(?P<his>his|her)\b(?=\s\w)", re.IGNORECASE)
+_PERSON = regex(
     r"\b(?:my|our) (?P<kin>(?:\w+ )?(?:wife|husband|partner|son|daughter|mother|mom|mum|father|dad|brother|sister|"
     r"boss|friend|uncle|aunt|cousin|"
     r"girlfriend|boyfriend|manager|colleague|nephew|niece|grandmother|grandfather|grandma|grandpa)(?:,? [A-ZÀ-Þ]\w+)?)|"

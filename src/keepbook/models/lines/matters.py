@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
 from keepbook.models.lines import wording
 from keepbook.models.lines.slots import WHEN, Slot, slots
@@ -43,12 +44,12 @@ KIN = (
     r"aunt|cousin|niece|nephew|neighbou?r|colleague|grand\w+|ex|ex-\w+|parents?|kids?|child(?:ren)?|team|managers?|"
     r"doctor|dentist|therapist|landlord|landlady|teacher"
 )
-_SUBJECT = re.compile(rf"(?:[Mm]y |[Oo]ur |[Tt]heir |[Tt]he )?(?P<who>(?i:{KIN})\b|[A-ZÀ-Þ][\w-]+)(?P<own>['’]s?)?\s")
-_DOES = re.compile(
+_SUBJECT = regex(rf"(?:[Mm]y |[Oo]ur |[Tt]heir |[Tt]he )?(?P<who>(?i:{KIN})\b|[A-ZÀ-Þ][\w-]+)(?P<own>['’]s?)?\s")
+_DOES = regex(
     r"(?:works?|lives?|likes?|wants?|moved|will|plays?|speaks?|teaches|studies|goes|owns|runs|needs|prefers|left|joined|started|"
     r"got|can|hates|loves|eats|drinks|drives|turns|turned|became|manages|leads|reports)\b"
 )
-_PLURALS = re.compile(r"(?:[^s]s|children|people)$", re.IGNORECASE)
+_PLURALS = regex(r"(?:[^s]s|children|people)$", re.IGNORECASE)
 
 
 class Line(Protocol):
@@ -77,7 +78,7 @@ def matters() -> tuple[Matter, ...]:
             name,
             row.get("one", False),
             frozenset(map(stem, row["words"])),
-            re.compile("|".join(row["says"]), re.IGNORECASE),
+            regex("|".join(row["says"]), re.IGNORECASE),
         )
         for name, row in told.items()
     )
@@ -154,7 +155,7 @@ def meant(matter: str, lines: Sequence[One]) -> list[One]:
     return [one for score, one in scored if score >= max(least, best - 0.2)] if best >= least else []
 
 
-_CLAUSES = re.compile(r"(,\s+(?:and\s+)?|;\s*|\s+and\s+)")
+_CLAUSES = regex(r"(,\s+(?:and\s+)?|;\s*|\s+and\s+)")
 
 
 def without(matter: str, line: str) -> str | None:
@@ -173,8 +174,8 @@ def without(matter: str, line: str) -> str | None:
     return rest[:1].upper() + rest[1:]
 
 
-_PARTS = re.compile(r",\s+(?:(?:and|but)\s+)?|;\s*|\s+(?:and|but|with|plus)\s+", re.IGNORECASE)
-_HANGS = re.compile(r"\W*(?:who|which|that|whose|where|because|so|when|if)\b", re.IGNORECASE)
+_PARTS = regex(r",\s+(?:(?:and|but)\s+)?|;\s*|\s+(?:and|but|with|plus)\s+", re.IGNORECASE)
+_HANGS = regex(r"\W*(?:who|which|that|whose|where|because|so|when|if)\b", re.IGNORECASE)
 
 
 class Part(NamedTuple):
@@ -192,7 +193,7 @@ def told_apart(text: str, joint: re.Pattern[str] = _CLAUSES) -> list[Part]:
     return [Part(start, end, wording.line(_THEY.sub(_mine, text[start:end]))) for start, end in spans]
 
 
-_THEY = re.compile(r"^they(?P<are>'re| are)?\b", re.IGNORECASE)
+_THEY = regex(r"^they(?P<are>'re| are)?\b", re.IGNORECASE)
 
 
 def _mine(found: re.Match[str]) -> str:
@@ -217,7 +218,7 @@ def part_of(matter: str, text: str) -> tuple[int, int] | None:
     return (start, end) if stands else None
 
 
-_SHARED = re.compile(rf"\b(?:in|on|at|since|until|every|each|per|for|from|by) (?:{WHEN}|the |\d)", re.IGNORECASE)
+_SHARED = regex(rf"\b(?:in|on|at|since|until|every|each|per|for|from|by) (?:{WHEN}|the |\d)", re.IGNORECASE)
 """What is said at the end of a list may be said of all of it: "Rome and Naples in May"."""
 
 
@@ -340,10 +341,10 @@ def apart(new: str, old: str) -> bool:
     return done is not None and stem(done[0].lower()) not in one
 
 
-_ALSO = re.compile(r"\b(?:as well|too|also|another|besides|a second)\b", re.IGNORECASE)
-_IS_A = re.compile(r"(?:The )?[\w' -]{2,30}? (?:is|are) an? ", re.IGNORECASE)
-_DONE_WITH = re.compile(r"(?!Is\b|Has\b|Owns\b|Drives\b|Rides\b|Uses\b|Was\b)[A-Z]\w+s\b")
-_ENDED = re.compile(r"\b(?:no longer|any ?more|not \w+ now)\b", re.IGNORECASE)
+_ALSO = regex(r"\b(?:as well|too|also|another|besides|a second)\b", re.IGNORECASE)
+_IS_A = regex(r"(?:The )?[\w' -]{2,30}? (?:is|are) an? ", re.IGNORECASE)
+_DONE_WITH = regex(r"(?!Is\b|Has\b|Owns\b|Drives\b|Rides\b|Uses\b|Was\b)[A-Z]\w+s\b")
+_ENDED = regex(r"\b(?:no longer|any ?more|not \w+ now)\b", re.IGNORECASE)
 
 
 def _same_one(new: str, old: str) -> bool:
@@ -353,8 +354,8 @@ def _same_one(new: str, old: str) -> bool:
     return one == other or (one is None and other == heads[0]) or (other is None and one == heads[1])
 
 
-_ONE_MORE = re.compile(r"\b(?:has|have|got|is|bought|own|owns|with) (?:an?|another) (?P<what>[\w -]+)", re.IGNORECASE)
-_MENDS = re.compile(
+_ONE_MORE = regex(r"\b(?:has|have|got|is|bought|own|owns|with) (?:an?|another) (?P<what>[\w -]+)", re.IGNORECASE)
+_MENDS = regex(
     r"\b(?:now|no longer|any ?more|instead|not|just one|only one|moved|changed|switched|sorry|actually)\b",
     re.IGNORECASE,
 )

@@ -7,10 +7,11 @@ zone. Without a time nothing is guessed: the words stay in the line.
 import re
 from datetime import datetime
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import in_words
 from keepbook.errors import KeepbookError
 
-_SINCE = re.compile(
+_SINCE = regex(
     r"\b(?:since|from|as of|starting(?: on)?|effective|beginning)\s+(?P<when>(?:the )?(?:last|next|"
     r"this)? ?(?:\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Za-z]+(?: \d{4})?|[A-Z][a-z]+ \d{1,2}(?:st|nd|"
     r"rd|th)?(?:,? \d{4})?"
@@ -18,7 +19,7 @@ _SINCE = re.compile(
     r"year)|last (?:week|month|year|spring|summer|autumn|winter)|spring|summer|autumn|winter|"
     r"\d{1,2}(?:st|nd|rd|th)))\b"
 )
-_HAPPENED = re.compile(
+_HAPPENED = regex(
     (
         r"\b(?P<when>last (?:week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|"
         r"yesterday|(?:a|two|three|four|\d+) (?:days?|weeks?|months?|years?) ago|in (?:January|"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
 
 NUMBER_WORDS = [
@@ -64,15 +65,15 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("period", rf"(?:{_any(_PERIODS)})s?\b"),
     ("name", r"[A-ZÀ-ÞŁŚŻ][\w'’.-]*(?: (?:de |da |del |von |van |of |the )?[A-ZÀ-ÞŁŚŻ][\w'’-]*)*"),
 )  # fmt: skip
-_SLOT = re.compile("|".join(rf"(?P<{kind}>(?<!\w){pattern}(?!\w))" for kind, pattern in _KINDS))
-_CASELESS = re.compile(
+_SLOT = regex("|".join(rf"(?P<{kind}>(?<!\w){pattern}(?!\w))" for kind, pattern in _KINDS))
+_CASELESS = regex(
     "|".join(rf"(?P<{kind}>(?<!\w){pattern}(?!\w))" for kind, pattern in _KINDS if kind != "name"), re.IGNORECASE
 )
-_UNIT = re.compile(r"[\s-]*(?P<unit>%|[^\W\d_]+)")
-_HELD = re.compile(r"^.*\b(?:in|at|to|from|with|for|on|by|is|are|was|called|named|of|as|into)\s+(?:the |a |an |my "
+_UNIT = regex(r"[\s-]*(?P<unit>%|[^\W\d_]+)")
+_HELD = regex(r"^.*\b(?:in|at|to|from|with|for|on|by|is|are|was|called|named|of|as|into)\s+(?:the |a |an |my "
                    r"|their |our )?"
                    r"(?P<held>[^\s,.;]+(?: [^\s,.;]+){0,2})\W*$", re.IGNORECASE)  # fmt: skip
-_NO_VALUE = re.compile(
+_NO_VALUE = regex(
     r"\b(?:intend|want|plan|like|love|hate|need|have|has|had|going|hope|try|tries|trying|prefer|decide|refuse|able|used|"
     r"wish|aim|mean)(?:s|d|ed|ing)?\s+to\s+$|\b(?:which|who|whom|whose)\b",
     re.IGNORECASE,
@@ -150,7 +151,7 @@ def value(text: str) -> Slot | None:
     return None
 
 
-_POINTS = re.compile(
+_POINTS = regex(
     r"\b(?:i|you|he|she|it|its|it's|that|this|they|we|me|them|too|also|is|are|was|were)\b|n't\b", re.IGNORECASE
 )
 """Words of a clause: what has them is more than a value."""

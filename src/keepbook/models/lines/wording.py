@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
 
 LONGEST = 300
-_OPENERS = re.compile(
+_OPENERS = regex(
     r"(?:\s*\b(?:no(?:pe)?,? (?:sorry|wait|actually)|no(?:pe)?(?=,)|(?:we|i) (?:switched|swapped)(?=,)|sorry|"
     r"oops|wait|correction|i mean|oh+|ah|well|so|and|but|also|"
     r"plus|ok(?:ay)?|um+|uh+|er|hm+|hey|hi|hello|yes|yeah|yep|anyway|anyways|"
@@ -28,14 +29,14 @@ _OPENERS = re.compile(
     r"(?:i )?(?:must|should) (?:say|mention)(?: that)?)\b[\s,.;:!–—-]*)+",
     re.IGNORECASE,
 )
-_ENDINGS = re.compile(
+_ENDINGS = regex(
     r"(?:[\s,;.–—-]*\b(?:by the (?:way|by)|btw|thanks?|thank you|thx|cheers|please|pls|lol|haha+|though|anyway|"
     r"ok(?:ay)?|"
     r"right|as you know|you know|if (?:that|it) matters(?: for anything)?|if (?:you|u) need it|i (?:think|guess)|"
     r"and|but|so|because|sorry)\b[\s.!?)…]*)+$",
     re.IGNORECASE,
 )
-_CUT_SHORT = re.compile(r"\b(?:is|are|am|was|were|be|i'm|it's|'s|feels?|looks?|seems?|very|so|the|an?)$", re.IGNORECASE)
+_CUT_SHORT = regex(r"\b(?:is|are|am|was|were|be|i'm|it's|'s|feels?|looks?|seems?|very|so|the|an?)$", re.IGNORECASE)
 """ "My English is so so": what seems to trail behind is what is said."""
 _EDGES = ' \t\n.,;:!…–—-"“”„«»*()。，；！、'
 _ADVERBS = (
@@ -55,15 +56,15 @@ _IRREGULAR = {
     "go": "goes", "haven't": "hasn't", "havent": "hasn't", "aren't": "isn't", "were": "was",
 }  # fmt: skip
 _LEADS = (
-    (re.compile(r"(?:i'm|im|i am|we're|we are)\s+", re.IGNORECASE), "Is "),
-    (re.compile(r"(?:i've|ive|we've|weve)\s+got\s+", re.IGNORECASE), "Has "),
-    (re.compile(r"(?:i've|ive|we've|weve)\s+", re.IGNORECASE), "Has "),
-    (re.compile(r"(?:i'd|we'd)\s+", re.IGNORECASE), "Would "),
-    (re.compile(r"(?:i'll|we'll|i will|we will)\s+", re.IGNORECASE), "Will "),
-    (re.compile(r"(?:i|we) do(?: not|n't|nt)\s+", re.IGNORECASE), "Doesn't "),
+    (regex(r"(?:i'm|im|i am|we're|we are)\s+", re.IGNORECASE), "Is "),
+    (regex(r"(?:i've|ive|we've|weve)\s+got\s+", re.IGNORECASE), "Has "),
+    (regex(r"(?:i've|ive|we've|weve)\s+", re.IGNORECASE), "Has "),
+    (regex(r"(?:i'd|we'd)\s+", re.IGNORECASE), "Would "),
+    (regex(r"(?:i'll|we'll|i will|we will)\s+", re.IGNORECASE), "Will "),
+    (regex(r"(?:i|we) do(?: not|n't|nt)\s+", re.IGNORECASE), "Doesn't "),
 )
-_I = re.compile(rf"(?:i|we)\s+((?:(?:{_ADVERBS})\s+)*)([a-z']+)\b", re.IGNORECASE)
-_AND = re.compile(
+_I = regex(rf"(?:i|we)\s+((?:(?:{_ADVERBS})\s+)*)([a-z']+)\b", re.IGNORECASE)
+_AND = regex(
     rf"(?P<and>\b(?:and|but)\s+(?:(?:{_ADVERBS})\s+)*)(?:"
     # What is a verb wherever it stands, and what is one only before what it does something to ("drinks", "a drink").
     r"(?P<verb>live|earn|own|prefer|speak|teach|eat|want|need|hate|have|do|am|go|commute|collect|follow|manage|"
@@ -75,12 +76,12 @@ _AND = re.compile(
     r"part|full|mostly|mainly|remotely|nights|shifts|(?-i:[A-ZÀ-Þ]))\b)))\b",
     re.IGNORECASE,
 )
-_INFINITIVE = re.compile(
+_INFINITIVE = regex(
     r"\b(?:to|can|will|would|could|should|must|might|let|don'?t|did|used) (?-i:[a-z]+)\b", re.IGNORECASE
 )
-_MY = re.compile(r"(?:my|our)\s+(?=\w)", re.IGNORECASE)
+_MY = regex(r"(?:my|our)\s+(?=\w)", re.IGNORECASE)
 _INSIDE = [
-    (re.compile(rf"\b(?:{said})\b", re.IGNORECASE), plain)
+    (regex(rf"\b(?:{said})\b", re.IGNORECASE), plain)
     for said, plain in (
         (r"i am|i was", "they are"), (r"i'm", "they're"), (r"i've|we've", "they've"), (r"i'd|we'd", "they'd"),
         (r"i'll|we'll", "they'll"), (r"we're", "they're"), (r"myself|ourselves", "themselves"),
@@ -91,7 +92,7 @@ _INSIDE = [
          "them"), (r"i(?!\.\w)|we", "they"),
     )
 ]  # fmt: skip
-_FOREIGN = re.compile(r"[^\x00-ɏ‐-⁯₠-⃏]")
+_FOREIGN = regex(r"[^\x00-ɏ‐-⁯₠-⃏]")
 _TONGUES = {
     "es": frozenset([
         "yo", "mi", "mis", "soy", "estoy", "tengo", "vivo", "trabajo", "el", "la", "los", "una", "un", "de", "que",

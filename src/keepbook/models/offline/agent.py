@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, Slot
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp, zone_named
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Usage
 
@@ -31,11 +32,11 @@ MOST_LINES = 12
 NOTEBOOK = "The notebook lists what is known and plans nothing; a model, chosen in Settings, would."
 OURS = ("Your team", "Your answer", "What to go by")
 """The parts of a system prompt that say nothing of the person."""
-_ID = re.compile(r"^\[\w{8}\] ")
-_SYMBOL = re.compile(r"(?<![\w/])[A-Z][A-Z0-9]{1,11}(?:[/-][A-Z][A-Z0-9]{1,11})?(?![\w/])")
+_ID = regex(r"^\[\w{8}\] ")
+_SYMBOL = regex(r"(?<![\w/])[A-Z][A-Z0-9]{1,11}(?:[/-][A-Z][A-Z0-9]{1,11})?(?![\w/])")
 _NO_SYMBOLS = {"LONG", "SHORT", "WAIT", "HOLD", "CLOSE", "SCALE", "JSON", "UTC", "NO", "OK", "AND", "OR", "NOT"}
-_DECISION = re.compile(r'<decision type="([^"]*)">\n(.*?)\n</decision>', re.DOTALL)
-_CLOCK = re.compile(r"It is \w+, (\d{4}-\d\d-\d\d \d\d:\d\d) \(([^)]+)\)")
+_DECISION = regex(r'<decision type="([^"]*)">\n(.*?)\n</decision>', re.DOTALL)
+_CLOCK = regex(r"It is \w+, (\d{4}-\d\d-\d\d \d\d:\d\d) \(([^)]+)\)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.matters import apart, content_words, other_values, same_matter, says_again, subject
 from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled, slots
@@ -34,7 +35,7 @@ SHORT_ANSWER = 6
 CONFLICT, FORGET = "conflicts with what you said yourself", "asked to forget"
 
 
-_DAY = re.compile(r"\b(?:yesterday|today|this morning|last night)\b", re.IGNORECASE)
+_DAY = regex(r"\b(?:yesterday|today|this morning|last night)\b", re.IGNORECASE)
 """A day that only means something on the day it was said."""
 
 
@@ -239,13 +240,13 @@ def tied(
     return "corrects", next((memory for memory in rest if same_matter(one.content, memory.content)), None), SURE
 
 
-_CHANGES = re.compile(
+_CHANGES = regex(
     r"\b(?:now|no longer|no more|any ?more|instead|moved?|changed?|switched|went (?:up|down|back|across)|up to|down to|"
     r"come down|lift(?:ed|ing)?|lower(?:ed|ing)?|raised?|raising|dropped|grown|since|these days|gave up|got|gone|"
     r"from now on|going forward|from here on)\b",
     re.IGNORECASE,
 )
-_STILL = re.compile(
+_STILL = regex(
     r"\b(?:as (?:you|u) know|(?:you|u) know|still|as (?:always|ever|before|usual)|like (?:always|before)|same as|"
     r"(?:all|still) (?:correct|true|right)|unchanged|before (?:you|u) ask|as i (?:said|told you))\b",
     re.IGNORECASE,

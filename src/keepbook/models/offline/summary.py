@@ -8,6 +8,7 @@ what a short one does. What the person asked to leave out, secrets and pasted te
 import re
 from collections.abc import Sequence
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import redact
 from keepbook.book.text.words import STOP_WORDS, stem, tokens
 from keepbook.models.lines.wording import bare, line, tongue
@@ -18,18 +19,18 @@ LIMIT = 1_000
 READ = 4_000
 """How much of a turn is read; what is longer is pasted."""
 _PIECE = 160
-_QUOTED = re.compile(r"```.*?```|\"[^\"\n]{20,}\"|“[^”\n]{20,}”|^>.*$", re.DOTALL | re.MULTILINE)
-_LIST_END = re.compile(r"(?<=[:：])\s*\n.*", re.DOTALL)
-_TASK = re.compile(
+_QUOTED = regex(r"```.*?```|\"[^\"\n]{20,}\"|“[^”\n]{20,}”|^>.*$", re.DOTALL | re.MULTILINE)
+_LIST_END = regex(r"(?<=[:：])\s*\n.*", re.DOTALL)
+_TASK = regex(
     r"^(?:please|can you|could you|would you|help me|write|draft|make|give|find|show|explain|summari[sz]e|"
     r"translate|check|run|tell)\b",
     re.IGNORECASE,
 )
-_TALK = re.compile(
+_TALK = regex(
     r"^(?:hi|hello|hey|thanks|thank you|ok|okay|yes|no|sure|great|cool|lol|bye|good (?:morning|evening))\b[^.]{0,20}$",
     re.IGNORECASE,
 )
-_TELLS = re.compile(r"\b(?:i|i'm|im|my|we|our|ich|mein\w*|yo|mi|jeg|min)\b", re.IGNORECASE)
+_TELLS = regex(r"\b(?:i|i'm|im|my|we|our|ich|mein\w*|yo|mi|jeg|min)\b", re.IGNORECASE)
 
 
 # --- summary

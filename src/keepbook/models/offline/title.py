@@ -6,6 +6,7 @@ What leads to the matter goes ("can you compare", "how do I"), and so do article
 import re
 from collections.abc import Sequence
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import redact
 from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.lines.wording import bare, line, tongue
@@ -17,8 +18,8 @@ UNTITLED = "New chat"
 _LEAST, _MOST = 3, 5
 _LONGEST = 24
 _TURNS, _SENTENCES = 12, 4
-_UNSPACED = re.compile(r"[぀-ヿ㐀-鿿฀-๿]")
-_LEADS = re.compile(
+_UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
+_LEADS = regex(
     r"(?:(?:please|pls|can|could|would|will|you|u|help|me|us|to|with|let'?s|just|quick|question|i'?m|i'?d|i'?ve|i|we|"
     r"need|want|like|would|have|got|am|are|trying|thinking|looking|wondering|planning|sorting|about|of|for|some|"
     r"write|draft|make|give|find|show|explain|summari[sz]e|translate|check|run|tell|compare|plan|calculate|suggest|"
@@ -27,13 +28,13 @@ _LEADS = re.compile(
     r"best|good|way|any|tips?|ideas?|what's|whats|how's|where's)\b[\s,]*)+",
     re.IGNORECASE,
 )
-_TELLS = re.compile(r"(?:i|i'm|im|i've|ive|we|we're|my|our)\b", re.IGNORECASE)
-_CLAUSE = re.compile(
+_TELLS = regex(r"(?:i|i'm|im|i've|ive|we|we're|my|our)\b", re.IGNORECASE)
+_CLAUSE = regex(
     r"[,;!?()–—]|[.:](?![\d/])|\b(?:because|but|so|which|that(?= (?:i|i'?m|we|he|she|they|you)\b)|since|when|if|"
     r"while|though)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[\w€£$%][\w€£$%'’:/.-]*")
+_WORD = regex(r"[\w€£$%][\w€£$%'’:/.-]*")
 _DROPPED = frozenset(
     (
         "a",
@@ -86,7 +87,7 @@ def title(turns: Sequence[Turn]) -> str:
     return _titled(next((text for text in said if re.search(r"\w", text)), ""))
 
 
-_GREETS = re.compile(
+_GREETS = regex(
     r"\W*(?:(?:hey+|hi+|hiya|hello|yo|good|morning|evening|afternoon|day|there|you|again|all|everyone|hola|hallo|hei|"
     r"how are|how's it going|what's up|sup)\b\W*)+",
     re.IGNORECASE,
@@ -116,7 +117,7 @@ def _phrase(clause: str) -> list[str]:
     return _ended(words) if any(word.lower() not in STOP_WORDS for word in words) else []
 
 
-_ASKS = re.compile(
+_ASKS = regex(
     r"(?:i|we)(?:'m|'d|'ve| am| have| would)?(?: \w+)? (?:need|want|like|trying|thinking|looking|wonder\w*|plan\w*|"
     r"sorting)\b|(?:i'?m|im) \w+ing\b",
     re.IGNORECASE,

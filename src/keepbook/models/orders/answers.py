@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import stem, tokens
 from keepbook.models.lines.matters import content_words, fit
 from keepbook.models.lines.slots import exchanged, filled, value
@@ -10,20 +11,20 @@ from keepbook.models.lines.wording import line
 from keepbook.models.orders.corrections import correction
 from keepbook.models.orders.values import Held
 
-YES = re.compile(
+YES = regex(
     r"\W*(?:yes|yeah|yep|yup|ye|sure|ok(?:ay)?|correct|right|exactly|please do|do it|do that|go ahead|of course|"
     r"absolutely|"
     r"definitely|fine|sounds good|perfect|that's (?:right|it)|thats (?:right|it)|y|sí|si|ja|jo|oui|对|是的?|好的?|ใช่|"
     r"ครับ|ค่ะ|👍)\b[\s\S]{0,40}|[对是好👍].{0,4}",
     re.IGNORECASE,
 )
-NO = re.compile(
+NO = regex(
     r"\W*(?:no|nope|nah|not (?:really|that|now)|please don'?t|don'?t|rather not|better not|never ?mind|leave it|"
     r"cancel|stop|"
     r"neither|none(?: of (?:them|those|these))?|nothing|forget it|nein|nei|non|ninguno|不|ไม่)\b.{0,40}",
     re.IGNORECASE,
 )  # fmt: skip
-_ALL = re.compile(
+_ALL = regex(
     r"\W*(?:(?:yes|please|forget|delete|remove|drop|sure|well)\W+)*(?:all|both|everything|every one|alle|beide|"
     r"begge|todos|ambos|两个|都|ทั้ง)\b.{0,30}",
     re.IGNORECASE,
@@ -35,7 +36,7 @@ _ORDINALS = {
     )
     for word in words.split()
 }
-_REFUSES = re.compile(
+_REFUSES = regex(
     r"\W*(?:(?:oh|ah|no|hm+|well|actually|ok|nah)\W+)*(?:leave (?:it|that|this)|keep (?:it|that|this)|no change|"
     r"nothing|never ?mind|(?:it'?s|that'?s|that one'?s|this one'?s|"
     r"it is|that is|all) (?:fine|ok(?:ay)?|good|right|correct|true|alright|still (?:true|right|correct))|don'?t "
@@ -44,17 +45,17 @@ _REFUSES = re.compile(
     r"correct|holds)|no thanks?|same)\b.*",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_ASKS = re.compile(
+_ASKS = regex(
     r".*\?\s*$|\W*(?:what|why|when|where|who|how|which|can|could|do|does|did|is|are|was|were|would|should|may)\b "
     r"(?:i|you|we|it|this|that|the|is|are|did|do|was)\b.*",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_SENTENCE = re.compile(
+_SENTENCE = regex(
     r"\W*(?:it should (?:say|read|be)\W+|change it to\W+|make it\W+(?=i\b))?(?P<whole>(?:(?:i|we|he|she|they|my|"
     r"our|his|her|the)\b|[A-ZÀ-Þ][\w-]+ (?:is|has|was|works|lives|wants|likes)\b).+)",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_VERB = re.compile(
+_VERB = regex(
     r"\b(?:am|is|are|was|were|be|have|has|had|do|does|did|don'?t|doesn'?t|can|can'?t|will|won'?t|would|should|must|'m|"
     r"'re|'ve|'s|im|ive|"
     r"live|work|train|pay|earn|save|like|love|hate|prefer|want|need|use|take|drink|eat|go|run|swim|play|trade|hold|"
@@ -64,14 +65,14 @@ _VERB = re.compile(
     r"\w+(?:ed|s))\b",
     re.IGNORECASE,
 )  # fmt: skip
-_GOAL = re.compile(
+_GOAL = regex(
     r"\W*(?:make (?:it|that)|its|"
     r"(?:lower|raise|bump|cut|up|drop|set|put|swap) (?:it|that|this) to|it(?:'s| is) (?:now )?|now|"
     r"change (?:it|that) to|it should (?:be|say)|should be|to|"
     r"about|rather|please)\s+",
     re.IGNORECASE,
 )
-_TRAILS = re.compile(
+_TRAILS = regex(
     r"[,;–—(]\s*(?!\d).*$|\s+(?:please|pls|thanks|now|instead|with an? \w+(?: and .*)?)\s*$", re.IGNORECASE | re.DOTALL
 )
 
@@ -138,22 +139,22 @@ def chosen_line(text: str, lines: Sequence[str]) -> str | None:
 # --- what a memory should say
 
 
-_SUBJECT = re.compile(r"(?:i|we|he|she|they)\b", re.IGNORECASE)
+_SUBJECT = regex(r"(?:i|we|he|she|they)\b", re.IGNORECASE)
 """So a whole sentence begins, whatever its verb."""
-_WANTS = re.compile(
+_WANTS = regex(
     r"\W*(?:i (?:want|would like|need|have) to|i'd like to|let me|can i|please let me) (?:change|edit|correct|update|"
     r"fix) "
     r"(?:it|that|this|something)\W*",
     re.IGNORECASE,
 )
 """A wish to change it says not yet to what."""
-_GIVEN = re.compile(
+_GIVEN = regex(
     r"\W*(?:please |pls |actually |ok )*(?:change (?:it|that|this) to|it should (?:say|read|be)|make it(?: say)?|"
     r"(?:it is|it's) now|"
     r"it should now say|new wording|write)\s*[:–—]\s*(?P<whole>.+)",
     re.IGNORECASE | re.DOTALL,
 )
-_POINTED = re.compile(r"\W*(?:actually,? )?it(?:'s| is) (?:now )?(?P<new>[^:]+)", re.IGNORECASE)
+_POINTED = regex(r"\W*(?:actually,? )?it(?:'s| is) (?:now )?(?P<new>[^:]+)", re.IGNORECASE)
 
 
 def edited(text: str, old: str) -> tuple[str | None, bool, bool]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepbook.book.chats import threads
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import ledger, undo
 from keepbook.book.ledger.ledger import Origin
@@ -27,7 +28,7 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.tools.memory import small
 
-_MISTAKE = re.compile(r"\b(?:now|moved?|changed?|since|any ?more|no longer|switched|new)\b", re.IGNORECASE)
+_MISTAKE = regex(r"\b(?:now|moved?|changed?|since|any ?more|no longer|switched|new)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ depends on what was said before, which is not known here.
 import re
 from dataclasses import replace
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.lines.slots import NUMBER_WORDS, slots, value
 from keepbook.models.orders.hear import Heard, sentences
@@ -21,32 +22,30 @@ _MARK = (
 )
 _V = r"(?:[^,.;!?]|(?<=\d)[.,:](?=\d))"
 """A letter of a value: what parts words ends it, but not inside a figure."""
-_MARKS = re.compile(rf"^\W*(?:{_MARK}\b[\s,.:;!–—-]*)+", re.IGNORECASE)
-_PLAIN_MARK = re.compile(r"^\W*(?:and|but|so|oh|well|hm+|um+|erm?)\b", re.IGNORECASE)
-_NOT_FIRST = re.compile(
+_MARKS = regex(rf"^\W*(?:{_MARK}\b[\s,.:;!–—-]*)+", re.IGNORECASE)
+_PLAIN_MARK = regex(r"^\W*(?:and|but|so|oh|well|hm+|um+|erm?)\b", re.IGNORECASE)
+_NOT_FIRST = regex(
     rf"^(?:it(?:'s| is| was)? |that(?:'s| is)? )?not (?P<old>{_V}{{1,40}}?)\s*(?:,|;|–|—|-| but| it'?s| "
     rf"rather)\s*(?:but |it'?s |it is |rather )?"
     rf"(?P<new>{_V}{{1,40}})[\s.!,]*(?P<rest>.*)$", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_NOT_LAST = re.compile(
+_NOT_LAST = regex(
     rf"^(?:(?:it|that)(?:'?s| is) |make (?:it|that) )?(?P<new>{_V}{{1,40}}?)[\s,!.]+(?:and )?not "
     rf"(?P<old>{_V}{{1,40}})(?:[\s.!?,]+(?P<rest>.*))?$",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_SWAP = re.compile(
+_SWAP = regex(
     rf"^(?:please |pls )*(?:(?:swap|replace|exchange|change) (?P<old>{_V}{{1,40}}?) (?:for|with|by) "
     rf"(?P<new>{_V}{{1,40}}))[\s.!]*$",
     re.IGNORECASE,
 )
-_INSTEAD = re.compile(
-    rf"^(?P<new>{_V}{{1,40}}?) (?:instead of|rather than) (?P<old>{_V}{{1,40}})[\s.!]*$", re.IGNORECASE
-)
-_SAID = re.compile(
+_INSTEAD = regex(rf"^(?P<new>{_V}{{1,40}}?) (?:instead of|rather than) (?P<old>{_V}{{1,40}})[\s.!]*$", re.IGNORECASE)
+_SAID = regex(
     rf"^(?:i (?:told you|said|wrote|put|typed|gave you)) (?P<old>{_V}{{1,40}}?)(?: earlier| before| above| last "
     rf"time)?(?:,? but|,) (?:it'?s|it is|it was|i meant|"
     rf"it should be|that'?s|actually it'?s) (?P<new>{_V}{{1,40}})", re.IGNORECASE,
 )  # fmt: skip
-_CHANGE = re.compile(
+_CHANGE = regex(
     r"^(?:please |pls |can you |could you |just )*(?:(?:change|update|correct|set|fix|edit|amend|switch) "
     r"(?P<what>that|it|this|the last one|"
     r"(?:my|the|our) [^,.;]{2,40}?) (?:to|into|->)|make (?:that|it)|it should (?:be|say|read)|that should (?:be|"
@@ -56,41 +55,41 @@ _CHANGE = re.compile(
     r"(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 _FIGURE = rf"(?:[$€£¥₹]? ?\d[\d.,]*(?: ?(?:k|%|percent)\b)?|{'|'.join(NUMBER_WORDS)})"
-_FIGURED = re.compile(
+_FIGURED = regex(
     rf"^(?:please |pls )*(?:(?:scratch|drop|scrap|ditch|not|forget) )?the (?P<old>{_FIGURE})(?: (?:\w+ ?){{1,3}})?"
     rf"(?:[,;.]+| (?:is|are)) *(?:(?:it'?s|make it|now|is|are|actually|really|rather|only) )*(?P<new>{_FIGURE})"
     r"(?=\W|$)(?! \w+ (?:of|times))(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 """ "The 50 is 75 since this month", "scratch the 5 positions, 8 is fine"."""
-_WAS = re.compile(
+_WAS = regex(
     rf"[,;.–—-]+\s*(?:the )?(?P<old>{_FIGURE}) (?:was|is|were) (?:last|before|the old|old|wrong|from|a typo|"
     rf"what|my old)\b",
     re.IGNORECASE,
 )
 """ "Make that 350 a day, 400 was last year": the old value stands behind."""
-_WRONG = re.compile(
+_WRONG = regex(
     r"^(?:you (?:have|got|have got|'ve got) |that'?s wrong[,.] )?(?P<what>(?:my|the|our) [\w' -]{2,30}?) (?:is |"
     r"are )?(?:wrong|incorrect|misspelled|misspelt)[,.:;–—-]*\s*"
     rf"(?:it'?s|it is|(?:her|his|their|its|the right|the correct)(?: \w+)? is|should be|not \w+ "
     rf"but)?\s*(?P<new>{_V}{{1,40}})", re.IGNORECASE,
 )  # fmt: skip
-_IT = re.compile(
+_IT = regex(
     rf"^(?:it(?:'s|s| is| was)|that(?:'s|s| is)|they(?:'re| are)|(?:she|he)(?:'s| is)) "
     rf"(?P<new>{_V}{{1,60}}?)(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$",
     re.IGNORECASE | re.DOTALL,
 )
-_NAMED = re.compile(
+_NAMED = regex(
     rf"^(?P<what>(?:my|the|our|his|her|its|their) [\w' -]{{2,40}}?) (?:is|are|was|should be) "
     rf"(?P<new>{_V}{{1,40}}?)(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$",
     re.IGNORECASE | re.DOTALL,
 )
-_HEAD = re.compile(
+_HEAD = regex(
     rf"^(?P<new>{_V}{{1,40}}?)(?:\s*[;!?–—]+.*|\s*,(?!\d).*|\.\s.*|\.|\s+(?:actually|sorry|i mean|rather|i always|"
     rf"instead|that is)\b.*)?$",
     re.IGNORECASE | re.DOTALL,
 )
-_NO_VALUE = re.compile(
+_NO_VALUE = regex(
     r"^(?:thanks?|thank you.*|ta|cheers|thx|ty|nvm|mate|dude|bro|man|"
     r"problem|worries|idea|way|need|rush|please|that'?s.*|it'?s (?:ok|fine|good|not).*|"
     r"i'?m .*|more|nothing|not really|yes|no|ok(?:ay)?|"
@@ -104,40 +103,38 @@ _NO_VALUE = re.compile(
     r".*|use .*|calculate .*|add .*|"
     r"remove .*|can you.*|could you.*|let'?s.*|do it.*|to .*)$", re.IGNORECASE,
 )  # fmt: skip
-_WHOLE = re.compile(r"(?:i|i'm|im|i've|ive|we|my|our|he|she|they|it)\b", re.IGNORECASE)
+_WHOLE = regex(r"(?:i|i'm|im|i've|ive|we|my|our|he|she|they|it)\b", re.IGNORECASE)
 """So a whole sentence begins; it says for itself what is so."""
-_OF = re.compile(
-    r"(?P<new>\S+(?: \S+)?) (?:in|on|at|for|of|per|as) (?P<what>(?:the|my|our) [\w ]{2,30})", re.IGNORECASE
-)
-_INSIDE = re.compile(
+_OF = regex(r"(?P<new>\S+(?: \S+)?) (?:in|on|at|for|of|per|as) (?P<what>(?:the|my|our) [\w ]{2,30})", re.IGNORECASE)
+_INSIDE = regex(
     r"^(?P<before>.{8,200}?)[\s,.;–—-]+(?:no wait|wait no|no sorry|sorry no|no actually|i mean|sorry i mean|oops|"
     r"correction|no make that|make that)[\s,:–—-]+"
     rf"(?P<new>{_V}{{1,40}}?)(?P<rest>[,.;!?](?!\d).*)?$", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 
 
-_HEADED = re.compile(
+_HEADED = regex(
     r"^\W*(?:(?:quick|one|a|just|small|word|note|thing|correction|more|and|oh|sorry)\b\s*)*"
     r"(?:about|on|regarding|re|as for|concerning)\s+(?P<what>[^,:.;?!]{2,40})[,:.;–—-]+\s*(?=\S)",
     re.IGNORECASE,
 )
 """ "About my meetings: after 11, not after 10": the matter stands before the correction."""
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"^\W*(?:you|u) (?:wrote|have|noted|said|put|saved|think|kept)(?: down)?(?: that)? (?P<what>.{4,120}?)"
     r"(?:[.,;:!–—-]+\s*|\s+)(?:but |actually |no,? )*(?:it(?:'?s| is| was)|they(?:'re| are)|i meant|should be)\s+"
     rf"(?P<new>{_V}{{1,40}})",
     re.IGNORECASE,
 )
 """ "You wrote that I play the cello. It's the viola." """
-_ASIDE = re.compile(r",\s*(?:by the way|btw|i think|you know)\s*,\s*", re.IGNORECASE)
-AFFIRMS = re.compile(
+_ASIDE = regex(r",\s*(?:by the way|btw|i think|you know)\s*,\s*", re.IGNORECASE)
+AFFIRMS = regex(
     r"^\W*(?:(?:no|yes|yeah|nope|ah|oh)\b\W*)*(?:that|it|this)(?:'?s| is| was) (?:right|correct|true|fine|ok(?:ay)?)\b",
     re.IGNORECASE,
 )
 """ "No, that's right, 49" changes nothing."""
-TAKES_BACK = re.compile(r"\bthat(?:'?s| is) what i (?:said|told you|had|wrote)\b", re.IGNORECASE)
+TAKES_BACK = regex(r"\bthat(?:'?s| is) what i (?:said|told you|had|wrote)\b", re.IGNORECASE)
 """ "No, five. I beg your pardon, that is what I said." """
-TURNED = re.compile(
+TURNED = regex(
     r"\bother way a?round\b|\bwe(?:'ve)? (?:switched|swapped)(?=[,.:]| roles?\b)|\bvice versa\b|\bback to front\b",
     re.IGNORECASE,
 )
@@ -155,7 +152,7 @@ def correction(text: str) -> Heard | None:
     return replace(found, end=min(found.end, next(later, found.end)))
 
 
-_TELLS = re.compile(
+_TELLS = regex(
     r"\W*(?:(?:and|also|oh|plus|btw|by the way|but)\W+)*(?:i|i'?m|i'?ve|we|we'?re|we'?ve|my|our)\b", re.IGNORECASE
 )
 
@@ -223,7 +220,7 @@ def _confesses(text: str) -> bool:
     return bool(_CONFESSED.search(text))
 
 
-_CONFESSED = re.compile(
+_CONFESSED = regex(
     r"\b(?:actually|sorry|i (?:always )?(?:mix|mixed|got|misread|mistyped|misspoke|confused)|my mistake|not \w+|"
     r"i (?:just )?(?:checked|looked)|instead|i meant|to be exact|just read|typo|spelled|spelt)\b",
     re.IGNORECASE,
@@ -258,16 +255,16 @@ def _heard(text: str, one: re.Match[str], *, sure: bool = True) -> Heard | None:
     )
 
 
-_ARTICLE = re.compile(r"^an? (?=\w)", re.IGNORECASE)
-_POINTS = re.compile(r"(?:that|it|this|the last one|(?:his|her|its|their) .*)?", re.IGNORECASE)
+_ARTICLE = regex(r"^an? (?=\w)", re.IGNORECASE)
+_POINTS = regex(r"(?:that|it|this|the last one|(?:his|her|its|their) .*)?", re.IGNORECASE)
 """What points to the one spoken of last."""
-_PREPOSITION = re.compile(
+_PREPOSITION = regex(
     r"^(?:[^:\d]{0,40}:\s+)?(?:(?:at|on|in|after|before|about|around|for|to|til|till|until|from|it'?s|is|"
     r"spelled|spelt|written|"
     r"called|age|the)\s+)*(?=\S)",
     re.IGNORECASE,
 )
-_AFTERWARDS = re.compile(
+_AFTERWARDS = regex(
     r"\s+(?:i mean|i meant|sorry|actually|rather|instead|please|pls|now|lol|haha+|since .*|from (?:now|"
     r"today)(?: on)?|going forward|"
     r"without .*|with an? .*)$",

@@ -10,6 +10,7 @@ could be meant: the person is asked, and nothing happens before the answer.
 import re
 from collections.abc import Sequence
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.matters import content_words, distinct, meant, part_of, without
 from keepbook.models.noted import Noted
 from keepbook.models.orders import answers, never
@@ -71,8 +72,8 @@ def _parts(matter: str) -> list[str]:
     return [part for part in named if content_words(part)] or [matter]
 
 
-_NAME = re.compile(r"(?<=\s)[A-ZÀ-Þ][\w-]+")
-_HE = re.compile(r"\b(?:he|she|they)\b", re.IGNORECASE)
+_NAME = regex(r"(?<=\s)[A-ZÀ-Þ][\w-]+")
+_HE = regex(r"\b(?:he|she|they)\b", re.IGNORECASE)
 
 
 def _matter_withdrawn(scene: Scene, heard: Heard, matter: str, own: Place) -> list[Deed]:
@@ -154,7 +155,7 @@ def _told_before(scene: Scene, heard: Heard) -> list[Held]:
     return [] if distinct(clause, found) else found
 
 
-_TAKES_OUT = re.compile(r"\b(?:forget|delete|remove|erase|wipe|drop|take out|get rid of)\b", re.IGNORECASE)
+_TAKES_OUT = regex(r"\b(?:forget|delete|remove|erase|wipe|drop|take out|get rid of)\b", re.IGNORECASE)
 
 
 def _sentence_of(scene: Scene, last: Noted, statements: Sequence[Noted]) -> list[Noted]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from keepbook.book.ground.patterns import regex
+
 Kind = Literal["withdraw", "never", "correct", "undo"]
 
 
@@ -31,7 +33,7 @@ class Heard:
     sentence: str = ""
 
 
-_SENTENCE = re.compile(
+_SENTENCE = regex(
     r"(?:[^.!?\n。！？]|(?<=\d)[.](?=\d)|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr|St|no))\.|(?<=\bMrs)\.)+[.!?…。！？]*\s*"
 )
 _POLITE = (
@@ -72,7 +74,7 @@ _KEEP = (
     r"keep track of)"
 )
 _NOT = r"(?:don'?t|do not|dont|no need to|rather you didn'?t|never|not to|please not|without)"
-_EVER = re.compile(
+_EVER = regex(
     r"\b(?:never|ever|always|permanently|forever|for (?:ever|good|all time)|off[- ]limits|taboo|not (?:now|in "
     r"this chat)|"
     r"any other|from (?:now|today) on|in future|at any time|no matter what|under no circumstances|nothing|not to "
@@ -80,7 +82,7 @@ _EVER = re.compile(
     r"excluded|out of bounds|nunca|jamás|nie|niemals|aldri|永远|从不|不要再?记|ห้าม|อย่า)\b|永远|不要记|别记|ห้าม|อย่า",
     re.IGNORECASE,
 )
-_STOP = re.compile(
+_STOP = regex(
     r"\s*(?:[,;:–—(]|\.\s|\.$|[!?]|\b(?:that'?s|because|since|as i|cause|cos|i (?:don'?t|dont|'?ve|was|am|will|"
     r"changed|need|"
     r"want|just|think)|i'?m|it'?s|but|please|pls|thanks|for now|ok(?:ay)?|anymore|any more|everywhere|"
@@ -88,24 +90,20 @@ _STOP = re.compile(
     r"would you|will you|can you|again|btw|and (?:btw|also|by the way|i|im|i'm))\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
-_FROM = re.compile(rf",?\s*\b(?:from|out of|in|off|into) {_BOOK}\b.*$", re.IGNORECASE)
+_FROM = regex(rf",?\s*\b(?:from|out of|in|off|into) {_BOOK}\b.*$", re.IGNORECASE)
 
-_IDIOMS = re.compile(
+_IDIOMS = regex(
     r"\b(?:(?:i|we|he|she|they|you|people|never|not|to|i'll|ill|who|could|can't|cannot|don'?t|dont|didn'?t|won'?t|"
     r"almost|let me)"
     r"(?: \w+)? forget|forget(?:ting|s)? (?:to|whether|if|how|why|when|where|what time|who)\b|unforgett\w+)",
     re.IGNORECASE,
 )
-_LET_GO = re.compile(
-    r"(?:^|[,.]\s*)(?:oh |ah |just |ok |well )?forget (?:it|about it)\b[,.;!]*\s+(?=\S)", re.IGNORECASE
-)
-_NAMED = re.compile(
-    rf"{_POLITE}(?P<verb>{_FORGET}|{_DROP})\s+(?P<what>{_ABOUT})(?P<matter>.+)", re.IGNORECASE | re.DOTALL
-)
-_TAKE = re.compile(
+_LET_GO = regex(r"(?:^|[,.]\s*)(?:oh |ah |just |ok |well )?forget (?:it|about it)\b[,.;!]*\s+(?=\S)", re.IGNORECASE)
+_NAMED = regex(rf"{_POLITE}(?P<verb>{_FORGET}|{_DROP})\s+(?P<what>{_ABOUT})(?P<matter>.+)", re.IGNORECASE | re.DOTALL)
+_TAKE = regex(
     rf"{_POLITE}(?:take|keep|leave|get) (?P<matter>.+?) (?:out of|off|from) {_BOOK}", re.IGNORECASE | re.DOTALL
 )
-_UNNAMED = re.compile(
+_UNNAMED = regex(
     rf"{_POLITE}(?:(?:{_FORGET}|{_DROP}|ignore|disregard|skip|un-?note) {_THAT}|(?:scratch|strike|scrap|drop) "
     rf"(?:that|it|this)|"
     rf"{_NOT} (?:you )?(?:to )?{_KEEP}\b(?: {_THAT}| a word of (?:that|this|it))?(?: (?:down|anywhere|on file|"
@@ -128,19 +126,19 @@ _UNNAMED = re.compile(
     rf"thanks|ok|actually)?\W*",
     re.IGNORECASE,
 )
-_DECLINE = re.compile(
+_DECLINE = regex(
     rf"{_POLITE}{_NOT} (?:you )?(?:to )?{_KEEP}\s+(?:down )?(?P<what>{_ABOUT})(?P<matter>(?:my|the|that|our|his|"
     rf"her|where|what|how)"
     rf"\b.+)", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_AHEAD = re.compile(
+_AHEAD = regex(
     rf"\W*{_POLITE}(?:(?:this (?:is|isn'?t|one is) )?(?:not for (?:the|your) (?:record|notes?|book|memory|files?)|"
     rf"off the record|"
     rf"between (?:you and me|us)|in confidence|confidentially|don'?t (?:note|write|keep|save) this(?: "
     rf"down)?)(?:,? (?:but|though))?)"
     rf"\s*[,:;–—-]\s*(?=\w)", re.IGNORECASE,
 )  # fmt: skip
-_TAIL = re.compile(
+_TAIL = regex(
     rf"(?<=[\s,.;–—-])(?:actually |no |oh |but |and |wait |please |pls )*(?:{_NOT} {_KEEP} (?:any of )?(?:that|"
     rf"this|it)\b.*|"
     rf"(?:(?:you can|can you|could you|please|pls|so) )*(?:{_FORGET}|{_DROP}) (?:that|it|this)(?: one)?(?: (?:from|"
@@ -149,23 +147,23 @@ _TAIL = re.compile(
     r"(?:scratch|scrap|strike) that\b.*|not for (?:the|your) (?:record|notes|book)\W*|off the record\W*)$",
     re.IGNORECASE,
 )  # fmt: skip
-_UNDO = re.compile(
+_UNDO = regex(
     rf"{_POLITE}(?:undo (?:that|this|it|the last (?:one|change|thing))|undo|take that back|put (?:it|that) back|"
     r"revert (?:that|it)|change it back|undo the last)\W*(?:please|pls)?\W*", re.IGNORECASE,
 )  # fmt: skip
-_PUT_BACK = re.compile(
+_PUT_BACK = regex(
     rf"{_POLITE}(?:put (?:it|that|this|them|the [\w ]{{2,30}}) back|bring (?:it|that) back|restore (?:it|that)|"
     r"(?:i (?:meant|mean|said)[,:]? )?(?:don'?t|do not|dont) (?:forget|delete|remove|drop)\b(?!.*\bto\b)|"
     r"(?:i (?:meant|mean)[,:]? )?keep (?:it|that|this|the|my)\b)",
     re.IGNORECASE,
 )
-_FOREIGN = re.compile(
+_FOREIGN = regex(
     r"(?:vergiss|lösch\w*|streich\w*)\s+(?:bitte\s+)?(?P<de>.+?)(?:\s+bitte)?$|"
     r"(?:olvida|borra|elimina|olvídate de)\s+(?:por favor\s+)?(?P<es>.+?)$|(?:glem|slett|fjern)\s+(?P<nb>.+?)$|"
     r"(?:oublie|efface|supprime)\s+(?P<fr>.+?)$|(?:请|把)?(?:忘掉|忘记|删掉|删除)(?P<zh>.+?)(?:吧)?$|"
     r"(?:ลืม|ลบ)(?:เรื่อง)?(?P<th>.+?)(?:ด้วย|ที|นะ|ครับ|ค่ะ)*$", re.IGNORECASE,
 )  # fmt: skip
-_FOREIGN_THAT = re.compile(
+_FOREIGN_THAT = regex(
     r"(?:merk dir das nicht|(?:das )?(?:bitte )?nicht (?:merken|speichern|notieren)|vergiss das|behalt\w* das nicht|"
     r"no (?:lo )?(?:recuerdes|guardes|apuntes)(?: eso)?|olvídalo|olvida eso|que quede entre nosotros|"
     r"ikke (?:husk|lagre|noter)\w*(?: det)?|glem det|n'enregistre pas ça|oublie ça|"
@@ -173,13 +171,13 @@ _FOREIGN_THAT = re.compile(
 )  # fmt: skip
 
 
-_SAID_ANEW = re.compile(
+_SAID_ANEW = regex(
     r"(?:\w+ )?the (?:\d[\d.,]*|[a-z]+)(?: \w+){0,3}[,;.]+ *(?:it'?s |make it |now )*\d[\d.,]*k? "
     r"(?:is|would be|will do|are) ",
     re.IGNORECASE,
 )
 """ "Scratch the 5 positions, 8 is fine now": another value, no withdrawal."""
-_FRONTED = re.compile(
+_FRONTED = regex(
     rf"(?:that|the|this) (?:bit|part|thing|stuff)?\s?(?:i (?:said|told you|mentioned)\s?(?:before|"
     rf"earlier)?\s?)?(?:about )?"
     rf"(?P<matter>.+?)[,;–—-]+\s*{_POLITE}(?:take|leave|keep|get) (?:it|that|this) (?:out of|off) {_BOOK}.*",
@@ -236,7 +234,7 @@ def _withdrawal(sentence: str, start: int) -> Heard | None:
     return None
 
 
-_GOES_ON = re.compile(r"[\s,.;]+(?:and |oh |but )*(?:btw|by the way|also|and (?:i|im|i'm|my))\b", re.IGNORECASE)
+_GOES_ON = regex(r"[\s,.;]+(?:and |oh |but )*(?:btw|by the way|also|and (?:i|im|i'm|my))\b", re.IGNORECASE)
 """From here on the person tells something else."""
 
 

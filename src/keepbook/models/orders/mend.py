@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import (
     apart,
@@ -34,7 +35,7 @@ CORRECTS, CERTAIN = 0.5, 0.85
 """From which likelihood on a statement corrects another of the same matter, and one that only seems related."""
 HINT = 0.1
 """How likely a statement is worth keeping, at least, for a value to be meant for it: else it belongs to a task."""
-_NOW = re.compile(
+_NOW = regex(
     r"\b(?:now|no longer|not any ?more|any ?more|moved|changed|switched|actually|sorry|instead|since|these days|"
     r"meanwhile|not a|just one|turned|left|quit)\b",
     re.IGNORECASE,
@@ -162,7 +163,7 @@ def _respelled(scene: Scene, heard: Heard, own: Place) -> Deed | None:
     return Deed("correct", changes=changes, taken=(own, *(one.place for one in lines if one.place)))
 
 
-_SPELLED = re.compile(r"\b(?:spelled|spelt|spelling|written|letters?|with an? \w\b|without an? ?\w?\b)", re.IGNORECASE)
+_SPELLED = regex(r"\b(?:spelled|spelt|spelling|written|letters?|with an? \w\b|without an? ?\w?\b)", re.IGNORECASE)
 ALIKE = 0.75
 """How alike a name and its misspelling are, at least."""
 
@@ -261,7 +262,7 @@ def _hangs(part: str) -> bool:
     return bool(_HANGS.match(part)) or not (whole(part) or slots(f"= {part[:1].lower()}{part[1:]}"))
 
 
-_HANGS = re.compile(
+_HANGS = regex(
     r"(?:since|from|until|till|as|because|so|which|who|when|where|but|even|not|with|of|in|at|on)\b", re.IGNORECASE
 )
 
@@ -284,13 +285,11 @@ def _part_anew(new: str, old: str) -> str | None:
     return f"{old[: after[0].start]}{values[0].text}{old[after[0].end :]}"
 
 
-_DENIED = re.compile(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?\W*$")
+_DENIED = regex(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?\W*$")
 """The value that was wrong, behind the one that is right."""
-_FIRST = re.compile(r",\s+(?=\w+ (?:is|are|was|has)\b)")
+_FIRST = regex(r",\s+(?=\w+ (?:is|are|was|has)\b)")
 """The first of two statements in one sentence: "my manager is Pooja, Priya is the one from HR"."""
-_RECENT = re.compile(
-    r",?\s+(?:last (?:week|month|night)|yesterday|today|this (?:week|morning|month))\W*$", re.IGNORECASE
-)
+_RECENT = regex(r",?\s+(?:last (?:week|month|night)|yesterday|today|this (?:week|morning|month))\W*$", re.IGNORECASE)
 """When it was is the version's; in the line it would be wrong tomorrow."""
 
 

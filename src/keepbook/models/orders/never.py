@@ -7,6 +7,7 @@ keep …"), in the passive ("… must never be stored"), or of a place ("… is 
 
 import re
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.topics import group_named, named_in
 from keepbook.models.lines.matters import KIN
 from keepbook.models.orders.hear import Heard, sentences
@@ -40,14 +41,14 @@ _START = (
     r"from (?:today|now) on|in future|make sure(?: that)?(?: you)?|see to it that(?: you)?|for \w+ things)[,:]? )*"
 )
 _MODAL = r"(?:must|should|will|shall|may|can|could|are|ought to|would|'?ll|'?d)"
-_ORDER = re.compile(rf"{_START}{_NEVER} (?:again )?{_MEMORISE}", re.IGNORECASE)
-_OF_YOU = re.compile(
+_ORDER = regex(rf"{_START}{_NEVER} (?:again )?{_MEMORISE}", re.IGNORECASE)
+_OF_YOU = regex(
     rf"\b(?:you|u) {_MODAL}(?:n'?t)? ?(?:please )?(?:never|not|ever|not ever|not to)?\b.{{0,12}}\b{_MEMORISE}|"
     rf"\b(?:want|like|need|prefer|rather) (?:you |u )(?:to )?(?:never|not|ever)? ?(?:to )?{_MEMORISE}|"
     rf"\b(?:topic|subject|something|thing|matter)s? (?:that )?(?:you|u) (?:{_MODAL} )?never\b",
     re.IGNORECASE,
 )
-_PASSIVE = re.compile(
+_PASSIVE = regex(
     rf"\b(?:is|are|must|should|may|can|will|shall|does|do|gets?|be|to be|get)(?:n'?t)?\b.{{0,16}}\b(?:never|not|ever|"
     rf"nothing)\b"
     rf".{{0,16}}\b(?:{_DONE}|(?:mentioned|put|end up|land|appear|go|belong) (?:in|into|on) {_NOTES})\b|"
@@ -57,28 +58,28 @@ _PASSIVE = re.compile(
     rf"\bnever\b.{{0,20}}\b(?:in|into|on) (?:{_NOTES}|there)\b|\bmust never be \w+ (?:in|into) {_NOTES}\b",
     re.IGNORECASE,
 )
-_PLACE = re.compile(
+_PLACE = regex(
     rf"\b(?:off[- ]limits|taboo|out of bounds|a no-?go|off the table)\b|\bstays? out of {_NOTES}\b|"
     rf"(?:^|\b(?:please|pls|on|and|so),? )(?:leave|keep) .+ (?:out of|off|away from) {_NOTES}\b|^\W*no .+ (?:in|on|"
     rf"for) {_NOTES}(?=\W*$|[,.;!]|\s+(?:ever|always|please|pls|for good|ok(?:ay)?)\b)|"
     rf"\bexcluded from (?:what you|{_NOTES})",
     re.IGNORECASE,
 )
-_LASTS = re.compile(
+_LASTS = regex(
     r"\b(?:never|ever|always|permanently|forever|for (?:ever|good|all time)|off[- ]limits|taboo|out of bounds|a "
     r"no-?go|any other|"
     r"from (?:now|today) on|not now and not later|nothing about|at any (?:time|point)|not to \w+ anything|in future)\b",
     re.IGNORECASE,
 )
-_NOTHING = re.compile(
+_NOTHING = regex(
     rf"{_START}(?:do not|don'?t|dont) (?:you )?(?:{_ALONE}|write down|put down|keep track of) "
     r"(?:anything|a (?:single )?word|nothing)(?: at all)? (?:about|on|regarding|of|to do with)\b"
     r"(?!.*\b(?:today|now|yet|tonight|this (?:chat|time|meeting|call|conversation|week)|until|unless)\b)",
     re.IGNORECASE,
 )
 """ "Don't save anything about Mr Hoffmann": nothing of it, so for good."""
-_COMPLAINS = re.compile(r"\b(?:you|u) (?:never|always) ", re.IGNORECASE)
-_SELF = re.compile(
+_COMPLAINS = regex(r"\b(?:you|u) (?:never|always) ", re.IGNORECASE)
+_SELF = regex(
     r"^\W*(?:i|i'll|ill|i'?ve|we|he|she|they|people)\b(?!'d like| want| would like| need| insist)", re.IGNORECASE
 )
 _END = (
@@ -101,29 +102,29 @@ _TOPICS = (
     rf"(?:\b(?:is|are|was|must|should|may|does|do|don'?t|will|never|stays?|excluded|shall|a (?:topic|subject)|"
     rf"in {_NOTES})\b|=|:(?=\s*(?:never|no|nothing|don'?t|off|you|u)\b))",
 )
-_TOPIC = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _TOPICS)
-_LOCATED = re.compile(
+_TOPIC = tuple(regex(pattern, re.IGNORECASE) for pattern in _TOPICS)
+_LOCATED = regex(
     r"\bwhere (?:i|we) (?:am|'m|live|are|stay|go|sleep|work from)\b|\bmy (?:location|whereabouts|address)\b",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(
+_ARTICLE = regex(
     r"^(?:(?:my|our|the|any|all|that|this|these|those|a|an|bloody|whole|anything|things?|stuff|of|single|word|"
     r"about)\s+)+",
     re.IGNORECASE,
 )
-_OF_ONE = re.compile(
+_OF_ONE = regex(
     rf"(?:(?:my|our) )?(?:{KIN}|(?-i:[A-ZÀ-Þ])[\w-]+)'s? [\w-]{{3,}}|"
     rf"(?:what|where|how much|who|when) (?:(?:my|our) (?:{KIN})|(?-i:[A-ZÀ-Þ])[\w-]+) [\w-]{{3,}}",
     re.IGNORECASE,
 )
-_NO_TOPIC = re.compile(
+_NO_TOPIC = regex(
     r"(?:that|this|it|them|you|u|any|things?|stuff|of|i|i'?ve|me|we|he|she|they|there|everything|anything|nothing|one|"
     r"a word|notes?|(?:on|about|of|in|to|down)\b.*|"
     r"what|track|(?:from )?(?:now|today) on|(?:if|when|whatever|and|or|but|so)\b.*|.*\b(?:i|you) (?:say|tell|told|"
     r"said|talk)\b.*)",
     re.IGNORECASE,
 )
-_SPLIT = re.compile(r"\s*(?:,|\band\b|\bor\b|\bnor\b)\s*", re.IGNORECASE)
+_SPLIT = regex(r"\s*(?:,|\band\b|\bor\b|\bnor\b)\s*", re.IGNORECASE)
 
 
 def topics_named(text: str) -> list[tuple[Heard, tuple[str, ...]]]:
@@ -137,9 +138,9 @@ def topics_named(text: str) -> list[tuple[Heard, tuple[str, ...]]]:
     return found
 
 
-_PARTED = re.compile(r"[.!]+\s+(?=\S)")
-_FOR_GOOD = re.compile(r"\W*(?:not )?(?:never|ever|always|for good|for ever|forever|permanently)\W*", re.IGNORECASE)
-_FRONTED = re.compile(r"\W*(?:my|our|the|his|her) (?:\w+ ?){1,3}\.\s*", re.IGNORECASE)
+_PARTED = regex(r"[.!]+\s+(?=\S)")
+_FOR_GOOD = regex(r"\W*(?:not )?(?:never|ever|always|for good|for ever|forever|permanently)\W*", re.IGNORECASE)
+_FRONTED = regex(r"\W*(?:my|our|the|his|her) (?:\w+ ?){1,3}\.\s*", re.IGNORECASE)
 
 
 def _breaths(text: str) -> list[tuple[int, int]]:

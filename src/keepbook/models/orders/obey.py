@@ -8,6 +8,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.owners import choices
@@ -23,7 +24,7 @@ from keepbook.models.reader.values import Reader
 
 LONGEST = 4_000
 """A longer turn is pasted; what is in it is no order."""
-EDITING = re.compile(r"^The (?:person|user) wants to change the memory (?P<id>[A-Za-z0-9]{8})\b", re.MULTILINE)
+EDITING = regex(r"^The (?:person|user) wants to change the memory (?P<id>[A-Za-z0-9]{8})\b", re.MULTILINE)
 """How a page says, in hidden context of its question, which memory a chat was opened to edit."""
 
 

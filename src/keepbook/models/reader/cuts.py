@@ -4,10 +4,11 @@ The learned cut decides in the end; what is here only says where a sentence seem
 turns a list of beginnings into stretches that cover the text without a gap.
 """
 
-import re
 from collections.abc import Iterable
 
-_ENDS = re.compile(r"(?<=[.!?…])[\"”’»)\]*]*\s+|\n\s*|(?<=[。！？])(?!\s)")
+from keepbook.book.ground.patterns import regex
+
+_ENDS = regex(r"(?<=[.!?…])[\"”’»)\]*]*\s+|\n\s*|(?<=[。！？])(?!\s)")
 
 
 def sentence_starts(text: str) -> list[int]:

@@ -5,22 +5,22 @@ by themselves; the end of what was said before (often a question), the neighbour
 of their own, as does a word of the piece that comes again later, which is how a correction looks from here.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.reader.cuts import sentence_starts, starts_word
 from keepbook.models.reader.values import Turn
 
 ROWS = 1 << 15
 CUT_ROWS = 1 << 13
-WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
+WORDS = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
 LONGEST, AROUND, OPENING = 80, 24, 12
 """Words that are read of a piece, of each neighbour, and of the next turn."""
 AHEAD = 6
 """Later turns of the person that are looked at."""
-_FIGURE = re.compile(r"\d+")
+_FIGURE = regex(r"\d+")
 
 
 class Setting(NamedTuple):

@@ -282,7 +282,7 @@ def _came_before(tx: Tx, source: str) -> dict[str, _Before]:
 def _taken_back(tx: Tx) -> frozenset[str]:
     """The memories and chats that went when a load was taken back."""
     undone = (one.gone for one in loads.listed(tx, loads.MOST, what=loads.MEMORIES) if one.gone is not None)
-    return frozenset(id for gone in undone for id in (*gone["memories"], *gone["chats"]))
+    return frozenset(id for gone in undone for id in (*gone["memories"], *gone["chats"], *gone.get("deleted", ())))
 
 
 def _stands(row: Any) -> bool:

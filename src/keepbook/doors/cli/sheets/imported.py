@@ -66,7 +66,7 @@ def taken_back(paper: Paper, answer: dict[str, Any]) -> None:
     if "trades" in answer:
         paper.put("Taken back: ", count(answer["trades"], "trade"), ". The same file can be loaded anew.")
         return
-    gone = [count(len(answer["memories"]), "memory", "memories"), count(len(answer["chats"]), "chat")]
+    gone = [count(len(answer["memories"]), "line"), count(len(answer["chats"]), "chat")]
     paper.put("Taken back: ", gone[0], " and ", gone[1], ". The same file can be imported anew.")
     if answer["stayed"]:
         paper.put(ink(f"{answer['stayed']:,} stayed: something newer touched them.", AMBER))

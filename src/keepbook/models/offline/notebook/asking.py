@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, fold, stem, tokens
 from keepbook.models.lines.matters import content_words, fit
 from keepbook.models.offline.notebook.talk import Talk
@@ -17,7 +18,7 @@ MOST = 40
 MOST_ANSWERS = 4
 MOST_TURNS = 3
 QUOTE_CHARS = 200
-_ALL = re.compile(
+_ALL = regex(
     r".*\b(?:what|all|everything|anything)\b.{0,30}\b(?:you|u|ya)\b.{0,12}\b(?:know|knw|have|got|remember|noted|"
     r"written|wrote|saved|stored|keep|hold)\b.{0,20}"
     r"\b(?:about|abt|on|of|from) (?:me|myself|us)\b.*|.*\bwhat (?:have|did|do) (?:you|u) (?:remember|noted?|"
@@ -31,7 +32,7 @@ _ALL = re.compile(
     r".*\bhva vet du om meg\b.*|.*(?:你(?:都)?知道我(?:什么|些什么)|关于我你知道).*|.*รู้อะไรเกี่ยวกับ(?:ฉัน|ผม).*",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_ASKS = re.compile(
+_ASKS = regex(
     r"\?\s*$|\b(?:what'?s|where'?s|when'?s) (?:my|our)\b|\b(?:what|where|when|which) (?:do|did|am|was) i\b|"
     r"^\W*(?:(?:and|so|ok(?:ay)?|hey|oh|but|btw)\b[\s,]*)*(?:do|did|have|am) i\b|^\W*(?:(?:and|so|ok(?:ay)?|"
     r"hey)\b[\s,]*)*"
@@ -47,19 +48,19 @@ _ASKS = re.compile(
     r"tell|say)|wo|wann|wie|wer|welche|dónde|cuándo|cuál|quién|hvor|når|hvem|hvilke)\b",
     re.IGNORECASE,
 )  # fmt: skip
-_MINE = re.compile(
+_MINE = regex(
     r"\b(?:i|i'm|im|my|me|mine|we|our|us|told you|you have|u have|mein\w*|ich|mi|mis|yo|min|mitt|jeg)\b|我|ฉัน|ผม",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(
+_ABOUT = regex(
     r".*\b(?:know|have|got|remember|say|said|told|wrote|noted|mention\w*|book|notes|talk\w*)\b.{0,24}\b(?:about|"
     r"on|of|regarding|concerning)\b (?P<matter>.+?)\W*$", re.IGNORECASE | re.DOTALL
 )  # fmt: skip
-_SAID = re.compile(
+_SAID = regex(
     r"\b(?:what|when|did|have) .{0,12}\b(?:i|we)\b.{0,14}\b(?:say|said|tell|told|mention\w*|wrote|write|talk\w*)\b",
     re.IGNORECASE,
 )
-_HISTORY = re.compile(
+_HISTORY = regex(
     r".*\b(?:how (?:has|have|did) (?P<one>.+?) changed?\b|what(?:'s| has) changed (?:about|with|in) (?P<two>.+?)|"
     r"history of (?P<three>.+?))\W*$",
     re.IGNORECASE,
@@ -76,26 +77,26 @@ _LIGHT = frozenset(
 )
 
 
-_WHICH = re.compile(
+_WHICH = regex(
     r"\b(?:which|what) .{2,40}\b(?:do|have) (?:you|u)\b.{0,12}\b(?:have|know|got|keep)\b|\bof mine\b", re.IGNORECASE
 )
 
 
-_TELL_ME = re.compile(r"\b(?:tell|show|give|remind|help|explain to|teach) me\b", re.IGNORECASE)
-_OF_YOU = re.compile(r"\b(?:what|how|where|which|who) (?:would|could|should|can|will) (?:you|u)\b", re.IGNORECASE)
+_TELL_ME = regex(r"\b(?:tell|show|give|remind|help|explain to|teach) me\b", re.IGNORECASE)
+_OF_YOU = regex(r"\b(?:what|how|where|which|who) (?:would|could|should|can|will) (?:you|u)\b", re.IGNORECASE)
 """ "If you had a million, what would you do?" asks for an opinion, not for what is known."""
-_RULES = re.compile(
+_RULES = regex(
     r"\b(?:rules?|limits?|principles?)\b(?=.*\b(?:of mine|mine|do you have|you have|i have|did i)\b)|\bmy rules\b",
     re.IGNORECASE,
 )
-_RULE = re.compile(
+_RULE = regex(
     r"\b(?:never|always|only|max(?:imum)?|at most|no more than|don'?t|doesn'?t|must|from now on|every time)\b|"
     r"^(?:if|when|no|stop)\b",
     re.IGNORECASE,
 )
-_AT_HOME = re.compile(r"\bwhere (?:do|am) (?:i|we) (?:live|from|based|located)\b|\bwhere i live\b", re.IGNORECASE)
-_AT_WORK = re.compile(r"\bwhere (?:do|did|am) (?:i|we) work", re.IGNORECASE)
-_FROM = re.compile(r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
+_AT_HOME = regex(r"\bwhere (?:do|am) (?:i|we) (?:live|from|based|located)\b|\bwhere i live\b", re.IGNORECASE)
+_AT_WORK = regex(r"\bwhere (?:do|did|am) (?:i|we) work", re.IGNORECASE)
+_FROM = regex(r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
 
 
 class Found(NamedTuple):
@@ -166,15 +167,15 @@ def _asked(text: str) -> list[str]:
     return [part if clause is None else clause[0] for part, clause in zip(asking, clauses, strict=True)]
 
 
-_CLAUSE = re.compile(
+_CLAUSE = regex(
     r"\b(?:what(?:'?s)?|where(?:'?s)?|when(?:'?s)?|who(?:se|'?s)?|which|how (?:much|many|old|often|long|big|tall))\b"
     r"(?=.*\b(?:i|i'?m|i'?ve|my|our|we|me|mine)\b)(?:(?!\b(?:haha+|lol|thx|thanks|pls|please)\b).)*",
     re.IGNORECASE | re.DOTALL,
 )
 """From the word that asks on: what stands before it is not asked for."""
-_OWN_NAME = re.compile(r"\bmy (?:own |full |first )?name\b|\bwhat (?:am i|i am) called\b", re.IGNORECASE)
-_NAMED = re.compile(r"(?:is|goes|name|full name|first name)\b.{0,12}\b(?:called|named|by|is)\b", re.IGNORECASE)
-_THING = re.compile(
+_OWN_NAME = regex(r"\bmy (?:own |full |first )?name\b|\bwhat (?:am i|i am) called\b", re.IGNORECASE)
+_NAMED = regex(r"(?:is|goes|name|full name|first name)\b.{0,12}\b(?:called|named|by|is)\b", re.IGNORECASE)
+_THING = regex(
     r"\b(?:what|when|where|who|how)(?:'?s| is| are| was) (?:(?:my|our|the) )?(?P<thing>[\w' -]+?)"
     r"(?=\W*$|[,;:.?!]| (?:in|on|at|for|of|after|before|with|from|when|again|now|called|these|like)\b)",
     re.IGNORECASE,

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.offline.notebook.phrases import TONGUES, words
 from keepbook.models.orders.hear import sentences
 
@@ -21,19 +22,19 @@ _NO_TICKERS = frozenset(
     ("pnl", "usd", "usdt", "usdc", "eur", "utc", "cpi", "ppi", "pce", "fomc", "fed", "ecb", "nfp", "gdp", "rsi")
 )
 """What stands in capitals and is no symbol."""
-ABOUT_TRADING = re.compile(
+ABOUT_TRADING = regex(
     r"\b(?:trad(?:e|es|ed|ing)|skills?|strateg\w+|deployments?|bots?|positions?|p&l|pnl|profits?\b|loss(?:es)?|losers?|"
     r"winners?|win ?rate|hit rate|drawdown|sharpe|profit factor|expectancy|performance|performing|returns?|results|"
     r"money|profitable|handel|operaci\w+|estrategia\w*|handler)\b",
     re.IGNORECASE,
 )
-_MARKETS = re.compile(
+_MARKETS = regex(
     r"\b(?:markets?|crypto|stocks?|prices?|risk|entr(?:y|ies)|exits?|stops?|targets?|longs?|shorts?|volatil\w+|regimes?|"
     r"trends?|portfolio|account|exposure|events?|news|calendar|cpi|ppi|pce|fomc|fed|ecb|nfp|gdp|inflation|payrolls?|"
     r"rates?|scalpers?|swing|desks?|halving|fork|upgrade|unlock|listing|expiry|wins?)\b|\b(?:this|that|it)\W*$",
     re.IGNORECASE,
 )
-_WHEN = re.compile(
+_WHEN = regex(
     r"\b(?:today|tonight|tomorrow|yesterday|now|soon|later|next|past|days?|hours?|weeks?|weekend|months?|year|quarter|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|"
     r"november|december|me|us)\b|\d",
@@ -55,7 +56,7 @@ def about_markets(text: str) -> bool:
 
 
 _EDGE = " \t.!?…¡¿,;:"
-_DEFINITION = re.compile(
+_DEFINITION = regex(
     r"(?!.*\b(?:my|our|mine|ours)\b)(?:(?:can|could|would|will) you (?:please )?|please )?(?:"
     r"what(?:'s|s| is| are) (?:an?|(?:the )?(?:meaning|definition|formula|difference))\b|"
     r"(?:tell me |show me )?what (?:an? .+ (?:is|means)$|(?:do|does) .+ mean\b)|(?:explain|define)\b|"

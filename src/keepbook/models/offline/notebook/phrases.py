@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from keepbook.book.ground.patterns import regex
+
 TONGUES = ("en", "es", "de", "nb")
-_NAME = re.compile(r"(?<!\?P)<(\w+)>")
+_NAME = regex(r"(?<!\?P)<(\w+)>")
 _HERE = Path(__file__).parent
 
 
@@ -42,12 +44,12 @@ def words(tongue: str) -> Words:
 
     head = told["openers"] + told["polite"]
     trading = tuple(
-        Phrase(entry["kind"], re.compile(f"{head}(?:{filled(line)})", re.IGNORECASE))
+        Phrase(entry["kind"], regex(f"{head}(?:{filled(line)})", re.IGNORECASE))
         for entry in told["trading"]
         for line in entry["fits"].split("\n")
         if line
     )
-    return Words(trading, re.compile(told["openers"], re.IGNORECASE), _sayings().get(tongue, {}) | told["says"])
+    return Words(trading, regex(told["openers"], re.IGNORECASE), _sayings().get(tongue, {}) | told["says"])
 
 
 @cache

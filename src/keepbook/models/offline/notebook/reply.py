@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
 from keepbook.models.offline.notebook import asking, saving, trading, trading_ahead
@@ -19,33 +20,33 @@ from keepbook.models.offline.notebook.talk import Talk
 from keepbook.models.orders import confirmations
 from keepbook.models.prompt import MEMORY_OFF
 
-_PIECE = re.compile(r"(?:\S+\s*){1,3}")
+_PIECE = regex(r"(?:\S+\s*){1,3}")
 """A few words, as they would come from a model that thinks word by word."""
 _SMALL = {
-    "hello": re.compile(r"\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|hola|hallo|hei|moin|你好|"
+    "hello": regex(r"\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|hola|hallo|hei|moin|你好|"
                         r"สวัสดี)\b.{0,20}", re.IGNORECASE),
-    "welcome": re.compile(r"\W*(?:(?:ok(?:ay)?|great|cool|no|perfect)\W+)*(?:thanks?|thank you|thx|ty|cheers|"
+    "welcome": regex(r"\W*(?:(?:ok(?:ay)?|great|cool|no|perfect)\W+)*(?:thanks?|thank you|thx|ty|cheers|"
                           r"danke|gracias|takk)\b.{0,24}", re.IGNORECASE),
-    "bye": re.compile(r"\W*(?:ok(?:ay)?\W+)*(?:bye|goodbye|good night|see you|that's all|cya)\b.{0,20}", re.IGNORECASE),
-    "understood": re.compile(r"\W*(?:ok(?:ay)?|great|cool|nice|perfect|good|got it|alright|lol|haha+|wow|i see|"
+    "bye": regex(r"\W*(?:ok(?:ay)?\W+)*(?:bye|goodbye|good night|see you|that's all|cya)\b.{0,20}", re.IGNORECASE),
+    "understood": regex(r"\W*(?:ok(?:ay)?|great|cool|nice|perfect|good|got it|alright|lol|haha+|wow|i see|"
                              r"makes sense|yes|yeah|no|nope|sure|fine)\W*", re.IGNORECASE),
-    "intro": re.compile(
+    "intro": regex(
         r"\W*(?:so |and |ok |hey )*(?:what (?:can|do) (?:you|u) do|how (?:does this|do you|do u) work|what are you|"
         r"who are you|"
         r"help|what is this)\W*(?:for me|exactly|here)?\W*", re.IGNORECASE
     ),
-    "remind": re.compile(
+    "remind": regex(
         r"\W*(?:please |can you |could you )*(?:remind me to|set (?:a|an) (?:reminder|alarm))\b.*", re.IGNORECASE
     ),
-    "erase": re.compile(r"\W*(?:please |can you )*(?:erase|delete|forget|wipe|clear) (?:everything|all(?: of it| "
+    "erase": regex(r"\W*(?:please |can you )*(?:erase|delete|forget|wipe|clear) (?:everything|all(?: of it| "
                         r"my memories| my data)?|my whole book|the whole book)\W*", re.IGNORECASE),
 }  # fmt: skip
 
-_DECIDED = re.compile(
+_DECIDED = regex(
     r"\b(?:decide[ds]?|decisions?|entschieden|entscheidung(?:en)?|decidi\w*|decisi[oó]n(?:es)?|bestemt|beslutning\w*)\b",
     re.IGNORECASE,
 )
-_SHOWN = re.compile(r"\W*(?:please |can you )*(?:show|list|tell|zeig|nenn|muestra|vis)\w*\b", re.IGNORECASE)
+_SHOWN = regex(r"\W*(?:please |can you )*(?:show|list|tell|zeig|nenn|muestra|vis)\w*\b", re.IGNORECASE)
 
 
 async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:

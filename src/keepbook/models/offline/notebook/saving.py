@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
 from keepbook.models.lines.matters import meant, same_matter, subject
 from keepbook.models.lines.wording import line
@@ -16,7 +17,7 @@ from keepbook.models.offline.notebook.talk import Talk, why
 from keepbook.models.orders.answers import agrees, refuses
 from keepbook.models.orders.hear import sentences, withdrawals
 
-_REMEMBER = re.compile(
+_REMEMBER = regex(
     r"^\W*(?:(?:please|pls|can you|could you|would you|also|and|ok(?:ay)?|oh|hey|btw|by the way|yes|so|i want you "
     r"to|i(?:'d| would| should) like you to|i need you to|you should)\b[\s,]*)*"
     r"(?:remember|note(?: down)?|write (?:this |that |it )?down|jot down|keep in mind|bear in mind|make a note|"
@@ -25,7 +26,7 @@ _REMEMBER = re.compile(
     r"this|of that|down))*[\s:,–—-]*(?P<what>.*)$",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
-_STANDING = re.compile(
+_STANDING = regex(
     r"^\W*(?:(?:and|so|ok(?:ay)?|please|pls|actually|oh|hey|btw|just|also|but)\b[\s,]*)*"
     r"(?:from (?:now|today) on|going forward|in future|always|never(?! mind| again\W)|my rule(?: from today)? is|"
     r"(?:don'?t|do not|dont|stop) (?:ever )?(?:suggest|recommend|show|offer|send|call|propose|use|end|start|begin|"
@@ -38,17 +39,17 @@ _STANDING = re.compile(
     r"now)\b)",
     re.IGNORECASE,
 )
-_ASKS_FIRST = re.compile(r"\bi(?: really| would|'d)? (?:only|prefer|rather)\b", re.IGNORECASE)
+_ASKS_FIRST = regex(r"\bi(?: really| would|'d)? (?:only|prefer|rather)\b", re.IGNORECASE)
 """A statement of one's own, not an order: where the preset asks first, it is offered."""
-_ONCE = re.compile(r"^\W*(?:to |me to |how |when |the day|when we)\b", re.IGNORECASE)
-_ANOTHER = re.compile(
+_ONCE = regex(r"^\W*(?:to |me to |how |when |the day|when we)\b", re.IGNORECASE)
+_ANOTHER = regex(
     r"\b(?:another|different|separate|both|new|as well|too|other|keep it|andere|otro|beide|annen|begge)\b",
     re.IGNORECASE,
 )
-_UPDATE = re.compile(
+_UPDATE = regex(
     r"\b(?:update|replace|change|same|overwrite|correct|instead|änder\w*|actualiza|oppdater)\b", re.IGNORECASE
 )
-_STILL = re.compile(
+_STILL = regex(
     r"^\W*(?:(?:yes|yeah|yep|no|ja|sí)\W+)*(?:(?:i|we|it|that|my \w+)\b.{0,20}\bstill\b|(?:i'?m |we'?re |it'?s "
     r")?still\b|nothing(?:'s| "
     r"has)? changed|that still (?:holds|stands))",
@@ -106,13 +107,13 @@ def _matter(sentence: str, talk: Talk) -> str | None:
     return None if talk.tools.asks_first and _ASKS_FIRST.search(stands[0]) else _PLEASE.sub("", sentence)
 
 
-_MEANS_SO = re.compile(
+_MEANS_SO = regex(
     r"\W*(?:(?:and|so|please|i mean|that'?s) )*(?:from (?:now|today) on|going forward|in future|always|every time)"
     r"(?:,? (?:i mean|please|pls|that is|ok(?:ay)?|thanks?|always))*\W*",
     re.IGNORECASE,
 )
 """ "Print double sided. From now on I mean": it is said of the sentence before."""
-_PLEASE = re.compile(
+_PLEASE = regex(
     r"^\W*(?:(?:and|so|ok(?:ay)?|please|pls|actually|oh|hey|btw|also|but)\b[\s,]*)+|[\s,]*\bplease\W*$", re.IGNORECASE
 )
 
@@ -153,7 +154,7 @@ def _category(talk: Talk, content: str) -> str | None:
 
 
 _WISHES = ("response_style", "preference")
-_WISH = re.compile(
+_WISH = regex(
     r"(?:from (?:now|today) on|always|never|don'?t|do not|please|keep|make|use|prefers?|likes?|wants?|going forward|"
     r"in future)\b",
     re.IGNORECASE,
@@ -201,7 +202,7 @@ def _settled(talk: Talk) -> str | None:
     return talk.say("not_kept") if refuses(talk.text) else None
 
 
-_AFFIRMS = re.compile(r"\b(?:yes|yeah|yep|no|still|only|it'?s|i'?m|that|holds|stands)\b", re.IGNORECASE)
+_AFFIRMS = regex(r"\b(?:yes|yeah|yep|no|still|only|it'?s|i'?m|that|holds|stands)\b", re.IGNORECASE)
 
 
 def still(talk: Talk) -> str | None:

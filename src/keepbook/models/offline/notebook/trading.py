@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import stem, tokens
 from keepbook.models.offline.notebook import asking
 from keepbook.models.offline.notebook.intents import ABOUT_TRADING, NICKNAMES, Intent, about_markets, tickers, traded
@@ -22,48 +23,48 @@ MOST_AT_ONCE = 6
 """So many skills or deployments are told of in one reply."""
 _EXTREMES: Mapping[str, Callable[[Iterable[float]], float]] = {"best": max, "worst": min}
 _PERIODS = (
-    (re.compile(r"\b(?:this week|diese woche|esta semana|denne uken?)\b", re.IGNORECASE), "this_week"),
+    (regex(r"\b(?:this week|diese woche|esta semana|denne uken?)\b", re.IGNORECASE), "this_week"),
     (
-        re.compile(r"\b(?:(?:last|past) (?:week|7 days|seven days|few days)|lately|recently)\b", re.IGNORECASE),
+        regex(r"\b(?:(?:last|past) (?:week|7 days|seven days|few days)|lately|recently)\b", re.IGNORECASE),
         "last_7_days",
     ),
-    (re.compile(r"\b(?:this|last|past) (?:month|30 days|four weeks)\b", re.IGNORECASE), "last_30_days"),
-    (re.compile(r"\b(?:yesterday|today|tonight)\b", re.IGNORECASE), "last_7_days"),
+    (regex(r"\b(?:this|last|past) (?:month|30 days|four weeks)\b", re.IGNORECASE), "last_30_days"),
+    (regex(r"\b(?:yesterday|today|tonight)\b", re.IGNORECASE), "last_7_days"),
 )
 _ONE_DAY = _PERIODS[-1][0]
 """No figures are kept of a single day: the shortest whole stretch is told instead, and that it is."""
 _METRICS = (
-    (re.compile(r"\b(?:win ?rate|hit rate|how (?:often|many) .*\b(?:won|win|wins|right))\b", re.IGNORECASE), "rate"),
-    (re.compile(r"\bdraw ?downs?\b", re.IGNORECASE), "drawdown"),
-    (re.compile(r"\bsharpe\b", re.IGNORECASE), "sharpe"),
-    (re.compile(r"\bprofit factor\b", re.IGNORECASE), "profit_factor"),
-    (re.compile(r"\bexpectancy\b", re.IGNORECASE), "expectancy"),
-    (re.compile(r"\b(?:worst|(?:biggest|largest) los(?:s|ses|ing|ers?)|lost the most)\b", re.IGNORECASE), "worst"),
+    (regex(r"\b(?:win ?rate|hit rate|how (?:often|many) .*\b(?:won|win|wins|right))\b", re.IGNORECASE), "rate"),
+    (regex(r"\bdraw ?downs?\b", re.IGNORECASE), "drawdown"),
+    (regex(r"\bsharpe\b", re.IGNORECASE), "sharpe"),
+    (regex(r"\bprofit factor\b", re.IGNORECASE), "profit_factor"),
+    (regex(r"\bexpectancy\b", re.IGNORECASE), "expectancy"),
+    (regex(r"\b(?:worst|(?:biggest|largest) los(?:s|ses|ing|ers?)|lost the most)\b", re.IGNORECASE), "worst"),
     (
-        re.compile(r"\b(?:best|(?:biggest|largest) (?:win(?:s|ning|ners?)?|gains?)|won the most)\b", re.IGNORECASE),
+        regex(r"\b(?:best|(?:biggest|largest) (?:win(?:s|ning|ners?)?|gains?)|won the most)\b", re.IGNORECASE),
         "best",
     ),
 )
-_LISTED = re.compile(r"\b(?:last|latest|recent|list|show)\b.*\btrades\b|\blosing trades\b", re.IGNORECASE)
-_LOSSES = re.compile(r"\b(?:los(?:e|es|ing|t|ers?|s|ses)|wrong|mistakes?|down)\b", re.IGNORECASE)
-_ONE_OF_ITS_KIND = re.compile(
+_LISTED = regex(r"\b(?:last|latest|recent|list|show)\b.*\btrades\b|\blosing trades\b", re.IGNORECASE)
+_LOSSES = regex(r"\b(?:los(?:e|es|ing|t|ers?|s|ses)|wrong|mistakes?|down)\b", re.IGNORECASE)
+_ONE_OF_ITS_KIND = regex(
     r"\b(?:my|our|the) (?!(?:best|worst|last|whole|trading|other|only|main|average|overall)\b)(?:[\w/&-]+ ){1,4}?"
     r"(?:skill|strategy|bot|scalper|swing|trader|system|setup|deployment|desk)\b",
     re.IGNORECASE,
 )
 """ "my momentum skill": a certain one."""
-_ALTOGETHER = re.compile(
+_ALTOGETHER = regex(
     r"\W*(?:\w+\W+)?(?:how (?:much |many )?(?:am i|are we|have (?:i|we)|did (?:i|we)|do (?:i|we)|was i|were we)|"
     r"what (?:did|have) (?:i|we)|(?:am i|are we|did (?:i|we)|have (?:i|we)))\b",
     re.IGNORECASE,
 )
-_LEARNING = re.compile(r"\b(?:lessons?|learn\w*)\b", re.IGNORECASE)
-_LEARNED_OF = re.compile(
+_LEARNING = regex(r"\b(?:lessons?|learn\w*)\b", re.IGNORECASE)
+_LEARNED_OF = regex(
     r"\b(?:learn(?:ed|t)?|tak(?:e|en)|conclude[sd]?)\b.*?\b(?:in|at|about|from|on|of|for)\b(?P<what>.+)$", re.IGNORECASE
 )
-_OWNED = re.compile(r"\b(?:my|our|the)\b", re.IGNORECASE)
-_DEPLOYMENTS = re.compile(r"\bdeployments\b", re.IGNORECASE)
-_UNOWNED = re.compile(
+_OWNED = regex(r"\b(?:my|our|the)\b", re.IGNORECASE)
+_DEPLOYMENTS = regex(r"\bdeployments\b", re.IGNORECASE)
+_UNOWNED = regex(
     r"how(?:'s|s| is| was| has| did| does) (?!(?:my|our|the|much|many|i|we)\b)(?P<name>.+?) (?:been )?"
     r"(?:do|doing|going|perform|performing|getting on|holding up|looking|trading|running|faring)\b",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.models.offline.notebook.intents import ABOUT_TRADING, Intent, tickers
 from keepbook.models.offline.notebook.talk import Talk, why
 from keepbook.models.offline.notebook.trading import MOST_AT_ONCE, Named, fitting, is_named, may_be_ours
@@ -15,52 +16,52 @@ from keepbook.tools.definition import Answer
 from keepbook.tools.trading import clock, percent
 
 LONGEST_LOOK = 72
-_DAYS = re.compile(r"\b(?:days|weeks?|weekend|months?|tage|woche|días|semana|dager|uken?)\b", re.IGNORECASE)
-_NEXT_DAY = re.compile(r"\b(?:tomorrow|48|morgen|mañana|i morgen)\b", re.IGNORECASE)
-_AMOUNT = re.compile(
+_DAYS = regex(r"\b(?:days|weeks?|weekend|months?|tage|woche|días|semana|dager|uken?)\b", re.IGNORECASE)
+_NEXT_DAY = regex(r"\b(?:tomorrow|48|morgen|mañana|i morgen)\b", re.IGNORECASE)
+_AMOUNT = regex(
     r"\b(?P<number>\d{1,4}) ?(?P<unit>hours?|h|days?|weeks?|stunden?|tagen?|horas?|días?|timer?|dager?)\b",
     re.IGNORECASE,
 )
 _KINDS = {
-    "change": re.compile(r"\b(?:chang|mov|adjust|rais|lower|switch|tighten|widen)\w*\b", re.IGNORECASE),
-    "resume": re.compile(r"\b(?:resum|restart|unpaus|continu)\w*\b", re.IGNORECASE),
-    "reduce": re.compile(r"\b(?:reduc|trim|halv)\w*\b|\bcut(?:ting)?\b|\bscal(?:e|ing)\b", re.IGNORECASE),
-    "close": re.compile(r"\b(?:clos|exit|flatten|sell)\w*\b|\bget(?:ting)? out\b", re.IGNORECASE),
-    "pause": re.compile(r"\b(?:paus|stop|halt|suspend)\w*\b", re.IGNORECASE),
+    "change": regex(r"\b(?:chang|mov|adjust|rais|lower|switch|tighten|widen)\w*\b", re.IGNORECASE),
+    "resume": regex(r"\b(?:resum|restart|unpaus|continu)\w*\b", re.IGNORECASE),
+    "reduce": regex(r"\b(?:reduc|trim|halv)\w*\b|\bcut(?:ting)?\b|\bscal(?:e|ing)\b", re.IGNORECASE),
+    "close": regex(r"\b(?:clos|exit|flatten|sell)\w*\b|\bget(?:ting)? out\b", re.IGNORECASE),
+    "pause": regex(r"\b(?:paus|stop|halt|suspend)\w*\b", re.IGNORECASE),
 }
-_PART = re.compile(r"\b(?:half|a third|a quarter|part|some)\b|\d ?%", re.IGNORECASE)
-_REASON = re.compile(r"\b(?:because(?: of)?|since|due to|(?=before\b))\s*(?P<reason>.+)$", re.IGNORECASE)
-_HOW = re.compile(r"\b(?P<how>(?:by|to) .+|half|a third|a quarter|\d[\d.,]* ?%)", re.IGNORECASE)
-_COMING_FOR = re.compile(
+_PART = regex(r"\b(?:half|a third|a quarter|part|some)\b|\d ?%", re.IGNORECASE)
+_REASON = regex(r"\b(?:because(?: of)?|since|due to|(?=before\b))\s*(?P<reason>.+)$", re.IGNORECASE)
+_HOW = regex(r"\b(?P<how>(?:by|to) .+|half|a third|a quarter|\d[\d.,]* ?%)", re.IGNORECASE)
+_COMING_FOR = regex(
     r"\b(?:coming(?: up)?|upcoming|ahead|scheduled|calendar|agenda|schedule) (?:for|in|on|at|with|of)\b(?P<what>.+)$",
     re.IGNORECASE,
 )
 _EVENT_KINDS = {
-    "fomc": re.compile(r"\b(?:fomc|fed(?:eral reserve)?|rates?(?: decision)?)\b", re.IGNORECASE),
-    "rates": re.compile(r"\brates?(?: decision)?\b", re.IGNORECASE),
-    "cpi": re.compile(r"\b(?:cpi|inflation|consumer prices)\b", re.IGNORECASE),
-    "inflation": re.compile(r"\b(?:inflation|consumer prices)\b", re.IGNORECASE),
-    "nfp": re.compile(r"\b(?:nfp|(?:non-?farm )?payrolls?|jobs (?:report|data|numbers))\b", re.IGNORECASE),
-    "jobs": re.compile(r"\b(?:jobs (?:report|data|numbers)|payrolls?)\b", re.IGNORECASE),
+    "fomc": regex(r"\b(?:fomc|fed(?:eral reserve)?|rates?(?: decision)?)\b", re.IGNORECASE),
+    "rates": regex(r"\brates?(?: decision)?\b", re.IGNORECASE),
+    "cpi": regex(r"\b(?:cpi|inflation|consumer prices)\b", re.IGNORECASE),
+    "inflation": regex(r"\b(?:inflation|consumer prices)\b", re.IGNORECASE),
+    "nfp": regex(r"\b(?:nfp|(?:non-?farm )?payrolls?|jobs (?:report|data|numbers))\b", re.IGNORECASE),
+    "jobs": regex(r"\b(?:jobs (?:report|data|numbers)|payrolls?)\b", re.IGNORECASE),
     **{
-        name: re.compile(rf"\b{name}s?\b", re.IGNORECASE)
+        name: regex(rf"\b{name}s?\b", re.IGNORECASE)
         for name in ("ppi", "pce", "ecb", "gdp", "halving", "fork", "upgrade", "unlock", "listing", "delisting",
                      "expiry", "earnings", "airdrop")
     },
 }  # fmt: skip
 """The kinds of event that a word may stand for; those who load events name kinds as they like."""
-_ORDER = re.compile(
+_ORDER = regex(
     r"\b(?:paus|stop|halt|suspend|resum|restart|unpaus)\w* (?:(?:my|our|the) )?(?P<name>.+?)"
     r"(?:,? (?:please|now|again|today|tonight|tomorrow|for|until|till|before|because|since|due|over|during|after)\b"
     r".*)?$",
     re.IGNORECASE,
 )
-_PLACES = re.compile(
+_PLACES = regex(
     r"\b(?:skills?|strategy|strategies|bots?|deployments?|desks?|scalper|trading|positions?|trades?|longs?|shorts?|"
     r"exposure)\b",
     re.IGNORECASE,
 )
-_SIDE = re.compile(r"\b(?P<side>long|short)s?\b", re.IGNORECASE)
+_SIDE = regex(r"\b(?P<side>long|short)s?\b", re.IGNORECASE)
 
 
 # --- what is coming

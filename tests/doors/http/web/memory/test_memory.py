@@ -580,7 +580,7 @@ def test_a_proposal_is_accepted_declined_and_asked_again(person: Page, alice: An
     expect(person.locator(".queue")).to_have_count(0)
     person.locator(".toast").get_by_role("button", name="Undo").click()
     queue.get_by_role("button", name="Yes").click()
-    expect(row(person, "Has a dog called Rex")).to_contain_text("You typed it")
+    expect(row(person, "Has a dog called Rex")).to_contain_text("You confirmed it")
     person.locator(".toast").get_by_role("button", name="Undo").click()
     expect(queue).to_have_count(1)
     assert alice.list().total == 0

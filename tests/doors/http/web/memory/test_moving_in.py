@@ -93,7 +93,7 @@ def test_what_is_taken_comes_in_with_its_category_and_goes_again_in_one_step(cli
     assert "Brought in before" in listed
     assert f'href="{at}">1 memory</a>' in listed
     undone = client.post(f"{at}/undo").text
-    assert "Undone: 1 taken out again" in undone
+    assert "Undone: 1 line taken out again" in undone
     assert undone == client.get(at).text, "the page stays at its address"
     assert contents(alice) == set()
     assert '<span class="mark">Undone</span>' in client.get("/import").text
@@ -168,7 +168,7 @@ def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
     expect(person.get_by_text("3 memories came in")).to_be_visible()
     assert alice.list().total == 3
     person.get_by_role("button", name="Undo all of it").click()
-    expect(person.get_by_text("3 taken out again")).to_be_visible()
+    expect(person.get_by_text("3 lines taken out again")).to_be_visible()
     assert alice.list().total == 0
     _stop_reading(person, tmp_path / "conversations.json", held_at)
 
@@ -223,7 +223,7 @@ def test_what_was_changed_since_stays_when_the_load_is_undone(client: TestClient
     changed = next(one for one in alice.list() if "peanuts" in one.content)
     alice.update(changed.id, "Is allergic to peanuts and cashews")
     page = client.post(f"{at}/undo").text
-    assert "1 taken out again" in page
+    assert "1 line taken out again" in page
     assert "1 stayed" in page
     assert contents(alice) == {"Is allergic to peanuts and cashews"}
 
@@ -334,10 +334,18 @@ def test_many_chats_are_read_when_one_asks_for_it(
     assert client.post(f"{at}/read").url.path == at, "all is read: it only leads back"
     before = contents(alice)
     saved = client.post(f"{at}/keep", data={"tick": []}).text
-    assert "changed." in saved
+    assert re.search(r"0 lines kept, \d left out\.", saved)
     assert contents(alice) == set() != before
-    client.post(f"{at}/keep", data={"tick": lines})
+    page = client.post(f"{at}/keep", data={"tick": lines}).text
     assert contents(alice) >= before
+    assert set(re.findall(r'name="tick" value="(\w+)" checked', page)) == {one.id for one in alice.list()}
+    assert "Not certain" not in page
+    facts = client.get("/profile/facts").text
+    assert "Are these right?" not in facts, "the person has said yes"
+    assert facts.count("You confirmed it") == len(contents(alice))
+    assert "You typed it" not in facts
+    assert re.search(r"Undone: \d lines? and 2 chats taken out again", client.post(f"{at}/undo").text)
+    assert '<span class="mark archived">Undone</span>' in client.get("/profile/facts?archived=1").text
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -368,7 +376,7 @@ def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     unwanted = min(kept)
     person.get_by_label(f"Keep: {unwanted}").uncheck()
     person.get_by_role("button", name="Keep what is ticked").click()
-    expect(person.get_by_text("1 line changed.")).to_be_visible()
+    expect(person.get_by_text(re.compile(rf"{len(kept) - 1} lines? kept, 1 left out\."))).to_be_visible()
     assert contents(alice) == kept - {unwanted}
     person.reload()
     expect(person.get_by_label(f"Keep: {unwanted}")).not_to_be_checked()

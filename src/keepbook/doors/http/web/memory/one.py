@@ -143,7 +143,7 @@ def told(memory: Detailed, version: Version) -> Told:
     confidence = memory.confidence if version.version == memory.version else _confidence(version)
     score = memory.effective_score if version.version == memory.version else version.score
     late = max((version.recorded_at - version.valid_from).days, 0)
-    return Told(version, before, mark_of(version.source, confidence, score), late)
+    return Told(version, before, mark_of(version, confidence, score), late)
 
 
 def _confidence(version: Version) -> str:

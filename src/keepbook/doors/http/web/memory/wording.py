@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import days_above_floor
 from keepbook.book.memory.listing import Brief, Overview
-from keepbook.book.memory.memories import AUTOMATIC, Memory
+from keepbook.book.memory.memories import AUTOMATIC, Memory, Version
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 
@@ -70,9 +70,11 @@ _PLACES = {
 }
 
 
-def mark_of(source: str, confidence: str, score: float | None) -> Mark:
+def mark_of(said: Memory | Version, confidence: str, score: float | None) -> Mark:
+    source = said.source
     if confidence == "asserted":
-        return Mark("ink", "ink", "You confirmed it" if source in AUTOMATIC else _WORDS[source])
+        found = source in AUTOMATIC or (source == "profile" and said.made_by is not None)
+        return Mark("ink", "ink", "You confirmed it" if found else _WORDS[source])
     if source == "extracted":
         return Mark("extracted", "ext", FOUND, shown_score(score))
     return Mark("inferred", "inf", "Inferred" if source == "inferred" else "Not your own word")
@@ -124,7 +126,7 @@ class Teller:
         )  # fmt: skip
 
     def mark(self, memory: Memory) -> Mark:
-        return mark_of(memory.source, memory.confidence, memory.effective_score)
+        return mark_of(memory, memory.confidence, memory.effective_score)
 
     def place(self, memory: Memory) -> str:
         """Whether the next chat is given it, and if not, why."""
