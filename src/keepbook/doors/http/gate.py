@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -51,6 +51,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+_RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 @dataclass(slots=True)
@@ -283,9 +284,8 @@ def _too_large(max_body: int, path: str) -> Invalid:
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            said = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(pair for pair in _RAW if pair[0] not in said)]
         await send(message)
 
     return sending
