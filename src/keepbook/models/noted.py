@@ -17,7 +17,7 @@ from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.lines.context import answered, named, whole
-from keepbook.models.lines.matters import content_words, fit
+from keepbook.models.lines.matters import HUSHED, content_words, fit
 from keepbook.models.lines.slots import slots
 from keepbook.models.lines.wording import LONGEST, line, only_leads, shares_subject, tongue
 from keepbook.models.orders.hear import sentences
@@ -30,6 +30,10 @@ NOTEBOOK = "notebook"
 PLAIN_WORD = "Good to know. What else can I help you with?"
 SAID_YES = 0.9
 """How sure an offer is that the person says yes to."""
+DOUBTED = ("if", "talk")
+PLAINLY = 0.12
+"""How likely a plain sentence must be worth keeping where the reader takes it for supposed, or for the small talk that
+it stands beside: what a tale or a part in a play tells stays below."""
 NEAR = 400
 """Letters before a piece in which it may lean on something."""
 SHORTEST = 4
@@ -176,7 +180,7 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         content = line(offer)
         place = Place(turn.turn, start, end, content)
         return Noted(place, content, words, None, SAID_YES, True, True)
-    plain = _is_plain(turn.text, piece)
+    plain = _is_plain(turn.text, piece, words)
     kept = (piece.verdict != "leave" or plain) and not _ASKS.search(words)
     if (not kept and piece.label not in _TELLS) or only_leads(words) or _only_mends(said, piece.turn, words):
         return None
@@ -186,7 +190,7 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         return None
     group = next((name for name in piece.categories.values() if name in vocabulary), None)
     place = Place(turn.turn, start, end, content)
-    sure = piece.verdict == "keep" or (plain and piece.verdict == "propose" and piece.label == "keep")
+    sure = piece.verdict == "keep" or (plain and piece.label in ("keep", *DOUBTED) and piece.keep >= PLAINLY)
     sure = sure and not leans(alone) and (plain or _says_enough(words, content))
     return Noted(place, content, words, group, round(piece.keep, 3), sure, kept)
 
@@ -228,25 +232,33 @@ _MENDS = regex(
 _POINTS = regex(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
 """ "Has raised it": words that only point elsewhere say nothing alone."""
 _PLAIN = regex(
-    r"\W*(?:(?:oh|and|so|also|btw|ok(?:ay)?|well|hi|hey|um+|uh+|er)\b[\s,]*)*(?:(?:i|we) (?:only |always |never |also |"
+    r"\W*(?:(?:oh|and|so|also|btw|by the way|ok(?:ay)?|well|hi|hey|hello|um+|uh+|er)\b[\s,]*)*"
+    r"(?:(?:i|we) (?:only |always |never |also |"
     r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
-    r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:allergic|a|an|from|married|vegan|"
-    r"vegetarian)\b|"
+    r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:also )?(?:allergic|a|an|from|"
+    r"married|vegan|vegetarian)\b|"
     r"i'?ve got\b|(?:my|our) [\w' -]{2,40}? (?:is|"
     r"are|has|costs?|starts?|ends?|lives?|works?|weighs?|runs?)\b)"
     r"(?!.*\b(?:if|maybe|might|would|wish|tired|hungry|today|tonight|right now|this morning)\b)[^?\n]{0,90}",
     re.IGNORECASE,
 )
-"""One plain sentence about the person, and nothing else: who writes only that wants it noted."""
+"""One plain sentence about the person: who writes that wants it noted."""
 
 
 _RELATION = regex(r"\s*[A-ZÀ-Þ][\w'-]+ is (?:my|our) [a-z]+(?! favou?rite)\b[^?]*$")
 """ "Alec is my boss by the way": who somebody is, is told, never asked."""
 
 
-def _is_plain(turn: str, piece: Piece) -> bool:
-    told = piece.label in ("keep", "if", "old", "passing") or bool(_RELATION.match(turn))
-    return told and len(turn) < 120 and bool(_PLAIN.fullmatch(turn.strip()))
+def _is_plain(turn: str, piece: Piece, words: str) -> bool:
+    """A greeting before it, a question after it, or other facts beside it take nothing from a plain sentence. Where all
+    of the turn is plain, what may pass or be supposed is so too."""
+    if piece.label == "keep" or (piece.label in DOUBTED and piece.keep >= PLAINLY) or _RELATION.match(words):
+        return _tells_plainly(words) or _tells_plainly(turn)
+    return piece.label in ("if", "old", "passing") and _tells_plainly(turn)
+
+
+def _tells_plainly(text: str) -> bool:
+    return len(text) < 120 and bool(_PLAIN.fullmatch(text.strip()))
 
 
 _OFFER = regex(
@@ -318,6 +330,6 @@ def _around(text: str, start: int, end: int) -> str:
 
 
 def _is_barred(one: Noted, sentence: str, hushed: Sequence[str], never: Sequence[str], sense: Sense | None) -> bool:
-    if any(fit(matter, one.words) >= 0.9 for matter in hushed):
+    if any(fit(matter, one.words) >= HUSHED for matter in hushed):
         return True
     return bool(find_secrets(one.words)) or bool(touched(sentence, never, sense))

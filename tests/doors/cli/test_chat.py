@@ -347,7 +347,7 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         assert "I am Keepbook's notebook" in " ".join(reply.split())
         chat.type("I work as a nurse.\n")
         noted = chat.until("› ")
-        assert "In pencil: Works as a nurse" in noted
+        assert "Noted: Works as a nurse" in noted
         assert "/pencil lists it" in noted
         chat.type("\x04")  # Ctrl-D
         learned = chat.until("Go on with it: ")
@@ -408,7 +408,7 @@ def test_pencil_is_listed_kept_now_and_left_out(run: Run, ask: Ask) -> None:
     ran = run("chat", stdin=lines(gig, dog, "/pencil", "/no 2", "/keep 1", "/pencil", "/keep 7"))
     assert "1  Has a wedding gig in Porto on the 14th of September" in ran.out
     assert "Left out: Has a dog called Bo" in ran.out
-    assert "Nothing is in pencil" in ran.out
+    assert "Nothing is noted" in ran.out
     assert "Name a line by its number in /pencil" in ran.out + ran.err
     kept = {memory["content"]: memory["source"] for memory in ask("list")["memories"]}
     assert kept == {"Has a wedding gig in Porto on the 14th of September": "chat"}

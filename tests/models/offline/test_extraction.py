@@ -372,9 +372,43 @@ def test_words_of_a_task_are_spliced_into_nothing(later: str) -> None:
 def test_a_second_of_its_kind_is_no_repetition() -> None:
     """Whoever is allergic to peanuts may be allergic to cats as well; both are kept."""
     held = (known("Is allergic to peanuts"),)
-    for words in ("I am allergic to cats", "I am allergic to dust too", "I'm allergic to shellfish"):
+    for words in (
+        "I am allergic to cats",
+        "I am allergic to dust too",
+        "By the way I am also allergic to dogs",
+        "I'm allergic to shellfish",
+    ):
         assert [(one.op, one.target) for one in found(f"U: {words}", known=held)] == [("add", None)]
     assert [one.op for one in found("U: I am allergic to peanuts", known=held)] == ["skip"]
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("Hello, I am allergic to peanuts. What is for dinner?", ["Is allergic to peanuts"]),
+        ("Good morning, I have celiac disease. Where can I buy bread?", ["Has celiac disease"]),
+        ("By the way I am also allergic to cats", ["Is also allergic to cats"]),
+        (
+            "I'm Ana, I live in Oslo, I have two kids and I'm allergic to nuts",
+            ["Is Ana", "Lives in Oslo", "Has two kids", "Is allergic to nuts"],
+        ),
+    ],
+)
+def test_a_plain_fact_is_kept_whatever_stands_beside_it(words: str, lines: list[str]) -> None:
+    assert kept(f"U: {words}") == lines
+    assert kept(f"U: {words}", "A: I see.", "U: Thanks! Leave the olives out.")[:1] == lines[:1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Write a scene: the captain says 'I have sailed for forty years, since I lost the leg at sea.'",
+        "If I am allergic to nuts, can I eat coconut?",
+        "Hi, I am fine, thanks. What is new?",
+    ],
+)
+def test_what_only_looks_like_a_plain_fact_is_not_kept(words: str) -> None:
+    assert kept(f"U: {words}") == []
 
 
 def test_what_is_said_to_be_still_so_is_known_already() -> None:

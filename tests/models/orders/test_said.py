@@ -41,6 +41,40 @@ def test_a_line_about_two_children_is_not_dropped_for_the_age_of_one(kb: Keepboo
     assert _lines(alice) == ["Has two kids, Ella is 9"]
 
 
+def test_what_is_to_be_forgotten_is_not_quoted_from_earlier_chats(kb: Keepbook) -> None:
+    alice = kb.book("alice")
+    earlier = alice.thread("claude:dinner")
+    for text in ("My husband Mark hates olives.", "Please mark the date: we fly to Porto on 3 May."):
+        earlier.add("user", text)
+    alice.threads.rename(earlier.id, "Dinner")
+    chat = alice.threads.start(preset="general")
+    told = _say(kb, chat, "Forget everything about Mark")
+    assert told.startswith(
+        "Your book says nothing about “Mark”. An earlier chat speaks of it (“Dinner”): I quote that no"
+    )
+    assert not [hit.text for hit in alice.recall_chats("What did I say about Mark?") if "Mark" in hit.text]
+    assert alice.recall_chats("When do we fly to Porto?")[0].turn == 2, "nothing else is touched"
+    assert "Forget everything" not in _say(kb, alice.threads.start(preset="general"), "What did I say about Mark?")
+    assert not [line for line in earlier.pencil() if "Mark" in line.content]
+    earlier.close()
+    assert not [line for line in [*_lines(alice), *(one.content for one in alice.proposals.list())] if "Mark" in line]
+    assert alice.threads.search("olives"), "the chat itself stays, and the person finds it"
+    _say(kb, chat, "undo that")
+    assert alice.recall_chats("What did I say about Mark and olives?")[0].text == "My husband Mark hates olives."
+    assert alice.verify().ok
+
+
+def test_what_waits_from_another_chat_is_forgotten_too(kb: Keepbook) -> None:
+    alice = kb.book("alice")
+    earlier = alice.thread("claude:dinner")
+    earlier.add("user", "My husband Mark hates olives, so leave these out.")
+    earlier.close()
+    (waiting,) = alice.proposals.list()
+    told = _say(kb, alice.threads.start(preset="general"), "Forget everything about Mark")
+    assert waiting.content in told
+    assert alice.proposals.list() == []
+
+
 def test_a_line_about_one_is_not_asked_about() -> None:
     assert without("Max's age", "Max is 6 and plays chess") is None
     assert without("my trip to Rome", "Trip to Rome and Naples in May") is None

@@ -24,3 +24,9 @@ class Closed:
     skipped: tuple[Skipped, ...] = ()
     made_by: str | None = None
     notice: str | None = None
+
+
+def in_words(kept: int, proposed: int, left_out: int, between: str = " · ") -> str:
+    """ "3 kept · 1 proposed · 1 left out"; what there is none of is not told."""
+    counts = ((kept, "kept"), (proposed, "proposed"), (left_out, "left out"))
+    return between.join(f"{count:,} {what}" for count, what in counts if count)

@@ -96,9 +96,10 @@ class Chat:
         with self.book.writing(self.thread.preset) as (tx, preset):
             return pencil.keep(tx, self.book.origin, preset, self.id, one)
 
-    def close(self) -> Closed:
-        """Read what is new for memories, once; the chat rests after that until something is said again."""
-        closed: Closed = self.book.close_thread(self.id)
+    def close(self, offline: bool = False) -> Closed:
+        """Read what is new for memories, once; the chat rests after that until something is said again. With `offline`
+        Keepbook's own reader does it, whatever model is set: where that is down, say."""
+        closed: Closed = self.book.close_thread(self.id, offline=offline)
         return closed
 
 

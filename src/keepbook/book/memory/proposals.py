@@ -111,6 +111,22 @@ def note_declined(
     tx.conn.execute(insert(proposals), row)
 
 
+def note_forgotten(tx: Tx, now: str, matter: str, thread_id: str, turns: Sequence[int]) -> str:
+    """The person wants a matter forgotten that these turns speak of: recall quotes them no longer."""
+    told = json.dumps([str(turn) for turn in sorted(set(turns))])
+    row = {
+        "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "forget", "content": matter,
+        "status": "accepted", "thread_id": thread_id, "turn_ids": told, "created_at": now, "decided_at": now,
+    }  # fmt: skip
+    tx.conn.execute(insert(proposals), row)
+    return str(row["id"])
+
+
+def take_back_forgotten(tx: Tx, id: str, now: str) -> None:
+    """Recall may quote them again."""
+    _decide(tx, id, "expired", now)
+
+
 def take_back_no(tx: Tx, id: str, now: str) -> Proposal:
     """The person takes their no back: it is as if nothing had been asked."""
     if get(tx, id).status != "declined":

@@ -1,11 +1,11 @@
 """Finding what was said in chats: full-text search with marked snippets, and recall of the turns that answer.
 
-Both read the word index of chats, which knows nothing of hidden context or incognito chats. Chats in the trash are
-left out. A turn is read in the light of its neighbours, word by word: it has a word itself, or damped from next door,
-whichever is more; so a short answer inherits what the question before it was about, and long turns swamp nothing.
-Who speaks counts too: of the person a question names, what they said themselves is wanted first. Where one person talks
-with an assistant, a question that names nobody is about that person, and how they always want things counts a little
-more: it bears on questions that do not mention it.
+Both read the word index of chats, which knows nothing of hidden context or incognito chats. Chats in the trash are left
+out; what the person asked to forget is not recalled. A turn is read in the light of its neighbours, word by word: it
+has a word itself, or damped from next door, whichever is more; so a short answer inherits what the question before it
+was about, and long turns swamp nothing. Who speaks counts too: of the person a question names, what they said
+themselves is wanted first. Where one person talks with an assistant, a question that names nobody is about that person,
+and how they always want things counts a little more: it bears on questions that do not mention it.
 """
 
 import re
@@ -20,6 +20,7 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.backlog import TURN
+from keepbook.book.recall.forgotten import unquoted
 from keepbook.book.recall.memories import SAYS_MUCH, TIMELY, check_query, leading
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.recall.wanted import Wanted, idf, related, scored, spelled, vocabulary
@@ -231,7 +232,8 @@ def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None
     own, common = _postings(tx, asked.wanted, trashed)
     finalists = _best(scored(asked.wanted, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit))
     alike, failure = _alike(tx, meaning, asked, query, finalists, trashed)
-    chosen = list(dict.fromkeys([*finalists, *alike]))
+    silent = unquoted(tx)
+    chosen = [key for key in dict.fromkeys([*finalists, *alike]) if key[1] not in silent.get(key[0], ())]
     own = _joined(own, _at(tx, {(thread, turn + step) for thread, turn in chosen for step in range(-2, 3)}, common))
     marks = _at(
         tx, {(thread, turn - step) for thread, turn in chosen for step in (0, 1)},

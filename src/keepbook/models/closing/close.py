@@ -12,7 +12,7 @@ nothing. So a chat is read to its end or not at all, whoever crashes and however
 import asyncio
 import logging
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from keepbook.book.memory import changes, proposals
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
+from keepbook.book.recall.forgotten import unquoted
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
@@ -37,11 +38,11 @@ from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.lines.matters import fit
+from keepbook.models.lines.matters import HUSHED, fit
 from keepbook.models.lines.wording import tongue
-from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn
+from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
 from keepbook.models.noted import unpasted
-from keepbook.models.orders.values import of_parts, standing, was_heard
+from keepbook.models.orders.values import Deed, of_parts, standing, was_heard
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
@@ -50,7 +51,6 @@ LEASE_SECONDS = 180.0
 RETRY_MINUTES = 15.0
 OFFLINE = "offline"
 """Made by the reader, whose lines are the person's own clauses."""
-HUSHED = 0.9
 TAKEN_BACK = 0.5
 """From which share of its words on a candidate says again what was taken back."""
 _HELD_BACK: dict[str | None, Op] = {"conflicts with what you said yourself": "update", "asked to forget": "forget"}
@@ -253,9 +253,20 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         block=block,
         never=chosen.never,
         elsewhere=source_of(held.thread.session) is not None,
-        deeds=dict(orders.items()),
+        deeds=_with_forgotten(tx, held.thread.id, orders),
         heard=frozenset(one.turn for one in held.turns if one.role == "user" and was_heard(one.parts)),
     )
+
+
+def _with_forgotten(
+    tx: Tx, thread_id: str, orders: Mapping[int, tuple[Deed, ...]]
+) -> Mapping[TurnId, tuple[Deed, ...]]:
+    """The orders of a chat, and those of other chats that mean what was said here."""
+    deeds: dict[TurnId, tuple[Deed, ...]] = dict(orders.items())
+    for turn, matter in unquoted(tx).get(thread_id, {}).items():
+        if turn in deeds:
+            deeds[turn] = (*deeds[turn], Deed("withdraw", matter, hushed=(matter,)))
+    return deeds
 
 
 def _turn(message: Message) -> Turn:

@@ -98,6 +98,10 @@ def subject(text: str) -> str | None:
     return stem(who.lower()) if found["own"] or _DOES.match(text, found.end()) else None
 
 
+HUSHED = 0.9
+"""From which fit on a line is about a matter that is to be kept out."""
+
+
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> tuple[str, ...]:
     """The words that say what a text is about, stemmed, in order."""

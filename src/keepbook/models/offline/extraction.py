@@ -269,7 +269,7 @@ def differs(new: str, old: str) -> bool:
 
 def _of_another(new: str, old: str) -> bool:
     """ "Is allergic to cats" beside "Is allergic to peanuts": they begin alike and go on about something else each."""
-    one, other = new.lower().split(), old.lower().split()
+    one, other = ([word for word in line.lower().split() if word != "also"] for line in (new, old))
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     ends = [set(content_words(" ".join(words[alike:]))) for words in (one, other)]
     return alike > 0 and all(ends) and ends[0].isdisjoint(ends[1])

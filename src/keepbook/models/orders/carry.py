@@ -18,16 +18,20 @@ from keepbook.book.memory import changes, proposals
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices
+from keepbook.book.recall import forgotten
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.errors import KeepbookError
 from keepbook.models.compress import ORDER
+from keepbook.models.orders.confirmations import EVERYTHING
+from keepbook.models.orders.hear import TAKES_OUT
 from keepbook.models.orders.values import Change, Deed, Held, of_parts
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.tools.memory import small
 
+UNTITLED = "a chat without a title"
 _MISTAKE = regex(r"\b(?:now|moved?|changed?|since|any ?more|no longer|switched|new)\b", re.IGNORECASE)
 
 
@@ -71,9 +75,32 @@ def _carried(tx: Tx, hand: Hand, deed: Deed) -> Deed:
         return deed.moved(changes=(), taken=deed.taken[:1], failed=error.message)
     refused = next((why for _, why in done if why), None)
     kept = tuple(change for change, _ in done)
+    chats, silent = _silenced(tx, hand, deed)
     return deed.moved(
-        changes=kept, failed=refused, calls=tuple(calls), events=tuple(call["memory_event"]["event"] for call in calls)
+        changes=kept,
+        failed=refused,
+        chats=chats,
+        unquoted=silent,
+        calls=tuple(calls),
+        events=tuple(call["memory_event"]["event"] for call in calls),
     )
+
+
+def _silenced(tx: Tx, hand: Hand, deed: Deed) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What chats say of a matter that is to be forgotten, the order itself and its reply among it: recall quotes it no
+    more. Answers the titles of earlier chats, and the proposals that say so."""
+    if deed.kind != "withdraw" or not deed.hushed or not TAKES_OUT.search(hand.text):
+        return (), ()
+    matter = deed.matter.removeprefix(EVERYTHING)
+    titles: dict[str, str] = {}
+    turns: dict[str, list[int]] = {}
+    for row in forgotten.saying(tx, matter):
+        turns.setdefault(row.thread_id, []).append(row.turn)
+        titles[row.thread_id] = row.title or UNTITLED
+    turns[hand.thread_id] = [*turns.get(hand.thread_id, ()), hand.turn, hand.turn + 1]
+    now = stamp(tx.clock())
+    silent = tuple(proposals.note_forgotten(tx, now, matter, id, some) for id, some in sorted(turns.items()))
+    return tuple(title for id, title in titles.items() if id != hand.thread_id), silent
 
 
 def _change(tx: Tx, hand: Hand, change: Change, calls: list[dict[str, Any]]) -> tuple[Change, str | None]:
@@ -115,11 +142,12 @@ def _category(hand: Hand, name: str | None) -> str | None:
 
 
 def _drop(tx: Tx, hand: Hand, old: Held, reason: str, calls: list[dict[str, Any]]) -> None:
-    """Out of the book, and out of what waits for an answer."""
+    """Out of the book, and out of what waits for an answer, in whichever chat it was found."""
     if old.memory is not None:
         calls.extend(_call(tx, changes.forget(tx, hand.origin(old), hand.preset, old.memory, reason)))
     for waiting in proposals.listed(tx):
-        if waiting.thread_id == hand.thread_id and proposals.alike(waiting.content, old.content):
+        here = waiting.thread_id == hand.thread_id and proposals.alike(waiting.content, old.content)
+        if here or waiting.id == old.proposal:
             proposals.decline(tx, waiting.id, stamp(tx.clock()))
 
 
@@ -136,6 +164,8 @@ def _undone(tx: Tx, hand: Hand, deed: Deed) -> Deed:
     entries = ledger.entries(tx, thread_id=hand.thread_id, limit=50)
     gone = {entry.undoes for entry in entries if entry.undoes}
     said = threads.said(tx, hand.thread_id, after=deed.of - 1)[0] if deed.of is not None else None
+    for id in (id for one in (of_parts(said.parts) if said is not None else ()) for id in one.unquoted):
+        proposals.take_back_forgotten(tx, id, stamp(tx.clock()))
     wrote = {event for one in of_parts(said.parts) for event in one.events} if said is not None else set()
     stands = [entry for entry in entries if entry.event not in gone]
     last = next((one for one in stands if one.action != "undo" and (said is None or one.at > said.at)), None)

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from keepbook.models.lines.wording import joined
 from keepbook.models.orders.values import Deed
 
+EVERYTHING = "everything about "
+NAMED = 3
+"""So many chats are named."""
 NOTHING_FOUND = "I find nothing about {matter}. If it is said again in this chat, I leave it out."
 
 
@@ -47,18 +50,37 @@ def _told(deed: Deed) -> str:
 def _withdrawn(deed: Deed) -> str:
     gone = [change.old for change in deed.changes if change.old is not None and change.new is None]
     left = [change.new for change in deed.changes if change.new is not None]
-    about = f" ({deed.matter.removeprefix('everything about ')})" if deed.matter else ""
+    about = f" ({deed.matter.removeprefix(EVERYTHING)})" if deed.matter else ""
     stays = f"Taken out{about}. It says now: {joined(left)}." if left else ""
     if not gone and left:
         return stays
     if not gone:
+        if deed.matter and deed.chats:
+            return f"Your book says nothing about “{deed.matter.removeprefix(EVERYTHING)}”. {_in_chats(deed)}"
         if deed.matter:
-            return NOTHING_FOUND.format(matter=f"“{deed.matter.removeprefix('everything about ')}”")
+            return NOTHING_FOUND.format(matter=f"“{deed.matter.removeprefix(EVERYTHING)}”")
         return "All right, I keep nothing of that."
     lines = joined(dict.fromkeys(one.content for one in gone))
     kept = any(one.memory for one in gone)
     told = f"{'Forgotten, and not kept from this chat' if kept else 'I will not keep'}{about}: {lines}."
-    return "\n".join(filter(None, [told, stays]))
+    return "\n".join(filter(None, [told, stays, _in_chats(deed)]))
+
+
+def _in_chats(deed: Deed) -> str:
+    """What earlier chats say stays there, and is quoted no more."""
+    if not deed.chats:
+        return ""
+    some, more = [f"“{title}”" for title in deed.chats[:NAMED]], len(deed.chats) - NAMED
+    listed = (
+        f"{', '.join(some)} and {more} more"
+        if more > 0
+        else " and ".join(filter(None, [", ".join(some[:-1]), some[-1]]))
+    )
+    chats = "An earlier chat speaks" if len(deed.chats) == 1 else f"{len(deed.chats)} earlier chats speak"
+    return (
+        f"{chats} of it ({listed}): I quote that no more, and nothing of it is kept. "
+        "To be rid of the words themselves, delete the chat."
+    )
 
 
 def _changed(deed: Deed) -> str:

@@ -14,7 +14,7 @@ from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.matters import content_words, distinct, meant, part_of, without
 from keepbook.models.noted import Noted
 from keepbook.models.orders import answers, never
-from keepbook.models.orders.hear import Heard, put_back, sentences, undo, withdrawals
+from keepbook.models.orders.hear import TAKES_OUT, Heard, put_back, sentences, undo, withdrawals
 from keepbook.models.orders.mend import corrected
 from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Change, Deed, Held, Place, Question
@@ -77,7 +77,7 @@ _HE = regex(r"\b(?:he|she|they)\b", re.IGNORECASE)
 
 
 def _matter_withdrawn(scene: Scene, heard: Heard, matter: str, own: Place) -> list[Deed]:
-    found = meant(matter, [*scene.held(), *scene.loose()])
+    found = meant(matter, [*scene.held(), *scene.waiting_elsewhere, *scene.loose()])
     if not found and not heard.sure:
         return []
     if distinct(matter, found):
@@ -149,13 +149,10 @@ def _last_said(scene: Scene, heard: Heard, own: Place) -> Deed:
 def _told_before(scene: Scene, heard: Heard) -> list[Held]:
     """ "The sailing boat is off, delete that": what the clause before it speaks of, noted or kept."""
     clause = re.split(r"[.!?;]\s", scene.text[: heard.start].strip())[-1]
-    if not _TAKES_OUT.search(scene.text[heard.start :]) or not content_words(clause):
+    if not TAKES_OUT.search(scene.text[heard.start :]) or not content_words(clause):
         return []
     found = meant(clause, scene.held())
     return [] if distinct(clause, found) else found
-
-
-_TAKES_OUT = regex(r"\b(?:forget|delete|remove|erase|wipe|drop|take out|get rid of)\b", re.IGNORECASE)
 
 
 def _sentence_of(scene: Scene, last: Noted, statements: Sequence[Noted]) -> list[Noted]:

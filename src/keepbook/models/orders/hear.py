@@ -56,6 +56,12 @@ _DROP = (
     r"lose|ditch|"
     r"scratch|cancel|leave out|bin)"
 )
+TAKES_OUT = regex(
+    r"\b(?:forget|delete|remove|erase|wipe|drop|take out|get rid of|vergiss|lösch\w*|streich\w*|olvida\w*|borra|"
+    r"elimina|glem|slett|fjern|oublie|efface|supprime)\b|忘|删|ลืม|ลบ",
+    re.IGNORECASE,
+)
+"""Words that take something out, other than those that only keep it from being noted."""
 _ABOUT = (
     r"(?:(?:(?:that|this|the) (?:bit|part|thing|stuff|line|note)? ?about |about |that i (?:said|told|mentioned|"
     r"wrote)(?: you)? |what i (?:said|told you|mentioned|wrote) |the "

@@ -12,7 +12,9 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.owners import choices
+from keepbook.book.recall.forgotten import unquoted
 from keepbook.models.closing.known import known_memories
+from keepbook.models.lines.matters import HUSHED, fit
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, Said, noted, reader, unpasted
 from keepbook.models.orders import confirmations
@@ -110,7 +112,10 @@ def _now_noted(book: Book, chat: Chat, read: Reader) -> tuple[Noted, ...]:
     preset, never = book.preset(thread.preset), book.choices.never
     said = as_said(threads.standing(chat.messages()))
     found = noted(said, read, vocabulary=preset.categories, never=never, sense=book.meaning)
-    return tuple(one for one in found if one.place.turn > thread.extracted_through)
+    with book.reading() as (tx, _, _):
+        gone = frozenset(unquoted(tx).get(chat.id, {}).values())
+    wanted = (one for one in found if not any(fit(matter, one.content) >= HUSHED for matter in gone))
+    return tuple(one for one in wanted if one.place.turn > thread.extracted_through)
 
 
 def _scene(book: Book, chat: Chat, earlier: Sequence[Message], text: str, hidden: str | None, read: Reader) -> Scene:
@@ -120,7 +125,7 @@ def _scene(book: Book, chat: Chat, earlier: Sequence[Message], text: str, hidden
     said = [*as_said(earlier), Said(turn, "user", text)]
     with book.reading(thread.preset) as (tx, preset, _):
         known, never = known_memories(tx), choices.chosen(tx).never
-        waiting = [Held(one.content, proposal=one.id) for one in proposals.listed(tx) if one.thread_id == chat.id]
+        waiting = proposals.listed(tx)
     found = noted(said, read, vocabulary=preset.categories, never=never, sense=book.meaning, everything=True)
     before = [one for one in found if one.place.turn < turn and one.place.turn > thread.extracted_through]
     people = [one for one in earlier if one.role == "user"]
@@ -136,7 +141,8 @@ def _scene(book: Book, chat: Chat, earlier: Sequence[Message], text: str, hidden
         tie=read.tie,
         orders=ordered(earlier),
         here=[one for one in found if one.place.turn == turn],
-        waiting=waiting,
+        waiting=[Held(one.content, proposal=one.id) for one in waiting if one.thread_id == chat.id],
+        waiting_elsewhere=[Held(one.content, proposal=one.id) for one in waiting if one.thread_id != chat.id],
     )  # fmt: skip
 
 

@@ -33,6 +33,8 @@ class Scene:
     """What earlier turns of this chat ordered, as far as it stands."""
     waiting: Sequence[Held] = ()
     """Lines of this chat that wait for the person's answer."""
+    waiting_elsewhere: Sequence[Held] = ()
+    """The same of other chats: an order to forget means them too."""
 
     def of(self, one: Noted) -> Held:
         """A statement of this chat; where a tool has saved it by now, the book's line and its place in one."""

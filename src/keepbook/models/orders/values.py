@@ -67,6 +67,10 @@ class Deed:
     failed: str | None = None
     of: int | None = None
     """Of an undo: the turn whose orders no longer hold."""
+    chats: tuple[str, ...] = ()
+    """Earlier chats that speak of the matter, by title; recall quotes no more what they say of it."""
+    unquoted: tuple[str, ...] = ()
+    """The proposals that say so."""
     calls: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
     @property
@@ -118,6 +122,8 @@ def _deed(told: Mapping[str, Any]) -> Deed:
         tuple(told["events"]),
         told["failed"],
         told.get("of"),
+        tuple(told.get("chats", ())),
+        tuple(told.get("unquoted", ())),
         tuple(told.get("calls", ())),
     )
 

@@ -42,6 +42,11 @@ def look_around(ollama_host: str | None) -> list[Server]:
         ]
 
 
+def answers_at(base_url: str) -> bool:
+    """Whether a model server answers at this address."""
+    return bool(_models(base_url.rstrip("/").removesuffix("/v1")))
+
+
 def _models(place: str) -> Sequence[str]:
     """The names of the models there, those that only make vectors last; nothing where nobody answers so."""
     parts = urlsplit(place)

@@ -53,17 +53,19 @@ def axe_script(folder: Path) -> str:
 
 
 USUAL = r"DejaVu(SansCondensed|SerifCondensed|SansMono)(-\w+)?\.ttf"
-"""What a machine of the tests has: letters about as wide as most machines'."""
+"""What a machine of the tests has: letters about as wide as most machines'. The condensed faces belong to the families
+DejaVu Sans and DejaVu Serif."""
 WIDE = {name: f"DejaVu{name}-Bold.ttf" for name in ("Sans", "Serif", "SansMono")}
 """Wider than all that the stylesheet names."""
 
+# What a page calls system-ui, Chromium asks for as `sans`; unnamed here, that would be whatever face comes first.
 ONLY = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>{folder}</dir>
   <cachedir>{folder}/cache</cachedir>
   <alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
-  <alias><family>system-ui</family><prefer><family>DejaVu Sans</family></prefer></alias>
+  <alias><family>sans</family><prefer><family>DejaVu Sans</family></prefer></alias>
   <alias><family>serif</family><prefer><family>DejaVu Serif</family></prefer></alias>
   <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
 </fontconfig>

@@ -34,13 +34,14 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import memories, versions
 
-NEW, CHANGED, THERE = "new", "changed", "there"
+NEW, CHANGED, THERE, TRASHED = "new", "changed", "there", "trash"
 Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """One memory or chat, and what became of it: `new`, `changed` or `there` already."""
+    """One memory or chat, and what became of it: `new`, `changed`, `there` already, or, of a chat, there in the
+    `trash`."""
 
     outcome: str
     what: str
@@ -201,6 +202,8 @@ class _Writer:
         back = thread.deleted_at is not None and thread.id in self._gone
         if back:
             self._put_back(thread.id)
+        elif thread.deleted_at is not None:  # the person's own doing: nothing brings it back but their word
+            return Came(TRASHED, "chat", thread.title or one.turns[0].text[:60], since=began)
         new = one.turns[thread.turns :]
         outcome = NEW if back or not thread.turns else CHANGED if new else THERE
         at = began if not thread.turns else stamp(thread.touched_at)
@@ -280,9 +283,14 @@ def _came_before(tx: Tx, source: str) -> dict[str, _Before]:
 
 
 def _taken_back(tx: Tx) -> frozenset[str]:
-    """The memories and chats that went when a load was taken back."""
-    undone = (one.gone for one in loads.listed(tx, loads.MOST, what=loads.MEMORIES) if one.gone is not None)
-    return frozenset(id for gone in undone for id in (*gone["memories"], *gone["chats"], *gone.get("deleted", ())))
+    """The memories and chats that went when a load was taken back, without the chats that a later one brought again."""
+    gone, again = set[str](), set[str]()
+    for one in loads.listed(tx, loads.MOST, what=loads.MEMORIES):
+        if one.gone is None:
+            again.update(one.brought.get("chats", ()))
+        else:
+            gone.update({*one.gone["memories"], *one.gone["chats"], *one.gone.get("deleted", ())} - again)
+    return frozenset(gone)
 
 
 def _stands(row: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from keepbook.book.chats.closed import in_words
 from keepbook.doors.cli.sheets.memory import ACTIONS, entry
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
@@ -213,8 +214,7 @@ def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
 
 def counted(answer: "Closed") -> str:
     """ "3 kept · 1 proposed · 1 left out" """
-    counts = ((len(answer.written), "kept"), (len(answer.proposed), "proposed"), (len(answer.skipped), "left out"))
-    return " · ".join(f"{count:,} {what}" for count, what in counts)
+    return in_words(len(answer.written), len(answer.proposed), len(answer.skipped)) or "Nothing new was kept."
 
 
 def _learned(one: Mapping[str, Any]) -> str:
@@ -268,14 +268,14 @@ def _wording(event: Mapping[str, Any]) -> list[RenderableType]:
 def in_pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
     """The quiet line under a turn: what closing would keep of it."""
     for one in lines:
-        paper.put(ink("  In pencil: ", META), ink(one.content, PENCIL))
+        paper.put(ink("  Noted: ", META), ink(one.content, PENCIL))
     paper.put(ink("  ", META), paper.hint("pencil"), ink(" lists it, to keep now or leave out.", META))
 
 
 def pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
     """What closing would keep or propose of a chat."""
     if not lines:
-        paper.put(ink("Nothing is in pencil: closing this chat would keep nothing more.", META))
+        paper.put(ink("Nothing is noted: closing this chat would keep nothing more.", META))
         return
     table = grid(text=1)
     for number, one in enumerate(lines, 1):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SHOWN = 50
 """Lines of each table; --json has all."""
-OUTCOMES = {"new": "comes in", "changed": "reworded", "there": "there already"}
+OUTCOMES = {"new": "comes in", "changed": "reworded", "there": "there already", "trash": "in the trash"}
 
 
 def imported_and_read(paper: Paper, answer: dict[str, Any]) -> None:

@@ -189,9 +189,13 @@ def restore_chat(call: Writing, id: Id) -> Response:
 
 
 @router.post("/chat/threads/{id}/close", response_model=Closed, responses=documented(502))
-def close_chat(call: Writing, id: Id) -> Response:
+def close_chat(
+    call: Writing,
+    id: Id,
+    offline: Annotated[bool, Query(description="By Keepbook's own reader, whatever model is set.")] = False,
+) -> Response:
     """Read what is new for memories, once. `status`: closed, nothing, busy, open or failed."""
-    return answer(call.book.threads.get(id).close())
+    return answer(call.book.threads.get(id).close(offline))
 
 
 @router.post("/chat/threads/{id}/inject", response_model=Block)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, fold, stem, tokens
 from keepbook.models.lines.matters import content_words, fit
+from keepbook.models.offline.notebook.phrases import day
 from keepbook.models.offline.notebook.talk import Talk
 from keepbook.models.orders.hear import sentences
 
@@ -137,7 +138,8 @@ def answer(talk: Talk) -> str | None:
         return "\n".join(filter(None, [tell(talk, held) if held else "", *turns]))
     if _WHICH.search(text) and len(lines(talk)) <= MOST_TURNS * 2:
         return everything(talk)
-    return talk.say("nothing") if _MINE.search(_TELL_ME.sub(" ", text)) or about else None
+    mine = any(_MINE.search(_TELL_ME.sub(" ", part)) for part in _asked(text))
+    return talk.say("nothing") if mine or about else None
 
 
 def found(talk: Talk, question: str) -> list[Found]:
@@ -211,7 +213,9 @@ def history(talk: Talk, matter: str) -> str:
     if not held or not talk.tools.can("history"):
         return tell(talk, held) if held else talk.say("nothing")
     versions = talk.tools.do("history", memory=held[0].id).data["versions"]
-    return "\n".join([talk.say("history"), *(f"- {one['content']} ({one['valid_from'][:10]})" for one in versions)])
+    return "\n".join(
+        [talk.say("history"), *(f"- {one['content']} ({day(talk.tongue, one['valid_from'])})" for one in versions)]
+    )
 
 
 def _turns(talk: Talk, matter: str) -> list[str]:
@@ -226,5 +230,5 @@ def _turns(talk: Talk, matter: str) -> list[str]:
         text = " ".join(str(hit["text"]).split())
         stated = set(map(stem, tokens(text)))
         if hit.get("role") == "user" and fold(text) not in here and not is_question(text) and set(wanted) <= stated:
-            told.append(talk.say("earlier", day=str(hit["at"])[:10], line=text[:QUOTE_CHARS]))
+            told.append(talk.say("earlier", day=day(talk.tongue, hit["at"]), line=text[:QUOTE_CHARS]))
     return told[:MOST_TURNS]

@@ -63,6 +63,12 @@ def say(tongue: str, key: str, **told: object) -> str:
     return said.format(**told)
 
 
+def day(tongue: str, at: object) -> str:
+    """The day of a stamp, as people write it."""
+    year, month, nth = (int(part) for part in str(at)[:10].split("-"))
+    return say(tongue, "date", day=nth, month=say(tongue, "months").split()[month - 1], year=year)
+
+
 def asks(text: str, key: str) -> bool:
     """Whether a reply ended with this question of ours, in whatever language."""
     ends = (words(tongue).says.get(key, "").rpartition("}")[2].strip() for tongue in TONGUES)

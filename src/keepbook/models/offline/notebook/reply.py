@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
+from keepbook.models.lines.matters import content_words
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
 from keepbook.models.offline.notebook import asking, saving, trading, trading_ahead
 from keepbook.models.offline.notebook.intents import Intent, traded
@@ -22,6 +23,8 @@ from keepbook.models.prompt import MEMORY_OFF
 
 _PIECE = regex(r"(?:\S+\s*){1,3}")
 """A few words, as they would come from a model that thinks word by word."""
+MOST_KNOWN = 3
+"""So many lines that the book has already are quoted."""
 _SMALL = {
     "hello": regex(r"\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|hola|hallo|hei|moin|你好|"
                         r"สวัสดี)\b.{0,20}", re.IGNORECASE),
@@ -67,9 +70,12 @@ def _answer(talk: Talk) -> str:
 
 
 def _introduces(talk: Talk, said: str) -> bool:
-    """Once per chat, with the first reply that is neither an order's nor a figure's."""
+    """Once per chat, with the first reply that is neither an order's nor a figure's nor a tool's: what it looked up in
+    vain, beside something that it noted, is none of these."""
     told = any("Settings → Model" in one.text for one in talk.earlier if one.role == "assistant")
-    plain = not talk.conversation.deeds and not talk.tools.made and not asks(said, "offer")
+    made = talk.tools.made
+    in_vain = bool(talk.noted_now) and not any(call.memory_event for call in made)
+    plain = not talk.conversation.deeds and (not made or in_vain) and not asks(said, "offer")
     return plain and not told and "Settings → Model" not in said
 
 
@@ -88,10 +94,11 @@ def _said(talk: Talk) -> str:
         _of_decisions,
         asking.answer,
         _noted,
+        _known,
     ):
         told = act(talk)
         if told is not None:
-            return told
+            return _with_noted(talk, told) if act == asking.answer else told
     return _beyond(talk)
 
 
@@ -133,6 +140,27 @@ def _noted(talk: Talk) -> str | None:
     if talk.tools.silent:
         return talk.say("understood")
     return saving.offer(talk, fresh) if talk.tools.asks_first else talk.say("noted", lines=talk.quote(fresh))
+
+
+def _with_noted(talk: Talk, answer: str) -> str:
+    """Who tells something beside a question hears of both."""
+    fresh = talk.noted_now
+    if not fresh or talk.tools.silent or talk.tools.asks_first or any(one in answer for one in fresh):
+        return answer
+    return f"{talk.say('noted', lines=talk.quote(fresh))}\n{answer}"
+
+
+def _known(talk: Talk) -> str | None:
+    """Said again: the book has it."""
+    said = set(content_words(talk.text))
+    held = []
+    for one in talk.conversation.known:
+        words = set(content_words(one.content))
+        if words and (words == said or (words < said and len(words) > 1)):
+            held.append(one.content)
+    if not held or asking.is_question(talk.text):
+        return None
+    return talk.say("understood") if talk.tools.silent else talk.say("known", lines=talk.quote(held[:MOST_KNOWN]))
 
 
 def _beyond(talk: Talk) -> str:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from starlette.testclient import TestClient
 from tests.models.providers.test_nearby import capable
-from tests.models.wire import Wire
+from tests.models.wire import Status, Wire
 
 Opens = Callable[..., BrowserContext]
 KEY = "sk-a-key-of-nobody"
@@ -105,11 +105,20 @@ def test_a_model_on_this_machine_is_offered_tried_and_taken_on(
     for words in ("It answers in chats.", "It calls tools", "It reads closed chats", "runs on this machine and costs"):
         assert words in tested
     assert not config.exists()
-    client.post("/welcome", data={**wish, "do": "open"})
+    asked = len(ollama.received)
+    page = client.post("/welcome", data={**wish, "do": "open"})
+    assert len(ollama.received) > asked, "what was not tried is tried before it is taken on"
+    assert "qwen2.5:14b (Ollama) answers from now on. Tested: it calls tools and reads chats." in page.text
     assert kb.settings.model == "openai:qwen2.5:14b"
     assert kb.models.chat.name == "openai:qwen2.5:14b"
     assert config.read_text() == f'model = "openai:qwen2.5:14b"\nopenai_base_url = "{ollama.url}"\n'
-    assert "qwen2.5:14b (Ollama), as it is now" in client.get("/welcome").text
+    page = client.get("/welcome").text
+    assert "as it is now" not in page, "it is listed once"
+    assert page.count("Ollama, on this machine") == page.count("Answers now") == 1
+    assert '<option value="Ollama|qwen2.5:14b" selected>' in page
+    asked = len(ollama.received)
+    client.post("/welcome", data={**wish, "do": "open"})
+    assert len(ollama.received) == asked, "nothing was changed"
 
 
 def test_settings_open_the_model_step_alone_and_come_back(
@@ -123,9 +132,13 @@ def test_settings_open_the_model_step_alone_and_come_back(
     tested = client.post("/settings/model", data={**wish, "do": "test"})
     assert "It answers in chats." in tested.text.partition("OpenAI-compatible")[0]  # under its own button
     assert kb.settings.model == "offline"
-    page = client.post("/settings/model", data={**wish, "do": "open"})
+    (mark,) = re.findall(r'name="tested" value="([^"]+)"', tested.text)
+    asked = len(ollama.received)
+    page = client.post("/settings/model", data={**wish, "do": "open", "tested": mark})
+    assert len(ollama.received) == asked, "it was tried on that page"
     assert page.url.path == "/settings"
-    assert "qwen2.5:14b (Ollama) answers from now on." in page.text
+    assert "qwen2.5:14b (Ollama) answers from now on. Tested: it calls tools and reads chats." in page.text
+    assert page.text.index('id="model"') < page.text.index('id="you"')  # what people look for
     assert "<b>qwen2.5:14b (Ollama)</b>" in page.text
     assert '<a href="/settings#model">qwen2.5:14b (Ollama)</a>' in page.text  # in the drawer, too
     ollama.models = []  # stopped, for all that a page can see
@@ -133,15 +146,39 @@ def test_settings_open_the_model_step_alone_and_come_back(
     assert page.count("does not answer") == 1
     assert "<b>Ollama does not answer on this machine.</b> Start it and" in page
     assert "none is running" not in page
-    page = client.post("/settings/model", data={"model": "none", "do": "open"}).text
-    assert "Notebook answers from now on." in page
+    assert f'value="{ollama.url}"' not in page, "what does not answer is not offered again"
+    page = client.get("/settings/model?back=/chat/abc").text
+    assert '<a class="btn quiet" href="/chat/abc">Back to the chat</a>' in page
+    chat = kb.book("alice").threads.start()
+    page = client.post("/settings/model", data={"model": "none", "do": "open", "back": f"/chat/{chat.id}"})
+    assert page.url.path == f"/chat/{chat.id}"
+    assert "Notebook answers from now on." in page.text
+    assert client.post("/settings/model", data={"back": "//elsewhere.example/"}).url.host == "127.0.0.1"
+
+
+def test_a_model_that_does_not_answer_is_told_before_it_is_taken_on(
+    client: TestClient, kb: Any, ollama: Wire, config: Path
+) -> None:
+    ollama.answer = lambda _: Status(500)
+    wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b", "do": "tell", "name": "Ines"}
+    page = client.post("/welcome", data=wish)
+    assert page.url.path == "/welcome"
+    assert "No answer:" in page.text
+    assert "You can still choose it and mend this later" in page.text
+    assert (kb.settings.model, config.exists()) == ("offline", False)
+    (mark,) = re.findall(r'name="tested" value="([^"]+)"', page.text)
+    page = client.post("/welcome", data={**wish, "tested": mark})
+    assert page.url.path.startswith("/chat/")
+    assert "qwen2.5:14b (Ollama) is chosen. It did not answer when it was tested." in page.text
+    assert kb.settings.model == "openai:qwen2.5:14b"
 
 
 def test_a_key_goes_into_a_file_for_one_person_and_is_never_shown(client: TestClient, kb: Any, config: Path) -> None:
     config.parent.mkdir()
     config.write_text('# mine\nport = 9000\nmodel = "offline"\n\n[telegram_chats]\n12 = "alice"\n')
     wish = {"model": "openai", "openai_address": "https://models.example/v1/", "openai_key": KEY}
-    page = client.post("/welcome", data={**wish, "openai_model": "big", "do": "open"})
+    tested = {"tested": [f"0 openai:{name} {wish['openai_address'].rstrip('/')}" for name in ("big", "small")]}
+    page = client.post("/welcome", data={**wish, **tested, "openai_model": "big", "do": "open"})
     assert page.status_code == 200
     text = config.read_text()
     assert text.startswith("# mine\nport = 9000\n")
@@ -153,9 +190,10 @@ def test_a_key_goes_into_a_file_for_one_person_and_is_never_shown(client: TestCl
     for path in ("/welcome", "/settings", "/api/me", "/settings/export"):
         assert KEY not in client.get(path).text
     # An empty field goes on with the key, but never to another address.
-    client.post("/welcome", data={**wish, "openai_key": "", "openai_model": "small", "do": "open"})
+    client.post("/welcome", data={**wish, **tested, "openai_key": "", "openai_model": "small", "do": "open"})
     assert f'openai_key = "{KEY}"' in config.read_text()
-    client.post("/welcome", data={"model": "openai", "openai_address": "https://other.example/v1", "openai_model": "x"})
+    other = {"openai_address": "https://other.example/v1", "tested": "0 openai:x https://other.example/v1"}
+    client.post("/welcome", data={"model": "openai", "openai_model": "x", **other})
     assert KEY not in config.read_text()
 
 
@@ -259,12 +297,23 @@ def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, confi
     person.get_by_label("What should it call you").fill("Ines")
     person.get_by_label("Ollama, on this machine").check()
     person.locator("#found-1").select_option("Ollama|qwen2.5:14b")
-    person.get_by_role("button", name="Test").click()
     found = person.locator(".choice", has_text="Ollama, on this machine").locator("[data-tested]")
-    expect(found).to_contain_text("It calls tools")
-    expect(found).to_contain_text("costs nothing")
-    assert person.url.endswith("/welcome")
+    if width == 1440:
+        person.get_by_role("button", name="Test").click()
+        expect(found).to_contain_text("It calls tools")
+        expect(found).to_contain_text("costs nothing")
+        assert person.url.endswith("/welcome")
+    else:  # not tried by hand: going on tries it, and what does not answer is told before anything is taken on
+        ollama.answer = lambda _: Status(500)
+        person.get_by_role("button", name="Open the book").click()
+        expect(found).to_contain_text("No answer:")
+        assert kb.settings.model == "offline"
+        ollama.answer = capable
+        person.locator("#found-1").select_option("Ollama|llama3.1:8b")
+        expect(found).to_be_empty()
+        person.locator("#found-1").select_option("Ollama|qwen2.5:14b")
     person.get_by_label("What should it call you").press("Enter")
+    expect(person.locator(".toast")).to_contain_text("Tested: it calls tools and reads chats.")
     if width == 390:
         person.get_by_role("button", name="Open menu").click()
     expect(person.get_by_text("Ines", exact=False).first).to_be_visible()
@@ -311,3 +360,6 @@ def test_an_allergy_is_told_with_the_starter_and_proved_in_a_new_chat(
     person.get_by_label("Message").fill("What am I allergic to?")
     person.get_by_label("Message").press("Enter")
     expect(person.locator("[data-turn]").last).to_contain_text("peanuts")
+    head = person.locator("#chat-head p").first
+    expect(head).to_contain_text("1 line of memory")
+    expect(head).to_have_css("white-space", "nowrap" if width == 390 else "normal")  # one line on a phone

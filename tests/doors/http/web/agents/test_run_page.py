@@ -65,6 +65,9 @@ def test_a_note_a_thesis_and_a_failed_run_have_their_pages(client: TestClient, a
     assert "/re-examine" not in page
     busy = busy_desk(alice)
     lost = next(one for one in alice.runs.list(busy.id) if one.status == "failed")
+    queued = alice.runs.queue(brief.id, "manual", prompt="What now?")
+    alice.runs.start(queued.id, adapter="native", model="demo:agents", lease_seconds=600)
+    assert "<dt>Model</dt><dd>none: written for this demo</dd>" in client.get(f"/runs/{queued.id}").text
     page = client.get(f"/runs/{lost.id}").text
     assert "The answer holds no JSON object." in page
     assert "I am lost" in page

@@ -3,14 +3,18 @@
 import asyncio
 import html
 import re
+import threading
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
+from keepbook.app import adopt
 from keepbook.book.chats import threads
+from keepbook.book.chats.closed import Closed
 from keepbook.book.ground.when import stamp
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.errors import ModelFailed
@@ -187,7 +191,9 @@ def test_what_closing_kept_is_listed_under_the_chat_with_undo(client: TestClient
     chat = talk("I work as a structural engineer.", close=True)
     assert alice.list().total == 1
     page = client.get(f"/chat/{chat.id}")
-    assert "Also kept from this chat · 1 change" in text_of(page)
+    assert "The notebook answers from your book alone." in text_of(page)
+    assert "AI can make mistakes" not in text_of(page)
+    assert "Kept from this chat · 1 change" in text_of(page)
     client.post(f"/chat/{chat.id}/turns/0/undo", data={"event": 1})
     assert alice.list().total == 0
 
@@ -266,7 +272,7 @@ def test_a_banner_says_that_older_turns_are_summarised_and_with_what(client: Tes
     ],
 )
 def test_a_closing_that_failed_is_told_with_what_happens_next(
-    client: TestClient, talk: Any, alice: Any, failures: int, words: str, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, kb: Any, talk: Any, alice: Any, failures: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def down(*_: Any) -> Any:
         raise ModelFailed("the model answered badly")
@@ -286,7 +292,14 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
     next_up = words.partition("). ")[2].removesuffix("10:")
     assert f"Not closed: this chat could not be read for memories. {next_up}" in tried
     assert "0 kept" not in tried
-    client.post(f"/chat/{chat.id}/close")
+    assert "Keep what the notebook reads" not in tried, "it was the notebook that failed"
+    adopt(kb, replace(kb.settings, model="openai:some-model"))
+    offered = text_of(client.get(f"/chat/{chat.id}"))
+    assert "You need not wait for some-model" in offered
+    assert "Keep what the notebook reads" in offered
+    kept = text_of(client.post(f"/chat/{chat.id}/close", data={"by": "notebook"}))
+    assert "1 kept" in kept
+    assert {one.content for one in alice.list()} == {"Lives in Graz"}
     assert chat.thread.state == "idle"
     assert "could not be read" not in text_of(client.get(f"/chat/{chat.id}"))
 
@@ -324,8 +337,18 @@ def test_closing_the_tab_extracts_what_was_said(opens: Any, alice: Any, until: A
 
 
 @pytest.mark.parametrize("way", ["new", "switch", "other page"])
-def test_moving_on_closes_the_chat(person: Page, alice: Any, talk: Any, until: Any, way: str) -> None:
+def test_moving_on_closes_the_chat_and_the_next_page_shows_what_it_kept(
+    person: Page, alice: Any, kb: Any, talk: Any, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next page is drawn before the chat was read: it says so, and then shows by itself what was kept."""
     talk("Hello", close=True)
+    drawn, extract = threading.Event(), kb.models.chat.extract
+
+    async def held(reading: Any) -> Any:
+        await asyncio.to_thread(drawn.wait, 60)
+        return await extract(reading)
+
+    monkeypatch.setattr(type(kb.models.chat), "extract", lambda _, reading: held(reading))
     person.goto("/chat")
     say(person, "I work as a structural engineer.")
     expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
@@ -335,9 +358,18 @@ def test_moving_on_closes_the_chat(person: Page, alice: Any, talk: Any, until: A
         "other page": person.get_by_role("link", name="Memory"),
     }
     leaving[way].first.click()
-    until(lambda: alice.list().total)
-    expect(person.locator("#toasts .toast")).to_contain_text("1 kept · 0 proposed · 0 left out")
-    expect(person.locator("#toasts").get_by_role("link", name="Review")).to_be_visible()
+    toast = person.locator("#toasts .toast")
+    expect(toast).to_have_text("Reading the chat you left …")
+    assert alice.list().total == 0
+    drawn.set()
+    expect(toast).to_have_text("1 keptReview")
+    expect(toast.get_by_role("link", name="Review")).to_be_visible()
+    if way == "new":
+        expect(person.locator("#chat-head")).to_contain_text("1 line of memory goes along")
+        expect(person.locator("#given")).to_contain_text("Works as a structural engineer")
+    elif way == "other page":
+        expect(person.locator(".facts-list")).to_contain_text("Works as a structural engineer")
+        expect(person.locator("#pages .count")).to_contain_text("1 to review")
     assert "keepbook_left" not in {cookie["name"] for cookie in person.context.cookies()}
 
 
@@ -365,16 +397,25 @@ def test_a_reload_asks_no_model(person: Page, alice: Any, kb: Any, until: Any, m
     assert len(read) == 1
 
 
-def test_a_chat_is_only_left_with_something_new(client: TestClient, talk: Any, alice: Any) -> None:
-    chat = talk("Hello")
+def test_a_chat_is_only_left_with_something_new_and_a_cookie_says_what_came_of_it(
+    client: TestClient, talk: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = talk("I work as a structural engineer.")
     page = client.get(f"/chat/{chat.id}").text
     assert "data-unread" in page
     assert client.post(f"/chat/{chat.id}/leave?view=older").status_code == 204
-    assert chat.thread.state == "active"
+    assert (chat.thread.state, client.cookies["keepbook_left"]) == ("active", f"{chat.id}.0.0.0")
+    with monkeypatch.context() as patch:
+        for status in ("busy", "failed"):
+            patch.setattr("keepbook.doors.http.web.chat.chat.Chat.close", lambda _, status=status: Closed("", status))
+            client.cookies.clear()
+            client.post(f"/chat/{chat.id}/leave")
+            assert client.cookies["keepbook_left"] == f"{chat.id}.{status}"
+    page = client.get(f"/chat/{chat.id}").text
     view = re.search(r'data-view="(\w+)"', page)
     assert view is not None
     assert client.post(f"/chat/{chat.id}/leave?view={view[1]}").status_code == 204
-    assert chat.thread.state == "idle"
+    assert (chat.thread.state, client.cookies["keepbook_left"]) == ("idle", f"{chat.id}.1.0.0")
     assert "data-unread" not in client.get(f"/chat/{chat.id}").text
     spent = alice.spending.list()
     assert client.post(f"/chat/{chat.id}/leave").status_code == 204
@@ -401,6 +442,10 @@ def test_chats_are_listed_by_the_days_of_the_owner(client: TestClient, talk: Any
     words = "Today just now Yesterday late last evening Previous 7 days this week Older long ago Archived 1 chat"
     assert re.sub(r"\s+", " ", side).strip() == words
     assert "put away" in text_of(client.get("/search?archived=1"))
+    for chat in alice.threads.list():
+        alice.threads.rename(chat.id, "One and the same")
+    told = re.findall(r"One and the same (.*?)(?= One|Today|Yest|Prev|Older|Arch)", text_of(client.get("/chat/list")))
+    assert [one.strip() for one in told] == ["10:00", "00:30", "8 Nov", "1 Nov"]
 
 
 def test_the_sidebar_lists_the_newest_and_a_page_has_them_all(
@@ -452,6 +497,7 @@ def test_a_deleted_chat_is_shown_as_such_and_restored_from_the_trash(client: Tes
     client.post(f"/chat/{chat.id}/delete")
     assert "This chat is in the trash." in text_of(client.get(f"/chat/{chat.id}"))
     assert 'id="say"' not in client.get(f"/chat/{chat.id}").text
+    assert "No chats yet" not in client.get("/chat/list").text
     trash = client.get("/search?trash=1")
     assert f'action="/chat/{chat.id}/restore"' in trash.text
     client.post(f"/chat/{chat.id}/restore")

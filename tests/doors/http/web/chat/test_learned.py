@@ -26,7 +26,7 @@ def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_beca
     person.goto(f"/chat/{chat.id}")
     gig, dog = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
     expect(gig).to_contain_text(GIG_LINE)
-    expect(person.locator(".given .would")).to_contain_text("3 kept, 0 proposed, 0 left out")
+    expect(person.locator(".given .would")).to_contain_text("3 noted. Kept when you close this chat")
     gig.get_by_role("button", name="Keep now").click()
     saved = person.locator("#turn-1 .saved")
     expect(saved.locator("summary")).to_contain_text("Memory saved · 1 change")
@@ -34,7 +34,7 @@ def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_beca
     dog.get_by_role("button", name="No", exact=True).click()
     expect(dog).to_have_class("line out")
     expect(dog).to_contain_text(re.compile(r"left out\s*you said No at \d\d:\d\d"))
-    expect(person.locator(".given .would")).to_contain_text("1 kept, 0 proposed, 1 left out")
+    expect(person.locator(".given .would")).to_contain_text("1 noted, 1 left out.")
     dog.get_by_role("button", name="Undo").click()
     expect(dog.get_by_role("button", name="Keep now")).to_be_visible()
     dog.get_by_role("button", name="No", exact=True).click()
@@ -43,7 +43,7 @@ def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_beca
     expect(dog).to_have_class("line out")
     expect(saved).to_have_count(1)
     person.get_by_role("button", name="Close and keep 1").click()
-    expect(person.locator(".compose .toast")).to_contain_text("1 kept · 0 proposed · 1 left out")
+    expect(person.locator(".compose .toast")).to_have_text(re.compile(r"^\s*1 kept · 1 left out\s*Review\s*$"))
     expect(person.locator(".toast").get_by_role("link", name="Review")).to_be_visible()
     expect(person.get_by_label("Message", exact=True)).to_have_attribute("placeholder", re.compile("opens again"))
     assert sorted(one.content for one in alice.list()) == [GIG_LINE, "Sister Anna lives in Graz"]
@@ -58,8 +58,15 @@ def test_the_keyboard_walks_the_lines_and_answers_them(person: Page, alice: Any,
     person.goto(f"/chat/{chat.id}")
     gig, dog = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
     expect(dog).to_be_visible()
-    person.evaluate("document.activeElement.blur()")
-    person.keyboard.press("j")
+    note = person.locator(".compose .note")
+    expect(person.get_by_label("Message", exact=True)).to_be_focused()
+    expect(note.get_by_text("keep now")).to_be_hidden()  # there y is a letter
+    expect(note.get_by_text("send")).to_be_visible()
+    person.keyboard.press("Escape")
+    expect(dog).to_be_focused()
+    expect(note.get_by_text("keep now")).to_be_visible()
+    expect(note.get_by_text("send")).to_be_hidden()
+    person.keyboard.press("k")
     expect(gig).to_be_focused()
     person.keyboard.press("n")
     expect(gig).to_have_class("line out")
@@ -83,7 +90,7 @@ def test_without_script_each_line_is_a_form_and_the_page_does_not_wait_for_the_r
         patch.setattr("keepbook.models.orders.obey.noted", lambda *_, **__: 1 / 0)
         person.goto(f"/chat/{chat.id}")
         expect(person.locator(".pencils")).to_have_count(0)
-    person.get_by_role("link", name="In pencil").click()
+    person.get_by_role("link", name="What is noted").click()
     expect(person.locator("#turn-1 .line")).to_contain_text(GIG_LINE)
     person.get_by_role("button", name="No", exact=True).click()
     expect(person.locator("#turn-1 .line")).to_contain_text("left out")
@@ -94,7 +101,7 @@ def test_without_script_each_line_is_a_form_and_the_page_does_not_wait_for_the_r
     person.get_by_role("button", name="Send").click()
     expect(person.locator("#turn-3 .line")).to_contain_text(DOG_LINE)
     person.get_by_role("button", name="Close and keep 1").click()
-    expect(person.locator(".toast")).to_contain_text("1 kept · 0 proposed · 0 left out")
+    expect(person.locator(".toast")).to_have_text(re.compile(r"^\s*1 kept\s*Review\s*$"))
     assert alice.list().total == 2
 
 
@@ -135,9 +142,11 @@ def test_a_preset_that_saves_silently_shows_pencil_in_the_panel_only(client: Tes
 def test_where_closing_proposes_pencil_says_so(client: TestClient, talk: Any, alice: Any) -> None:
     chat = talk(GIG, preset="assistant")
     page = text_of(client.get(f"/chat/{chat.id}?pencil=1"))
-    assert "0 kept, 1 proposed, 0 left out" in page
+    assert "1 noted. Waits in Review once you close this chat, or is kept at once with Keep now." in page
+    assert page.count("Noted; waits in Review once you close this chat") == 1
     closed = text_of(client.post(f"/chat/{chat.id}/close"))
-    assert "0 kept · 1 proposed · 0 left out" in closed
+    assert re.search(r"1 proposed +Review", closed)
+    assert " kept ·" not in closed
     review = text_of(client.get("/profile/facts"))
     assert "Found in what you said, and not kept before you say Yes" in review
     assert "Read between the lines" not in review

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepbook.doors.http.web.chat.prose import plain, prose
+from keepbook.doors.http.web.chat.prose import of_notebook, plain, prose
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
 
@@ -25,6 +25,14 @@ LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
 )  # fmt: skip
 def test_what_models_write_is_shown_as_it_is_meant(said: str, shown: str) -> None:
     assert prose(said) == shown
+
+
+def test_what_the_notebook_quotes_stays_as_it_was_written() -> None:
+    said = of_notebook(
+        "From your book:\n- **Bold** `code` [here](https://a.example)\n\nSee Settings → Model.", "abcdefgh"
+    )
+    assert said.startswith("<p>From your book:</p><ul><li>**Bold** `code` [here](<a href=")
+    assert said.endswith('<p>See <a href="/settings/model?back=/chat/abcdefgh">Settings → Model</a>.</p>')
 
 
 def test_a_table_has_its_figures_at_the_right() -> None:

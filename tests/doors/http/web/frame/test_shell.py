@@ -1,6 +1,7 @@
 """What stands around every page: navigation, keyboard, theme, sign-in, refusals, files, and the API's own page."""
 
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -100,6 +101,8 @@ def test_command_k_begins_a_new_chat_from_anywhere(person: Page, talk: Any) -> N
 
 def test_letters_lead_around_and_the_question_mark_lists_them(person: Page) -> None:
     person.goto("/search?archived=1")
+    if sys.platform == "linux":  # all that these tests measure is set in the face that they name
+        assert faces(person, "main h1, main p, .nav a") <= {"DejaVu Sans Condensed", "DejaVu Serif Condensed"}
     person.keyboard.press("?")
     expect(person.get_by_role("dialog", name="Keyboard")).to_be_visible()
     person.keyboard.press("Escape")
@@ -112,6 +115,17 @@ def test_letters_lead_around_and_the_question_mark_lists_them(person: Page) -> N
     person.keyboard.press("g")
     person.keyboard.press("c")
     expect(person).to_have_url(re.compile("/chat$"))
+
+
+def faces(person: Page, what: str) -> set[str]:
+    """The faces in which Chromium has set these elements."""
+    asked = person.context.new_cdp_session(person)
+    asked.send("DOM.enable")
+    asked.send("CSS.enable")
+    root = asked.send("DOM.getDocument")["root"]["nodeId"]
+    nodes = asked.send("DOM.querySelectorAll", {"nodeId": root, "selector": what})["nodeIds"]
+    told = [asked.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"] for node in nodes]
+    return {font["familyName"] for fonts in told for font in fonts}
 
 
 def test_letters_can_be_switched_off(opens: Any, site: str) -> None:

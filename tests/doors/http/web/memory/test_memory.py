@@ -358,6 +358,7 @@ def test_archive_trash_and_restore(person: Page, alice: Any) -> None:
     expect(person.locator(".toast")).to_contain_text("In the trash for 30 days.")
 
     expect(person.get_by_label("Search memories")).to_be_hidden()  # on a phone the tools are behind one button
+    expect(person.get_by_role("main").get_by_role("link", name="Bring in")).to_be_visible()
     person.get_by_text("Search and more").click()
     person.get_by_label("Archived (1)").check()
     expect(row(person, "Vienna").locator("del")).to_be_visible()

@@ -71,7 +71,7 @@ def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
     assert "2 new, 0 you already have, 1 refused" in page
     assert "It holds a secret" in page
     assert "4111" not in page
-    assert "Load 2" in page
+    assert "Bring in 2 lines" in page
     key = re.search(r'name="key" value="([^"]+)"', page)
     assert key is not None
     assert client.get("/import", params={"file": key[1]}).text == page
@@ -107,7 +107,7 @@ def test_a_second_load_changes_nothing(client: TestClient, alice: Any) -> None:
     client.post("/import", data={**sent_again(looked(client, LINES)), "act": "load"})
     page = looked(client, LINES)
     assert "0 new, 2 you already have, 1 refused" in page
-    assert "Load" not in re.findall(r"<button[^>]*>([^<]*)</button>", page)
+    assert not any("Bring in" in one for one in re.findall(r"<button[^>]*>([^<]*)</button>", page))
 
 
 def test_what_is_there_already_says_which_line_it_repeats(client: TestClient, alice: Any) -> None:
@@ -116,7 +116,7 @@ def test_what_is_there_already_says_which_line_it_repeats(client: TestClient, al
     assert "1 new, 1 you already have, 0 refused" in page
     assert "as “Is allergic to peanuts.”. Tick it to keep both." in page
     assert sent_again(page)["take"] == ["1"]
-    assert "Load 2" in client.post("/import", data=sent_again(page) | {"take": ["0", "1"]}).text
+    assert "Bring in 2 lines" in client.post("/import", data=sent_again(page) | {"take": ["0", "1"]}).text
     alice.remember("Cycles to work unless it rains.", category="profile")
     page = looked(client, b"Cycles to work unless it rains\n")
     assert "as “Cycles to work unless it rains.”" in page, "also where it stands under another heading"
@@ -129,12 +129,12 @@ def test_any_line_can_be_left_out_however_long_the_file_is(client: TestClient, a
     first["take"].remove("7")
     page = client.post("/import", data=first | {"page": "3", "category-3": "profile"}).text
     assert "Lines 401 to 450 of 450" in page
-    assert "Load 449" in page
+    assert "Bring in 449 lines" in page
     third = sent_again(page)
     third["take"].remove("449")
     page = client.post("/import", data=third | {"page": "1"}).text
     assert "7" not in sent_again(page)["take"], "what was left out on another page stays left out"
-    assert "Load 448" in page
+    assert "Bring in 448 lines" in page
     client.post("/import", data=sent_again(page) | {"act": "load"})
     assert alice.list(limit=1).total == 448
     assert not {"Has visited the place number 7", "Has visited the place number 449"} & {
@@ -150,8 +150,8 @@ def test_all_or_none_are_ticked_at_once_on_every_page(client: TestClient) -> Non
     assert sent_again(none)["take"] == []
     assert "data-load" not in none
     one = client.post("/import", data=sent_again(none) | {"take": ["4"]}).text
-    assert "Load 1<" in one
-    assert "Load 250" in client.post("/import", data=sent_again(one) | {"act": "all"}).text
+    assert "Bring in 1 line<" in one
+    assert "Bring in 250 lines" in client.post("/import", data=sent_again(one) | {"act": "all"}).text
 
 
 def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
@@ -162,8 +162,8 @@ def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
     file.write_text("".join(f"Has visited the place number {nth}\n" for nth in range(5)))
     person.goto("/import")
     person.get_by_label("A file to bring in").set_input_files(file)
-    person.get_by_role("button", name="Load 5").click(no_wait_after=True)
-    expect(person.get_by_text("Loading 2 of 5")).to_be_visible()
+    person.get_by_role("button", name="Bring in 5 lines").click(no_wait_after=True)
+    expect(person.get_by_text("Bringing in 2 of 5")).to_be_visible()
     person.get_by_role("button", name="Stop here").click()
     expect(person.get_by_text("3 memories came in")).to_be_visible()
     assert alice.list().total == 3
@@ -181,7 +181,7 @@ def _stop_reading(person: Page, file: Path, held_at: Any) -> None:
     person.goto("/import")
     person.get_by_label("A file to bring in").set_input_files(file)
     person.get_by_label("Read these chats for what to remember").uncheck()
-    person.get_by_role("button", name="Load 2").click()
+    person.get_by_role("button", name="Bring in 2 chats").click()
     person.get_by_role("button", name="Read them").click(no_wait_after=True)
     expect(person.get_by_text("Reading 2 chats for what to remember")).to_be_visible()
     person.get_by_role("button", name="Stop here").click()
@@ -361,13 +361,17 @@ def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     person.get_by_role("button", name="Bring in my memory from elsewhere").click()
     expect(person.get_by_label("A file to bring in")).to_be_attached()
     person.wait_for_load_state()  # a file is looked at as it is chosen once the page's script is there
+    expect(person.get_by_text("Settings → Data controls → Export data")).to_be_visible()
     person.get_by_label("A file to bring in").set_input_files(file)
     expect(person.get_by_text("Recognised: ChatGPT")).to_be_visible()
     person.wait_for_load_state()  # the button counts once the page's script is there
+    expect(person.get_by_role("columnheader").filter(has_text="Chat")).to_have_count(1)  # no line, no category
+    expect(person.get_by_role("columnheader")).to_have_count(4)
+    expect(person.get_by_role("button", name="Bring in 3 chats")).to_be_visible()
     person.locator("td.full", has_text="Paris").get_by_text("Paris").click()
     expect(person.get_by_label("Take: Paris")).not_to_be_checked()
     expect(person.get_by_label("Read these chats for what to remember")).to_be_checked()
-    person.get_by_role("button", name="Load 2").click()
+    person.get_by_role("button", name="Bring in 2 chats").click()
     expect(person.get_by_text("2 chats came in")).to_be_visible()
     assert {chat.title for chat in alice.threads.list()} == {"Oslo", "Bergen"}
     expect(person.get_by_role("heading", name="Found in your chats")).to_be_visible()
@@ -403,6 +407,6 @@ def test_somebody_i_know_is_named_in_the_browser(person: Page, alice: Any, tmp_p
     person.get_by_label("Name of jv").fill("Jonas")
     person.get_by_label("Who is stranger").select_option("out")
     expect(person.get_by_text("New, about Jonas")).to_be_visible()
-    person.get_by_role("button", name="Load 2").click()
+    person.get_by_role("button", name="Bring in 2 lines").click()
     expect(person.get_by_text("2 memories came in")).to_be_visible()
     assert {one.subject for one in alice.list()} == {None, "Jonas"}

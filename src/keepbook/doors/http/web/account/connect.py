@@ -43,6 +43,10 @@ class Wishes(BaseModel):
     openai_model: str = ""
     anthropic_key: SecretStr = SecretStr("")
     anthropic_model: str = ""
+    tested: list[str] = []
+    """What was tried on this page already, and what worked: `Tested.mark` of each."""
+    back: str = ""
+    """The page that the person came from, where the step stands by itself."""
     do: str = "open"
 
 
@@ -58,11 +62,22 @@ class Offer:
 @dataclass(frozen=True, slots=True)
 class Tested:
     trial: Trial
+    model: str
+    """Which one, and where."""
     here: bool
     """Whether it runs on this machine, and so costs nothing."""
     price: Decimal | None
     own_price: bool = False
     """Whether the price is the one in the settings, in whatever money that is."""
+
+    @property
+    def works(self) -> str:
+        """A digit for each thing that was tried: it answers, calls tools, reads chats."""
+        return "".join("1" if check.good else "0" for check in self.trial.checks)
+
+    @property
+    def mark(self) -> str:
+        return f"{self.works} {self.model}"
 
 
 def offer() -> Offer:
@@ -88,17 +103,25 @@ def changes(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
                 raise Invalid("Anthropic wants a key; paste yours", field="anthropic_key")
             name = _named(wishes.anthropic_model, "anthropic_model")
             return {"model": f"anthropic:{name}"} | ({"anthropic_key": key} if key else {})
-    return _found(wishes)
+    return _found(wishes, known)
 
 
-def _found(wishes: Wishes) -> Mapping[str, str | None]:
+def _found(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
     """A server on this machine, which is looked for again: only one that is there can be chosen."""
     for server in offer().servers:
         if server.name == wishes.model:
             asked = (one.partition("|")[2] for one in wishes.found if one.startswith(f"{server.name}|"))
             name = next((one for one in asked if one in server.models), server.models[0])
+            if serves(server, known) and known.model == f"openai:{name}":
+                return {}
             return {"model": f"openai:{name}", "openai_base_url": server.base_url, "openai_key": None}
     raise Invalid(f"{wishes.model[:40]} does not answer on this machine; start it and look again", field="model")
+
+
+def serves(server: Server, known: Settings) -> bool:
+    """Whether the model that answers now is one of this server's."""
+    name = known.model.removeprefix("openai:")
+    return known.openai_base_url == server.base_url and known.model != name and name in server.models
 
 
 def _kept(known: Settings, address: str) -> str | None:
@@ -146,11 +169,27 @@ async def test(visit: Visit, wishes: Wishes) -> Tested | None:
     if not isinstance(model, RemoteModel):
         return None
     trial = await try_out(model, _prompt_tokens(visit), visit.now)
+    named = _mark(settings)
     if settings.price_in or settings.price_out:
         month = trial.month
         own = Decimal(str(settings.price_in)) * month.tokens_in + Decimal(str(settings.price_out)) * month.tokens_out
-        return Tested(trial, False, own / 1_000_000, own_price=True)
-    return Tested(trial, model.address.here, price_of(model.address, trial.month))
+        return Tested(trial, named, False, own / 1_000_000, own_price=True)
+    return Tested(trial, named, model.address.here, price_of(model.address, trial.month))
+
+
+def _mark(settings: Settings) -> str:
+    return f"{settings.model} {settings.openai_base_url or ''}".strip()
+
+
+def found_before(visit: Visit, wishes: Wishes) -> str | None:
+    """What a trial on this page found of the model that is wished for; "" where there is nothing to try, None where it
+    was not tried."""
+    changed = changes(wishes, visit.kb.settings)
+    if not changed or changed["model"] == OFFLINE or not visit.keeps_house or in_environment(OURS):
+        return ""
+    mark = _mark(visit.kb.settings.but(**changed))
+    known = (one.partition(" ") for one in wishes.tested)
+    return next((works for works, _, model in known if model == mark and works.isdecimal()), None)
 
 
 def _prompt_tokens(visit: Visit) -> int:

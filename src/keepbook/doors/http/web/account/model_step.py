@@ -9,13 +9,20 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.doors.http.web.account import connect
 from keepbook.doors.http.web.account.connect import Offer, Tested, Wishes
-from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path, templates
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
+from keepbook.models.providers.address import Address
+from keepbook.models.providers.nearby import answers_at
+from keepbook.settings import Settings
 
 router = APIRouter(include_in_schema=False)
 
 Page = Callable[..., Response]
 HERE = "/settings/model"
+UNTRIED = "-"
+"""In an address: who answers changed, and there was nothing to try."""
+TRIED = (("calls tools", "did not call its tool"), ("reads chats", "could not read a chat"))
+"""What is tried beside answering, and how it went."""
 
 
 def told(
@@ -28,12 +35,21 @@ def told(
     """What `parts/model_step.html` shows."""
     offer = connect.offer() if visit.keeps_house else None
     known = visit.kb.settings
+    base_url = _address(known)
+    now = next((one.name for one in offer.servers if connect.serves(one, known)), "") if offer else ""
     return {
         "wishes": wishes, "wrong": wrong, "tested": tested, "asked": asked, "offer": offer, "model": known.model,
         "called": visit.kb.models.called(None), "stopped": _stopped(visit, offer, wishes, wrong),
-        "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key),
-        "base_url": known.openai_base_url or "",
+        "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key), "serving": now,
+        "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""),
     }  # fmt: skip
+
+
+def _address(known: Settings) -> str:
+    """The address that was chosen before, to go on from; of this machine only if somebody answers there."""
+    there = known.openai_base_url or ""
+    local = there and Address("openai", "", there).here
+    return there if not local or answers_at(there) else ""
 
 
 def _stopped(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None) -> str:
@@ -62,25 +78,56 @@ async def tried(visit: Visit, wishes: Wishes, page: Page) -> Response | None:
     return await run_in_threadpool(lambda: page(visit, wishes, **shown))
 
 
+async def proved(visit: Visit, wishes: Wishes, page: Page) -> tuple[str, Response | None]:
+    """What works of the model that is about to be taken on, tried now unless it was on this page. Where it does not
+    answer, the page says so, once: who goes on from there was told."""
+    try:
+        works = await run_in_threadpool(connect.found_before, visit, wishes) if wishes.do != "skip" else ""
+        if works is not None:
+            return works, None
+        tested = await connect.test(visit, wishes)
+    except (Invalid, NotAllowed):
+        return "", None  # taking it on says what is wrong
+    if tested is None or tested.trial.answers:
+        return tested.works if tested else "", None
+    return "", await run_in_threadpool(lambda: page(visit, wishes, tested=tested, asked=True))
+
+
+def answering(called: str, works: str) -> str:
+    """The toast after a choice: who answers now, and what its trial found."""
+    if works.startswith("0"):
+        return f"{called} is chosen. It did not answer when it was tested."
+    tried = list(zip(TRIED, works[1:], strict=False))
+    found = [good for (good, _), digit in tried if digit == "1"] + [bad for (_, bad), digit in tried if digit == "0"]
+    return f"{called} answers from now on." + (f" Tested: it {' and '.join(found)}." if found else "")
+
+
+templates.globals.update(answering=answering)
+
+
 def _page(visit: Visit, wishes: Wishes, *, status: int = 200, **found: Any) -> Response:
-    return visit.page("settings_model.html", status, **told(visit, wishes, **found))
+    return visit.page("settings_model.html", status, back=wishes.back, **told(visit, wishes, **found))
 
 
 @router.get(HERE)
-def show(visit: Visiting) -> Response:
-    return _page(visit, Wishes())
+def show(visit: Visiting, back: str = "") -> Response:
+    return _page(visit, Wishes(back=own_path(back) if back else ""))
 
 
 @router.post(HERE)
 async def choose(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response:
+    wishes.back = own_path(wishes.back) if wishes.back else ""
     answer = await tried(visit, wishes, _page)
-    return answer if answer is not None else await run_in_threadpool(_chosen, visit, wishes)
+    if answer is not None:
+        return answer
+    works, answer = await proved(visit, wishes, _page)
+    return answer if answer is not None else await run_in_threadpool(_chosen, visit, wishes, works)
 
 
-def _chosen(visit: Visit, wishes: Wishes) -> Response:
+def _chosen(visit: Visit, wishes: Wishes, works: str) -> Response:
     visit.writing("choices.change")
     try:
         connect.take_on(visit, wishes)
     except (Invalid, NotAllowed) as error:
         return _page(visit, wishes, wrong=error, status=422)
-    return visit.back("/settings#model", done="model")
+    return visit.back(wishes.back or "/settings#model", answers=works or UNTRIED)

@@ -123,8 +123,6 @@ def _done(visit: Visit, asked: Mapping[str, str]) -> Done | None:
             return Done(f"Nothing about “{topic}” will be remembered.", f"{HOME}/never/remove", {"topic": topic})
         case "removed" if topic := asked.get("topic"):
             return Done(f"“{topic}” may be remembered again.", f"{HOME}/never", {"topic": topic})
-        case "model":
-            return Done(f"{visit.kb.models.called(None)} answers from now on.")
         case "look":
             return Done("Saved for this browser.")
         case "revoked":

@@ -58,10 +58,13 @@ def _page(visit: Visit, wishes: Wishes, *, status: int = 200, **found: Any) -> R
 @router.post("/welcome")
 async def go_on(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response:
     answer = await model_step.tried(visit, wishes, _page)
-    return answer if answer is not None else await run_in_threadpool(_kept, visit, wishes)
+    if answer is not None:
+        return answer
+    works, answer = await model_step.proved(visit, wishes, _page)
+    return answer if answer is not None else await run_in_threadpool(_kept, visit, wishes, works)
 
 
-def _kept(visit: Visit, wishes: Wishes) -> Response:
+def _kept(visit: Visit, wishes: Wishes, works: str) -> Response:
     book = visit.writing("choices.change")
     try:
         with book.transaction():
@@ -72,7 +75,7 @@ def _kept(visit: Visit, wishes: Wishes) -> Response:
             connect.take_on(visit, wishes)
     except (Invalid, NotAllowed) as error:
         return _page(visit, wishes, wrong=error, status=422)
-    answer = visit.back(_next(visit, wishes.do))
+    answer = visit.back(_next(visit, wishes.do), answers=works or None)
     if wishes.do == "demo":
         answer.set_cookie(BESIDE, "1", samesite="lax", httponly=True)
     return answer

@@ -12,7 +12,7 @@ from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.chats.closed import Closed
+from keepbook.book.chats.closed import Closed, in_words
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.chats.view import take_back_no
@@ -20,7 +20,7 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.opened import viewing
 from keepbook.doors.http.web.chat import saw
 from keepbook.doors.http.web.chat.articles import turns_of
-from keepbook.doors.http.web.chat.prose import plain, prose, to_settings
+from keepbook.doors.http.web.chat.prose import of_notebook, plain, prose
 from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
@@ -29,8 +29,8 @@ from keepbook.models.unfinished import stop as stop_writing
 
 router = APIRouter(include_in_schema=False)
 
-templates.filters.update(prose=prose, plain=plain, to_settings=to_settings)
-templates.globals.update(turns_of=turns_of)
+templates.filters.update(prose=prose, plain=plain, of_notebook=of_notebook)
+templates.globals.update(turns_of=turns_of, became=in_words)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"
@@ -39,12 +39,14 @@ EDITING = (
 """Rides along, hidden, with the person's answer to `QUESTION`."""
 VIEW = "keepbook_view"
 VIEW_SECONDS = 24 * 3600
-LEFT, LEFT_SECONDS = "keepbook_left", 60
-"""What a chat that was left has kept, proposed and left out, for the page after it: three counts."""
+LEFT, LEFT_SECONDS = "keepbook_left", 180
+"""What came of a chat that was left, for the page after it: the chat, and what it kept, proposed and left out."""
 TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
 """Why closing skips what is not left out: it stands in the book, or is counted as proposed."""
-UNREAD = "failed"
-"""In place of the counts: closing could not read the chat."""
+UNREAD, BUSY = "failed", "busy"
+"""In place of the counts: closing could not read the chat, or somebody else is reading it."""
+BY_NOTEBOOK = "notebook"
+"""Who is to read a chat that the model could not."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
@@ -94,7 +96,7 @@ def show(
         page = visit.page(
             "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
             seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
-            view=view, closed=[int(one) for one in closed.split(",") if one.isdecimal()][:3], unread=closed == UNREAD,
+            view=view, closed=_counts(closed), unread=closed == UNREAD,
         )  # fmt: skip
     secure = visit.request.url.scheme == "https"
     path = f"/chat/{id}/leave"
@@ -277,7 +279,7 @@ def decline(visit: Changing, id: str, key: str) -> Response:
 def take_back(visit: Changing, id: str, key: str) -> Response:
     """In pencil again."""
     take_back_no(visit.writing(), visit.book.threads.get(id).id, key)
-    return _answered_pencil(visit, id, key, "In pencil again.")
+    return _answered_pencil(visit, id, key, "Noted again.")
 
 
 def _answered_pencil(visit: Visit, id: str, key: str, said: str) -> Response:
@@ -330,10 +332,16 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 
 
 @router.post("/chat/{id}/close")
-def close(visit: Changing, id: str) -> Response:
-    """Read it for memories now: where closing has failed, or by wish. What it did is said on the page."""
-    closed = visit.writing().threads.get(id).close()
+def close(visit: Changing, id: str, by: Annotated[str, Form(max_length=20)] = "") -> Response:
+    """Read it for memories now: where closing has failed, or by wish; by the notebook alone, where the model is down.
+    What it did is said on the page."""
+    closed = visit.writing().threads.get(id).close(offline=by == BY_NOTEBOOK)
     return visit.back(f"/chat/{id}", closed=UNREAD if closed.status == "failed" else _counted(closed))
+
+
+def _counts(told: str) -> list[int]:
+    counts = [int(one) for one in told.split(",") if one.isascii() and one.isdecimal() and len(one) < 7]
+    return counts if len(counts) == 3 else []
 
 
 def _counted(closed: Closed) -> str | None:
@@ -346,8 +354,9 @@ def _counted(closed: Closed) -> str | None:
 
 @router.post("/chat/{id}/leave")
 def leave(visit: Changing, id: str, view: str = "") -> Response:
-    """Sent as a beacon when the person moves on. Without anything new it is nothing, so it costs no model call. What it
-    kept the next page says: nobody reads the answer to a beacon, but the browser takes its cookie.
+    """Sent as a beacon when the person moves on. Without anything new it is nothing, so it costs no model call. The
+    next page was drawn before this chat was read: nobody reads the answer to a beacon, but the browser takes its
+    cookie, by which that page knows that it is done, says what was kept and shows it.
 
     A page that is reloaded is hidden too, but only after the new one was sent: then the browser's cookie names another
     view than the page that says goodbye, and the person is still here.
@@ -357,11 +366,12 @@ def leave(visit: Changing, id: str, view: str = "") -> Response:
     still_here = visit.request.cookies.get(VIEW, view) != view
     copied_at = visit.kb.copied_at
     only_looked_at = copied_at is not None and chat.thread.touched_at < copied_at  # the story's own words
+    told = "0,0,0"
     if has_news(chat.thread) and not still_here and not only_looked_at:
-        told = _counted(chat.close())
-        if told is not None and told != "0,0,0":
-            secure, counts = visit.request.url.scheme == "https", told.replace(",", ".")
-            gone.set_cookie(LEFT, counts, LEFT_SECONDS, samesite="strict", secure=secure)  # for a script's eyes
+        closed = chat.close()
+        told = closed.status if closed.status in (UNREAD, BUSY) else _counted(closed) or told
+    secure, words = visit.request.url.scheme == "https", f"{id}.{told.replace(',', '.')}"
+    gone.set_cookie(LEFT, words, LEFT_SECONDS, samesite="strict", secure=secure)  # for a script's eyes
     return gone
 
 

@@ -44,8 +44,8 @@ class Learned:
         return sum(line.sure and line.out is None for line in self.lines)
 
     @property
-    def proposed(self) -> int:
-        return sum(not line.sure and line.out is None for line in self.lines)
+    def noted(self) -> int:
+        return sum(line.out is None for line in self.lines)
 
     @property
     def left_out(self) -> int:

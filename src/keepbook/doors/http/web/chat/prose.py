@@ -29,6 +29,9 @@ _CELLS = {
     ("td", False): Markup("<td>{}</td>"),
     ("td", True): Markup('<td class="n">{}</td>'),
 }
+_SET_ASIDE = {ord(mark): 0xE000 + at for at, mark in enumerate("*`[")}
+"""What would be read as emphasis, code or a link; it stands aside as what no text has."""
+_PUT_BACK = {aside: Markup.escape(chr(mark)) for mark, aside in _SET_ASIDE.items()}
 DEEPEST = 6
 """How far lists and quotes stand in each other."""
 
@@ -70,10 +73,12 @@ def prose(text: str) -> Markup:
     return Markup().join(_blocks(text.strip("\n").split("\n")))
 
 
-def to_settings(said: Markup) -> Markup:
-    """What the notebook says of a model, with the way to choose one."""
+def of_notebook(text: str, chat: str) -> Markup:
+    """A reply of the notebook: what it quotes stays as people wrote it, and what it says of a model has the way to
+    choose one and come back."""
+    said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
-    return said.replace(words, Markup('<a href="/settings#model">{}</a>').format(words))
+    return said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
 
 
 def plain(text: str) -> Markup:

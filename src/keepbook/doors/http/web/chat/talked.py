@@ -15,8 +15,9 @@ from keepbook.doors.http.web.chat.versions import Of, of_each, shown_with
 from keepbook.doors.http.web.frame.sidebar import came_from
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.doors.http.web.memory.brought_in import readers
 from keepbook.models.agents.talk import agent_of
-from keepbook.models.choose import NOTEBOOK
+from keepbook.models.choose import NOTEBOOK, OFFLINE
 from keepbook.models.noted import NOTEBOOK as SPEAKER
 from keepbook.models.orders.values import Place
 from keepbook.presets import Preset
@@ -62,6 +63,8 @@ class Talked:
     budget: int | None
     tried_again: Any = None
     tries: int = MOST_FAILURES
+    remote: str | None = None
+    """Of a chat that could not be read: the model that failed, where the notebook could read it instead."""
     with_agent: Agent | None = None
     """Whose one chat it is, where it is an agent's."""
     learned: Learned = field(default_factory=Learned)
@@ -69,6 +72,8 @@ class Talked:
     closes: bool = False
     """Whether closing would read anything here."""
     preset: Preset | None = None
+    by_model: bool = False
+    """Whether a model would answer here, not the notebook."""
     newest: bool = True
     """Whether it is shown as it stands, not with an earlier version at its end."""
     ahead: bool = True
@@ -130,7 +135,12 @@ def beginning(visit: Visit) -> Talked:
     preset = visit.book.preset()
     text = visit.book.rendered().text if visit.book.choices.memory else ""
     block = Given(visit.now, text) if text else None
-    return Talked(None, [], [], block, lines_of(text), visit.kb.models.called(None), _budget(preset))
+    answers, by_model = visit.kb.models.called(None), _by_model(visit, None)
+    return Talked(None, [], [], block, lines_of(text), answers, _budget(preset), by_model=by_model)
+
+
+def _by_model(visit: Visit, agent: Agent | None) -> bool:
+    return ((agent and agent.model) or visit.kb.settings.model) != OFFLINE
 
 
 def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talked:
@@ -144,7 +154,8 @@ def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talke
     if not thread.turns:
         begun = beginning(visit)
         name = begun.agent if agent is None else agent.name
-        return Talked(thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent)
+        by_model = _by_model(visit, agent)
+        return Talked(thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent, by_model=by_model)
     messages = [one for one in chat.messages() if one.role in ("user", "assistant")]
     block = given(book, thread)
     ahead = block is None and not any(one.role == "user" for one in messages)
@@ -164,10 +175,12 @@ def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talke
         answers,
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
+        remote=readers(visit)[0] if thread.failures else None,
         with_agent=agent,
         learned=read,
         closes=closes,
         preset=preset,
+        by_model=_by_model(visit, agent),
         newest=shown[-1].turn == max(one.turn for one in messages) if shown else True,
         ahead=ahead,
     )

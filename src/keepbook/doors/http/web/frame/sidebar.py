@@ -1,5 +1,6 @@
 """What stands around every page: the sidebar with the chats, what waits for review, and the toast after a write."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -74,6 +75,8 @@ class Side:
     trashed: int
     due: int
     model: str
+    twins: frozenset[str | None]
+    """Names that several of these chats have: those are told apart by their time."""
     places: tuple[Place, ...]
     """What of the navigation is shown: a part that nothing is in yet stays out of the way."""
 
@@ -86,7 +89,8 @@ def side(visit: Visit) -> Side:
     archived = len(threads.list(state="archived", limit=COUNTED))
     trashed = sum(chat.turns > 0 for chat in threads.list(trash=True, limit=COUNTED))
     groups, model = grouped(kept[:SHOWN], visit), visit.kb.models.called(None)
-    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, shown(visit))
+    twins = frozenset(title for title, times in Counter(chat.title for chat in kept[:SHOWN]).items() if times > 1)
+    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, shown(visit))
 
 
 def shown(visit: Visit) -> tuple[Place, ...]:

@@ -58,7 +58,7 @@ class Person:
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line or chat of the file and what would become of it: new, alike (new, but nearly what stands in the book),
-    changed, there or refused."""
+    changed, there (a chat may lie in the trash) or refused."""
 
     at: int
     what: str

@@ -2,7 +2,7 @@
 //
 // A streamed turn is drawn with textContent only; once it is stored, the server's own piece takes its place.
 
-import { all, complaint, find, inPlace, pieces, problem, say } from "./shell.js";
+import { all, complaint, find, inPlace, left, pieces, problem, say } from "./shell.js";
 
 const talk = find("#talk");
 const form = find("#compose");
@@ -80,7 +80,10 @@ async function converse(text, from = 0, goOn = false) {
   busy(true);
   let titled = null, wrong = null;
   try {
-    if (!talk.dataset.thread) await begin();
+    if (!talk.dataset.thread) {
+      await Promise.race([left, new Promise(on => setTimeout(on, 4000))]); // what the chat before kept goes along
+      await begin();
+    }
     talk.toggleAttribute("data-unread", true);
     const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, goOn ? { go_on: true } : { text, ...(from && { instead_of: from }) });
     let heard = false;
@@ -142,7 +145,7 @@ async function pencil() {
   all(".learned .pencils", talk).forEach(old => old.remove());
   const parts = inPlace(all(".learned, #chat-head, #given", fresh));
   for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
-  for (const keys of all("[data-keys-of]")) keys.hidden = (keys.dataset.keysOf === "pencil") !== lines;
+  for (const keys of all("[data-of-lines]")) keys.hidden = !lines;
   talk.removeAttribute("data-unpencilled");
   if (!stay) toEnd();
 }
@@ -272,7 +275,9 @@ document.addEventListener("keydown", event => {
   if (event.key !== "Escape") return;
   if (writing) return stop();
   if (document.activeElement?.closest(".edit[open]")) return edit(false);
-  find("#saw") ? closeSaw() : find(".given:target .shut")?.click();
+  if (find("#saw")) return closeSaw();
+  if (find(".given:target")) return find(".given .shut").click();
+  if (document.activeElement === field) all(".line:not(.out)", talk).at(-1)?.focus(); // there letters answer
 });
 
 // The panel is closed by leading elsewhere, but the person stays where they were reading.
@@ -371,7 +376,7 @@ addEventListener("pagehide", () => {
   const address = `/chat/${talk.dataset.thread}/leave?view=${talk.dataset.view ?? ""}`;
   if (!navigator.sendBeacon(address)) return;
   talk.removeAttribute("data-unread");
-  sessionStorage.setItem("left", Date.now());
+  sessionStorage.setItem("left", `${Date.now()} ${address}`);
 });
 
 // What a form left in the address is told once.

@@ -5,12 +5,14 @@ const file = find("#file");
 const form = file?.form;
 const look = () => form.requestSubmit(find("[value=look]", form));
 
-file?.addEventListener("change", () => {
+const chosen = () => {
   const most = Number(file.dataset.most ?? Infinity);
   const fits = [...file.files].every(one => one.size <= most);
   file.setCustomValidity(fits ? "" : `This file is larger than ${Math.floor(most / 1e6)} MB. Bring it in with ${file.dataset.else}.`);
   if (file.reportValidity() && file.files.length) look();
-});
+};
+file?.addEventListener("change", chosen);
+if (file?.files.length) chosen(); // before this script was there
 for (const whose of all(".whose select")) {
   whose.addEventListener("change", () => { if (whose.value) look(); });
   if (whose.value && !whose.selectedOptions[0].defaultSelected) look(); // chosen before this script was there
@@ -30,6 +32,7 @@ const beyond = load ? Number(load.textContent.replace(/\D/g, "")) - all("[name=t
 form?.addEventListener("change", ({ target }) => {
   if (!load || target.name !== "take") return;
   const count = all("[name=take]:checked").length + beyond;
-  load.textContent = `Load ${count.toLocaleString("en")}`;
+  const [one, many] = load.dataset.load.split(" ");
+  load.textContent = `Bring in ${count.toLocaleString("en")} ${(count === 1 ? one : many) ?? ""}`.trim();
   load.disabled = !count;
 });

@@ -1,16 +1,19 @@
-// The trial of a model without leaving the page: what it found stands under the button that asked.
+// The trial of a model without leaving the page: what it found stands under the button that asked. What is chosen and
+// was not tried yet is tried before the form goes on; one that does not answer is told, and the next press goes on.
 
-document.addEventListener("click", async event => {
-  const button = event.target.closest("[data-test]");
-  if (!button) return;
-  event.preventDefault();
-  const tested = button.closest(".then").querySelector("[data-tested]");
-  const body = new URLSearchParams(new FormData(button.form, button));
-  tested.replaceChildren(Object.assign(document.createElement("p"), { className: "small faint", textContent: "Asking it. A model that has to be loaded first takes a minute." }));
+const find = (what, inside = document) => inside.querySelector(what);
+const placeOf = button => find("[data-tested]", button.closest(".then"));
+
+async function trial(button) {
+  const tested = placeOf(button), form = button.form;
+  const body = new URLSearchParams(new FormData(form, button));
+  const wait = "Asking it. A model that has to be loaded first takes a minute.";
+  tested.replaceChildren(Object.assign(document.createElement("p"), { className: "small faint", textContent: wait }));
   tested.setAttribute("aria-busy", "true");
+  tested.scrollIntoView({ block: "nearest" });
   button.disabled = true;
   try {
-    const answer = await fetch(button.form.action, { method: "POST", body, headers: { "X-Partial": "1" } });
+    const answer = await fetch(form.action, { method: "POST", body, headers: { "X-Partial": "1" } });
     const made = document.createElement("template");
     made.innerHTML = answer.ok ? await answer.text() : "";
     tested.replaceChildren(made.content);
@@ -20,4 +23,28 @@ document.addEventListener("click", async event => {
   }
   tested.removeAttribute("aria-busy");
   button.disabled = false;
+  tested.scrollIntoView({ block: "nearest" });
+  return find("[name=tested]", tested)?.value.startsWith("1");
+}
+
+document.addEventListener("click", event => {
+  const button = event.target.closest("[data-test]");
+  if (!button) return;
+  event.preventDefault();
+  trial(button);
+});
+
+document.addEventListener("submit", async event => {
+  const { target: form, submitter } = event;
+  const chosen = find("[name=model]:checked", form);
+  const button = chosen && find("[data-test]", chosen.closest(".choice"));
+  if (!button || chosen.value === "keep" || ["skip", "look"].includes(submitter?.value)) return;
+  if (find("[name=tested]", placeOf(button))) return;
+  event.preventDefault();
+  if (!button.disabled && await trial(button)) form.requestSubmit(submitter);
+});
+
+document.addEventListener("input", ({ target }) => {  // another address or name has not been tried
+  const then = target.closest(".then");
+  if (then) find("[data-tested]", then)?.replaceChildren();
 });

@@ -39,7 +39,7 @@ async function put(asking, focus) {
   const fresh = find("main", made);
   const toasts = [...made.querySelectorAll(".toast")];
   if (toasts.length) find("#toasts").replaceChildren();
-  toasts.forEach(showToast);
+  toasts.forEach(toast => showToast(toast));
   document.title = `${fresh.dataset.title} · Keepbook`;
   main.replaceWith(fresh);
   if (answer.ok || answer.redirected) remember(url);

@@ -6,6 +6,7 @@
 //   data-undo                       the button that takes back a write; `u` presses the last one on the page.
 //   data-key="e"                    inside an .entry or .line: pressed by that letter while that has the focus.
 //   data-go="m"                     followed by `g` then that letter.
+//   data-fresh                      shows the book, and is fetched anew when a chat that was left has been read.
 //   [data-keys=off] on <html>       the person wants no single letters.
 
 const TOAST_MS = 8000;
@@ -22,19 +23,22 @@ export function pieces(html) {
 
 // ── toasts ────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function showToast(toast) {
+export function showToast(toast, ms = TOAST_MS) {
   find("#toasts").append(toast);
-  let left = setTimeout(() => toast.remove(), TOAST_MS);
-  const hold = () => clearTimeout(left);
-  const let_go = () => { hold(); left = setTimeout(() => toast.remove(), TOAST_MS); };
+  if (!ms) return;
+  let end = setTimeout(() => toast.remove(), ms);
+  const hold = () => clearTimeout(end);
+  const let_go = () => { hold(); end = setTimeout(() => toast.remove(), ms); };
   for (const on of ["pointerenter", "focusin"]) toast.addEventListener(on, hold);
   for (const off of ["pointerleave", "focusout"]) toast.addEventListener(off, let_go);
 }
 
-export function say(text) {
-  const toast = Object.assign(document.createElement("div"), { className: "toast", textContent: text });
+export function say(text, ms = TOAST_MS) {
+  const toast = Object.assign(document.createElement("div"), { className: "toast" });
+  toast.append(Object.assign(document.createElement("span"), { textContent: text }));
   toast.setAttribute("role", "status");
-  showToast(toast);
+  showToast(toast, ms);
+  return toast;
 }
 
 // ── forms in place ────────────────────────────────────────────────────────────────────────────────────────
@@ -168,7 +172,7 @@ document.addEventListener("keydown", event => {
     find("[data-new-chat]").click();
   } else if (key === "Escape") {
     const open = find(".manage");
-    open ? open.remove() : find("main [data-cancel]")?.click();
+    open ? open.remove() : all("main [data-cancel]").find(cancel => cancel.checkVisibility())?.click();
   } else if (inField(target) || event.defaultPrevented || event.altKey) {
     return;
   } else if (meta && key.toLowerCase() === "z") {
@@ -180,21 +184,47 @@ document.addEventListener("keydown", event => {
 });
 
 document.documentElement.classList.add("js");  // what only script can do may be seen now
-all("#toasts > .toast").forEach(showToast);
+all("#toasts > .toast").forEach(toast => showToast(toast));
 
-// A chat that was left is read behind the pages; what it kept comes as a cookie with the answer that nobody waits for.
-const LOOKS = 40;
-function tellLeft(looks) {
-  const [, counts] = document.cookie.match(/(?:^|; )keepbook_left=([\d.]+)/) ?? [];
-  if (!counts) return looks ? void setTimeout(tellLeft, 500, looks - 1) : sessionStorage.removeItem("left");
-  document.cookie = "keepbook_left=; path=/; max-age=0";
-  sessionStorage.removeItem("left");
-  const [kept, proposed, out] = counts.split(".").map(Number);
-  const toast = Object.assign(document.createElement("div"), { className: "toast" });
-  toast.setAttribute("role", "status");
-  const said = Object.assign(document.createElement("span"), { textContent: `${kept} kept · ${proposed} proposed · ${out} left out` });
-  const review = Object.assign(document.createElement("a"), { className: "link", href: `/profile/facts${proposed ? "#queue-h" : ""}`, textContent: "Review" });
-  toast.append(said, review);
-  showToast(toast);
+// ── a chat that was left is read behind the page that comes after it ────────────────────────────────────────
+// What came of it arrives as a cookie, with an answer that nobody waits for. Until then this page says that it is being
+// read; then it says what was kept, and what shows the book (data-fresh, each by its id) is fetched anew.
+
+const LOOK_MS = 500;
+const LEFT_MS = 120_000;
+const WORDS = ["kept", "proposed", "left out"];
+const cameOf = id => document.cookie.match(new RegExp(`(?:^|; )keepbook_left=${id}\\.([\\w.]+)`))?.[1];
+const wait = ms => new Promise(on => setTimeout(on, ms));
+
+async function anew() {
+  const answer = await fetch(location.href).catch(() => null);
+  if (!answer?.ok || find("main .editing, main .adding")) return; // what is being written is not taken away
+  const fresh = pieces(await answer.text());
+  inPlace(all("[data-fresh]").map(old => find(`#${old.id}`, fresh)).filter(Boolean));
 }
-if (Date.now() - Number(sessionStorage.getItem("left") ?? 0) < 60_000) tellLeft(LOOKS);
+
+async function readLeft(since, address) {
+  const id = /^\/chat\/(\w+)\//.exec(address)?.[1] ?? "";
+  const here = location.pathname === `/chat/${id}`; // a reload, or back again
+  let reading = null, came;
+  for (let look = 0; Date.now() - since < LEFT_MS; look++) {
+    came = cameOf(id);
+    if (came) document.cookie = "keepbook_left=; path=/; max-age=0";
+    if (came && came !== "busy") break;
+    if (came) navigator.sendBeacon(address); // somebody else is reading it: asked again
+    if (look && !here) reading ??= say("Reading the chat you left …", 0);
+    await wait(look ? LOOK_MS : LOOK_MS / 2);
+  }
+  sessionStorage.removeItem("left");
+  if (came && !here) await anew();
+  reading?.remove();
+  if (came === "failed") return say("The chat you left could not be read for memories. It will be tried again.");
+  const counts = (came ?? "").split(".").map(Number);
+  const words = WORDS.map((word, at) => counts[at] ? `${counts[at]} ${word}` : "").filter(Boolean).join(" · ");
+  if (!words) return;
+  const review = Object.assign(document.createElement("a"), { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" });
+  say(words).append(review);
+}
+
+const [since, address] = (sessionStorage.getItem("left") ?? "").split(" ");
+export const left = address && Date.now() - since < LEFT_MS ? readLeft(Number(since), address) : Promise.resolve();
