@@ -305,16 +305,16 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
     assert "Keep what the notebook reads" in offered
     with monkeypatch.context() as broken:
         broken.setattr(RemoteModel, "extract", down)
-        tried = client.post(f"/chat/{chat.id}/close")
-        assert f"Not closed: {named} could not read this chat" in text_of(tried)
-        assert tried.text.count("Keep what the notebook reads") == 3, "the toast, the page, and what the next ones say"
+        again = client.post(f"/chat/{chat.id}/close")
+        assert f"Not closed: {named} could not read this chat" in text_of(again)
+        assert again.text.count("Keep what the notebook reads") == 3, "the toast, the page, and what the next ones say"
         way = {"keep": "1"} if failures == 3 else {"by": "notebook"}  # a button that promised to keep does so
         kept = text_of(client.post(f"/chat/{chat.id}/close", data=way))
     assert "1 kept" in kept
     assert (f"{named} could not read this chat, so Keepbook’s own reader did" in kept) == ("keep" in way)
     assert {one.content for one in alice.list()} == {"Lives in Graz"}
     assert chat.thread.state == "idle"
-    assert "could not be read" not in text_of(client.get(f"/chat/{chat.id}"))
+    assert "could not read" not in text_of(client.get(f"/chat/{chat.id}"))
 
 
 def test_an_incognito_chat_reads_and_writes_no_memory(person: Page, alice: Any, until: Any) -> None:
