@@ -23,6 +23,7 @@ import keepbook.book.chats.pencil
 import keepbook.book.chats.threads
 import keepbook.book.ground.to_json
 import keepbook.book.ledger.ledger
+import keepbook.book.ledger.loads
 import keepbook.book.ledger.verify
 import keepbook.book.memory.block
 import keepbook.book.memory.links
@@ -38,7 +39,6 @@ import keepbook.book.trading.breakdown
 import keepbook.book.trading.exposure
 import keepbook.book.trading.files
 import keepbook.book.trading.findings
-import keepbook.book.trading.imports.loads
 import keepbook.book.trading.lessons
 import keepbook.book.trading.market.bars
 import keepbook.book.trading.market.events
@@ -725,7 +725,7 @@ class AsyncTrading:
         deployment: one of the deployments: its name or id
         progress: is called with how many are done
         """
-    async def loads(self, *, limit: int = 100) -> collections.abc.Sequence[keepbook.book.trading.imports.loads.Load]:
+    async def loads(self, *, limit: int = 100) -> collections.abc.Sequence[keepbook.book.ledger.loads.Load]:
         """What came in by `bring_in`, file by file, the newest first; also what was taken back.
 
         limit: how many at most
@@ -796,7 +796,7 @@ class AsyncTrading:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
     async def skills(self) -> collections.abc.Sequence[keepbook.book.trading.skills.Skill]:
         """In the order in which they were made, each with what it says now."""
-    async def take_back(self, load: int) -> keepbook.book.trading.imports.loads.Load:
+    async def take_back(self, load: int) -> keepbook.book.ledger.loads.Load:
         """Take a file out again, with its trades and fills. `load` is the number that `bring_in` answered."""
     async def trades(
         self,
@@ -1043,6 +1043,11 @@ class AsyncBook:
         metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
         tags: words to file it under (at most 32); to a filter, those that must all be there
         """
+    async def loads(self, limit: int = 100) -> collections.abc.Sequence[keepbook.book.ledger.loads.Load]:
+        """The files that came in, memories, chats and trades, the newest first; also those that were taken back.
+
+        limit: how many at most
+        """
     async def never_of(self, text: str) -> collections.abc.Sequence[str]:
         """Which of the topics never to be remembered a text touches; a pure read.
 
@@ -1159,6 +1164,10 @@ class AsyncBook:
     def runs(self) -> AsyncRuns: ...
     @property
     def spending(self) -> AsyncSpending: ...
+    async def take_back(self, load: int) -> keepbook.book.ledger.loads.Load:
+        """Take out again what a file brought, with what was read out of its chats; what something newer changed stays.
+        `load` is its number, as the import answered it.
+        """
     async def thread(self, session: str, *, incognito: bool = False) -> AsyncChat:
         """The chat of an outside agent's session: `.add(role, text)`, `.close()`.
 

@@ -24,6 +24,7 @@ from keepbook import (
     to_json,
 )
 from keepbook.book.chats.closed import Closed
+from keepbook.book.ledger.loads import Load
 from keepbook.book.memory.links import Detailed
 
 
@@ -168,7 +169,7 @@ def test_a_chat_is_recorded_and_closed(book: Any) -> None:
     assert book.thread("session 7").id == chat.id
     assert [message.text for message in chat.messages()] == ["I have two dogs called Bo and Kit"]
     assert [type(line).__name__ for line in chat.pencil()] == ["Pencil"]
-    closed = chat.close()
+    closed = chat.close(offline=True)
     assert (type(closed), closed.status, len(closed.written)) == (Closed, "closed", 1)
     assert book.list(limit=1)[0].thread_id == chat.id
     assert chat.thread.state in ("idle", "archived")
@@ -231,7 +232,12 @@ def test_a_book_moves_house(there: Any, book: Any, owner: str) -> None:
         for text in (out, back)
     ]
     assert told[0] == told[1]
-    assert other.import_(['{"memory": "Likes coffee"}'], merge=True).memories == 1
+    brought = other.import_(['{"memory": "Likes coffee"}'], merge=True)
+    assert brought.memories == 1
+    assert [(type(one), one.nth, one.undone_at) for one in other.loads(limit=1)] == [(Load, brought.load, None)]
+    assert (other.take_back(brought.load).lines_out, other.list().total) == (1, 2)
+    with pytest.raises(Conflict, match="taken back already"):
+        other.take_back(brought.load)
     with pytest.raises(Invalid) as wrong:
         other.erase("somebody else")
     assert wrong.value.field == "confirm"

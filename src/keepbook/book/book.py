@@ -19,6 +19,7 @@ from keepbook.book.ground.room import Room
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.ledger import anchors, ledger
+from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import injections, links
 from keepbook.book.memory.as_of import as_of
@@ -229,6 +230,19 @@ class Book(Writing):
         from keepbook.book.upkeep.importing import bring_in  # as in `export`
 
         return bring_in(self, incoming, dry_run=dry_run, progress=progress)
+
+    def loads(self, limit: int = 100) -> Sequence[Load]:
+        """The files that came in, memories, chats and trades, the newest first; also those that were taken back."""
+        from keepbook.book.upkeep import loads  # as in `export`
+
+        return loads.told(self, limit)
+
+    def take_back(self, load: int) -> Load:
+        """Take out again what a file brought, with what was read out of its chats; what something newer changed stays.
+        `load` is its number, as the import answered it."""
+        from keepbook.book.upkeep import loads  # as in `export`
+
+        return loads.told_back(self, load)
 
     def erase(self, confirm: str) -> Receipt:
         """Everything of this owner, ledger included, for good. `confirm` must be the owner's name."""

@@ -22,6 +22,7 @@ from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ledger.ledger import Entry
+from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.verify import Verification
 from keepbook.book.memory.block import Rendered
 from keepbook.book.memory.links import Link
@@ -282,6 +283,8 @@ BOOK = face_of(
         "audit": Asks("GET", "/api/memory/audit", Audit),
         "export": _export,
         "import_": _import,
+        "loads": Asks("GET", "/api/loads", list[Load], "loads"),
+        "take_back": Asks("POST", "/api/loads/{load}/undo", Load),
         "erase": Asks("POST", "/api/erase", Receipt, again=False),
         "thread": _chat(Asks("POST", "/api/chat/threads", Thread)),
         "choose": _choose,

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.book.ground.to_json import Page
+from keepbook.book.ledger.loads import Load
 from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import Coming
 from keepbook.book.trading.face import Trading
 from keepbook.book.trading.files import Loaded
 from keepbook.book.trading.imports.load import Imported
-from keepbook.book.trading.imports.loads import Load
 from keepbook.book.trading.lessons import Lesson
 from keepbook.book.trading.market.bars import Bar
 from keepbook.book.trading.market.events import Event

@@ -8,6 +8,7 @@ import pytest
 
 from keepbook import Conflict, NotAllowed, NotFound
 from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.loads import Load
 from keepbook.book.memory import review
 from keepbook.book.upkeep import chats_read, loads
 from keepbook.book.upkeep.elsewhere.incoming import Enough
@@ -179,6 +180,15 @@ def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: 
         assert loads.take_back(alice, load).undone_at is not None
     with pytest.raises(NotFound):
         loads.get(alice, 99)
+    told = [
+        (one.nth, one.what, one.memories, one.trades, one.lines_out, one.undone_at is None) for one in alice.loads()
+    ]
+    assert told == [(memories, "memories", 1, 0, 1, False), (trades, "trades", 0, 0, 0, False)]
+    again = alice.import_(io.StringIO('["Keeps bees on the roof"]')).load
+    assert alice.take_back(again)._replace(at="", undone_at="") == Load(
+        nth=again, at="", actor="person", what="memories", title="list", memories=1, chats=0, trades=0, fills=0,
+        deployment_id=None, undone_at="", lines_out=1, chats_out=0, stayed=0,
+    )  # fmt: skip
     assert alice.verify().ok
     sent, again = io.StringIO(), io.StringIO()
     alice.export(sent)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
@@ -44,6 +44,27 @@ class Arrival:
     told: Mapping[str, Any]
     undone_at: datetime | None
     gone: Any
+
+
+class Load(NamedTuple):
+    """One file that came in, as everybody is told of it. `what` it brought: memories (chats among them) or trades.
+    `undone_at` is when it was taken back; then `lines_out` and `chats_out` went, and `stayed` were touched by something
+    newer."""
+
+    nth: int
+    at: str
+    actor: str
+    what: str
+    title: str
+    memories: int
+    chats: int
+    trades: int
+    fills: int
+    deployment_id: str | None
+    undone_at: str | None
+    lines_out: int
+    chats_out: int
+    stayed: int
 
 
 # Operations
@@ -106,6 +127,19 @@ def listed(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence[Arr
         query = query.where(loads.c.what == what)
     query = query.order_by(loads.c.nth.desc()).limit(clean_count(limit, "limit", MOST))
     return [_arrival(row) for row in tx.conn.execute(query)]
+
+
+def told(one: Arrival) -> Load:
+    """The load as it is told."""
+    mine = one.what == MEMORIES
+    gone = one.gone if mine and one.gone else {"memories": (), "chats": (), "stayed": 0}
+    return Load(
+        nth=one.nth, at=stamp(one.at), actor=one.actor, what=one.what, title=one.title,
+        memories=one.told["memories"] if mine else 0, chats=one.told["chats"] if mine else 0, trades=one.trades,
+        fills=one.fills, deployment_id=one.deployment_id,
+        undone_at=None if one.undone_at is None else stamp(one.undone_at),
+        lines_out=len(gone["memories"]), chats_out=len(gone["chats"]), stayed=gone["stayed"],
+    )  # fmt: skip
 
 
 def _arrival(row: Any) -> Arrival:

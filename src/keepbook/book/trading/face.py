@@ -16,6 +16,7 @@ from keepbook.book.ground.limits import clean_count, clean_share
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
+from keepbook.book.ledger.loads import Load
 from keepbook.book.owners import owners
 from keepbook.book.trading import (
     breakdown,
@@ -36,7 +37,6 @@ from keepbook.book.trading.findings import Finding
 from keepbook.book.trading.imports import load as imports
 from keepbook.book.trading.imports import loads, mapping
 from keepbook.book.trading.imports.load import Imported
-from keepbook.book.trading.imports.loads import Load
 from keepbook.book.trading.lessons import Lesson, Target
 from keepbook.book.trading.performance import Performance, Point
 from keepbook.book.trading.reflection import Reflection

@@ -16,7 +16,7 @@ from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import loads
 from keepbook.book.ledger import undo as undoing
-from keepbook.book.ledger.loads import Arrival
+from keepbook.book.ledger.loads import Arrival, Load
 from keepbook.book.memory import proposals
 from keepbook.book.memory.changes import revert
 from keepbook.book.memory.memories import State
@@ -41,6 +41,10 @@ def listed(book: Opened, limit: int = 100) -> Sequence[Arrival]:
     """What came in, file by file, the newest first; also what was taken back."""
     with book.reading() as (tx, _, _):
         return loads.listed(tx, limit)
+
+
+def told(book: Opened, limit: int = 100) -> Sequence[Load]:
+    return [loads.told(one) for one in listed(book, limit)]
 
 
 def get(book: Opened, nth: int) -> Arrival:
@@ -96,6 +100,10 @@ def take_back(book: Opened, nth: int) -> Arrival:
         gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed}
         loads.mark_taken_back(tx, nth, gone)
         return loads.get(tx, nth)
+
+
+def told_back(book: Opened, nth: int) -> Load:
+    return loads.told(take_back(book, nth))
 
 
 def _as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], list[str], int]:

@@ -6,7 +6,6 @@ again: the same file may be loaded anew. Only the newest load of a deployment ca
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from sqlalchemy import delete, func, select, update
 
@@ -14,7 +13,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import batch, ledger
 from keepbook.book.ledger import loads as rows
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.ledger.loads import TRADES, Arrival
+from keepbook.book.ledger.loads import TRADES, Arrival, Load
 from keepbook.book.trading import days, former
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
@@ -25,19 +24,6 @@ from keepbook.storage.tables import loads as load_rows
 from keepbook.storage.tables import trades as trade_rows
 
 AT_ONCE = 5000
-
-
-class Load(NamedTuple):
-    """One file that came in; `undone_at` is when it was taken back."""
-
-    nth: int
-    at: str
-    actor: str
-    deployment_id: str
-    title: str
-    trades: int
-    fills: int
-    undone_at: str | None
 
 
 Open = Mapping[str, tuple[str, float]]
@@ -65,7 +51,7 @@ def take_back(tx: Tx, origin: Origin, nth: int) -> Load:
         tx.conn.execute(update(fill_rows).where(*here).values(remaining=remaining, fee=fee))
     days.mark(tx, touched)
     days.settle(tx)
-    return _load(rows.get(tx, nth))
+    return rows.told(rows.get(tx, nth))
 
 
 def _refuse(tx: Tx, load: Arrival) -> None:
@@ -106,11 +92,4 @@ def _take_trades(tx: Tx, place: str, batches: Sequence[int], now: str) -> set[tu
 
 def listed(tx: Tx, limit: int = 100) -> list[Load]:
     """The newest first."""
-    return [_load(one) for one in rows.listed(tx, limit, what=TRADES)]
-
-
-def _load(one: Arrival) -> Load:
-    undone = None if one.undone_at is None else stamp(one.undone_at)
-    return Load(
-        one.nth, stamp(one.at), one.actor, one.deployment_id or "", one.title, one.trades, one.fills, undone
-    )  # fmt: skip
+    return [rows.told(one) for one in rows.listed(tx, limit, what=TRADES)]

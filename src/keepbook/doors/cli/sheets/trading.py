@@ -24,10 +24,10 @@ from keepbook.doors.cli.terminal.paper import (
 
 if TYPE_CHECKING:
     from keepbook.book.ground.to_json import Page
+    from keepbook.book.ledger.loads import Load
     from keepbook.book.trading.exposure import Coming, Exposure
     from keepbook.book.trading.files import Loaded
     from keepbook.book.trading.imports.load import Imported
-    from keepbook.book.trading.imports.loads import Load
     from keepbook.book.trading.lessons import Lesson
     from keepbook.book.trading.performance import Performance
     from keepbook.book.trading.reflection import Reflection

@@ -1,4 +1,4 @@
-"""The caller and their whole book: `/api/me`, `/api/tokens`, `/api/export`, `/api/import`, `/api/erase`."""
+"""The caller and their whole book: `/api/me`, `/api/tokens`, what moves house, what came in and how all of it goes."""
 
 import io
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.ledger.loads import Load
 from keepbook.book.owners.authority import ask_token
 from keepbook.book.owners.authority import may as allowed
 from keepbook.book.owners.spending import Spent
@@ -31,6 +32,8 @@ RevokingTokens = Annotated[Call, may("tokens.revoke")]
 Exporting = Annotated[Call, may("book.export")]
 Importing = Annotated[Call, may("book.import")]
 Erasing = Annotated[Call, may("book.erase")]
+Reading = Annotated[Call, may("ledger.read")]
+Undoing = Annotated[Call, may("undo.own")]
 
 LINES = "application/jsonl"
 TEXT = {"schema": {"type": "string"}}
@@ -192,6 +195,27 @@ async def import_book(
     if dry_run:  # takes itself back, which it cannot inside the transaction that keeps an answer for its key
         return answer(await run_in_threadpool(call.book.import_, lines, merge, dry_run=True, theirs=theirs))
     return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge, theirs=theirs))
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The newest first."""
+
+    loads: list[Load]
+
+
+@router.get("/loads", response_model=Loads)
+def list_all_loads(call: Reading, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
+    """The files that came in: memories, chats and trades; `undone_at` is when one was taken back."""
+    return answer(Loads(list(call.book.loads(limit))))
+
+
+@router.post("/loads/{nth}/undo", response_model=Load)
+def take_back_any_load(
+    call: Undoing, nth: Annotated[int, Path(ge=1, description="As the import answered it.")]
+) -> Response:
+    """Take out again what a file brought; what something newer changed stays. Only the person takes back their own."""
+    return call.write(lambda book: book.take_back(nth))
 
 
 @router.post("/erase", response_model=Receipt)

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from keepbook.book.trading.breakdown import Breakdown
-from keepbook.book.trading.imports.loads import Load
 from keepbook.book.trading.performance import Performance, Point
+from keepbook.doors.http.api.me import Loads
 from keepbook.doors.http.api.memory import Moment
 from keepbook.doors.http.api.trading import EventShown, OfDeployment, OfSkill, PositionShown
 from keepbook.doors.http.call import Call, answer, may
@@ -77,13 +77,6 @@ def get_equity(
 def list_mappings(call: Reading) -> Response:
     """What `format` may name when a broker's file is sent."""
     return answer({"mappings": {name: dict(one) for name, one in call.book.trading.mappings().items()}})
-
-
-@dataclass(frozen=True)
-class Loads:
-    """The newest first."""
-
-    loads: list[Load]
 
 
 @router.get("/loads", response_model=Loads)

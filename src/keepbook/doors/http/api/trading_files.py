@@ -15,11 +15,11 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.ledger.loads import Load
 from keepbook.book.trading.files import PARQUET, Loaded, Source
 from keepbook.book.trading.imports import mapping
 from keepbook.book.trading.imports.file import SQLITE, is_ours
 from keepbook.book.trading.imports.load import Imported
-from keepbook.book.trading.imports.loads import Load
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid, NotAllowed
