@@ -218,12 +218,12 @@ async function readLeft(since, address) {
   sessionStorage.removeItem("left");
   if (came && !here) await anew();
   reading?.remove();
-  if (came === "failed") return say("The chat you left could not be read for memories. It will be tried again.");
+  const link = (href, textContent) => Object.assign(document.createElement("a"), { className: "link", href, textContent });
+  if (came === "failed") return say("The chat you left could not be read for memories. It will be tried again.").append(link(`/chat/${id}`, "See why"));
   const counts = (came ?? "").split(".").map(Number);
   const words = WORDS.map((word, at) => counts[at] ? `${counts[at]} ${word}` : "").filter(Boolean).join(" · ");
   if (!words) return;
-  const review = Object.assign(document.createElement("a"), { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" });
-  say(words).append(review);
+  say(words).append(link(`/profile/facts${counts[1] ? "#queue-h" : ""}`, "Review"));
 }
 
 const [since, address] = (sessionStorage.getItem("left") ?? "").split(" ");
