@@ -6,7 +6,7 @@ secrets, and topics never to be remembered. Closing, pencil and the orders of la
 
 import re
 from bisect import bisect, bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -92,19 +92,28 @@ def reader() -> Reader:
     return open_reader()
 
 
-@lru_cache(maxsize=64)
-def _pieces(read: Any, turns: tuple[reader_values.Turn, ...]) -> tuple[Piece, ...]:
-    return tuple(read.read(turns))
+@lru_cache(maxsize=512)
+def _pieces(read: Any, turns: tuple[reader_values.Turn, ...], only: int | None = None) -> tuple[Piece, ...]:
+    return tuple(read.read(turns, only=only))
 
 
-def _hashed(read: Reader) -> Any:
-    return read
+def _read(read: Any, said: Sequence[Said]) -> Iterator[Piece]:
+    """A turn that the notebook answered is read as it stood then, whatever is said later: what the person heard to be
+    noted stays noted, until they take it back. Any other turn is read with all that came after it."""
+    turns = tuple(one.as_read() for one in said)
+    heard = [
+        one.role == "user" and (at + 1 == len(said) or said[at + 1].speaker == NOTEBOOK) for at, one in enumerate(said)
+    ]
+    others = any(one.role == "user" and not here for one, here in zip(said, heard, strict=True))
+    with_later = _pieces(read, turns) if others else ()
+    for at, here in enumerate(heard):
+        yield from _pieces(read, turns[: at + 1], at) if here else (one for one in with_later if one.turn == at)
 
 
 def pieces(read: Reader, said: Sequence[Said]) -> tuple[Piece, ...]:
     """The pieces of a chat's turns; `piece.turn` counts from 0 in `said`."""
     whole: list[Piece] = []
-    for piece in _pieces(_hashed(read), tuple(one.as_read() for one in said)):
+    for piece in _read(read, said):
         if whole and whole[-1].turn == piece.turn and _goes_on(whole[-1], piece):
             whole[-1] = _joined(whole[-1], piece)
         else:

@@ -132,7 +132,7 @@ def listed(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence[Arr
 def told(one: Arrival) -> Load:
     """The load as it is told."""
     mine = one.what == MEMORIES
-    gone = one.gone if mine and one.gone else {"memories": (), "chats": (), "stayed": 0}
+    gone: Mapping[str, Any] = one.gone if mine and one.gone else {"memories": (), "chats": (), "stayed": 0}
     return Load(
         nth=one.nth, at=stamp(one.at), actor=one.actor, what=one.what, title=one.title,
         memories=one.told["memories"] if mine else 0, chats=one.told["chats"] if mine else 0, trades=one.trades,

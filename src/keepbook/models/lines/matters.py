@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -66,6 +67,7 @@ One = TypeVar("One", bound=Line)
 class Matter:
     name: str
     one: bool
+    several: bool
     words: frozenset[str]
     says: re.Pattern[str]
 
@@ -77,6 +79,7 @@ def matters() -> tuple[Matter, ...]:
         Matter(
             name,
             row.get("one", False),
+            row.get("several", False),
             frozenset(map(stem, row["words"])),
             regex("|".join(row["says"]), re.IGNORECASE),
         )
@@ -338,11 +341,28 @@ def apart(new: str, old: str) -> bool:
     one says what a thing is and the other what is done with it."""
     if _MENDS.search(new) or _one_matter(new, old):
         return False
+    if one_more(new, old):
+        return True
     one, other = frame(new), frame(old)
     if _ALSO.search(new) or (one & other and one - other and other - one):
         return True
     done = _DONE_WITH.match(old) if _IS_A.match(new) and not _figures(new, old) else None
     return done is not None and stem(done[0].lower()) not in one
+
+
+def one_more(new: str, old: str) -> bool:
+    """Another of what a person has several of: "Is allergic to cats" beside "Is allergic to peanuts"."""
+    several = any(matter.several and _speaks_of(matter, new) and _speaks_of(matter, old) for matter in matters())
+    return several and not _MENDS.search(new) and begin_alike(new, old, most=1)
+
+
+def begin_alike(new: str, old: str, most: int | None = None) -> bool:
+    """Whether two lines begin alike, with at most so many words that say something, and go on about something else."""
+    one, other = ([word for word in line.lower().split() if word != "also"] for line in (new, old))
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    ends = [set(content_words(" ".join(words[alike:]))) for words in (one, other)]
+    few = most is None or len(content_words(" ".join(one[:alike]))) <= most
+    return alike > 0 and few and all(ends) and ends[0].isdisjoint(ends[1])
 
 
 _ALSO = regex(r"\b(?:as well|too|also|another|besides|a second)\b", re.IGNORECASE)

@@ -14,7 +14,8 @@ from keepbook.book.text.words import STOP_WORDS
 LONGEST = 300
 _OPENERS = regex(
     r"(?:\s*\b(?:no(?:pe)?,? (?:sorry|wait|actually)|no(?:pe)?(?=,)|(?:we|i) (?:switched|swapped)(?=,)|sorry|"
-    r"oops|wait|correction|i mean|oh+|ah|well|so|and|but|also|"
+    r"oops|wait|correction|i meant?(?: to say)?(?: that)?|i got (?:that|it) wrong|i misspoke|my (?:mistake|bad)|"
+    r"oh+|ah|well|so|and|but|also|"
     r"plus|ok(?:ay)?|um+|uh+|er|hm+|hey|hi|hello|yes|yeah|yep|anyway|anyways|"
     r"actually|honestly|basically|listen|look|btw|fyi|ps|ugh+|just|besides|though|because|then|"
     r"by the (?:way|by)|for (?:your|ur) (?:info(?:rmation)?|notes?)|(?:just )?so (?:you|u) know|in case (?:you|u) "
@@ -48,7 +49,7 @@ _SAME = frozenset([
     "must", "may", "might", "shall", "used", "had", "did", "didn't", "ought", "was", "went", "got", "grew", "left",
     "met", "took", "became", "began", "bought", "sold", "knew", "found", "lost", "made", "came", "said", "told",
     "wrote", "ran", "paid", "spent", "kept", "gave", "broke", "felt", "thought", "taught", "built", "saw", "let",
-    "put", "cut", "set", "quit",
+    "put", "cut", "set", "quit", "meant",
 ])  # fmt: skip
 _IRREGULAR = {
     "have": "has", "ve": "has", "do": "does", "don't": "doesn't", "dont": "doesn't", "am": "is", "are": "is", "be":

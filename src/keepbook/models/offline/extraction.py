@@ -8,10 +8,18 @@ replaces.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from keepbook.book.ground.patterns import regex
-from keepbook.models.lines.matters import apart, content_words, other_values, same_matter, says_again, subject
+from keepbook.models.lines.matters import (
+    apart,
+    begin_alike,
+    content_words,
+    one_more,
+    other_values,
+    same_matter,
+    says_again,
+    subject,
+)
 from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled, slots
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
@@ -224,8 +232,12 @@ def tied(
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
-            more = set(content_words(one.content)) - set(content_words(memory.content))
-            if name == "repeats" and _of_another(one.content, memory.content):
+            here, there = set(content_words(one.content)), set(content_words(memory.content))
+            if name == "corrects" and found["corrects"] < CERTAIN and here.isdisjoint(there):
+                continue  # about something else altogether, but for the reader's half a word
+            more = here - there
+            alike = name == "repeats" and begin_alike(one.content, memory.content)
+            if alike or one_more(one.content, memory.content):
                 beside.add(memory.id)
                 continue
             if name == "repeats" and len(more) > 1:
@@ -265,14 +277,6 @@ def _affirmed(known: Sequence[Known], one: Noted) -> Known | None:
 def differs(new: str, old: str) -> bool:
     """The same matter with another value: that is no repetition, however alike the two sound."""
     return bool(other_values(new, old)) and same_matter(new, old)
-
-
-def _of_another(new: str, old: str) -> bool:
-    """ "Is allergic to cats" beside "Is allergic to peanuts": they begin alike and go on about something else each."""
-    one, other = ([word for word in line.lower().split() if word != "also"] for line in (new, old))
-    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    ends = [set(content_words(" ".join(words[alike:]))) for words in (one, other)]
-    return alike > 0 and all(ends) and ends[0].isdisjoint(ends[1])
 
 
 def _near(known: Sequence[Known], one: Noted) -> list[Known]:

@@ -54,14 +54,18 @@ class EncoderReader:
         self._base, self._linear = base, linear
         self._loading = threading.Lock()
 
-    def read(self, turns: Sequence[Turn], upto: int | None = None) -> list[Piece]:
+    def read(self, turns: Sequence[Turn], upto: int | None = None, only: int | None = None) -> list[Piece]:
         given, linear = turns[:upto], self._linear()
         model = self._model
         coded = model.coder.code(given)
         strange = {at for at, one in enumerate(coded) if one.role == "user" and model.strange(one)}
-        found = [piece for piece in linear.read(given) if piece.turn in strange] if strange else []
+        found = [piece for piece in linear.read(given, only=only) if piece.turn in strange] if strange else []
         read = [
-            one for window in model.coder.windows(coded, leave=strange) for one in model.scored(given, coded, window)
+            one
+            for window in model.coder.windows(coded, leave=strange)
+            if only is None or any(run.turn == only for run in window.runs)
+            for one in model.scored(given, coded, window)
+            if only in (None, one.turn)
         ]
         cut: dict[int, list[tuple[int, int]]] = {}
         for one in read:

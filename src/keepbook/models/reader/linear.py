@@ -42,9 +42,9 @@ class LinearReader:
     def bars(self) -> Bars:
         return self._chosen.bars
 
-    def read(self, turns: Sequence[Turn], upto: int | None = None) -> list[Piece]:
+    def read(self, turns: Sequence[Turn], upto: int | None = None, only: int | None = None) -> list[Piece]:
         given = turns[:upto]
-        cut = {at: self.cut(turn.text) for at, turn in enumerate(given) if turn.role == "user"}
+        cut = {at: self.cut(one.text) for at, one in enumerate(given) if one.role == "user" and only in (None, at)}
         return [self._piece(given[at].text, at, stretch, rows) for at, stretch, rows in features.of_chat(given, cut)]
 
     def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float] | None:

@@ -88,8 +88,9 @@ class Reader(Protocol):
 
     name: str
 
-    def read(self, turns: Sequence[Turn], upto: int | None = None) -> list[Piece]:
-        """The pieces of every user turn, in order; with `upto`, as if nothing had been said from that turn on."""
+    def read(self, turns: Sequence[Turn], upto: int | None = None, only: int | None = None) -> list[Piece]:
+        """The pieces of every user turn, in order, or of `only` one; with `upto`, as if nothing had been said from that
+        turn on."""
         ...
 
     def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float] | None:
