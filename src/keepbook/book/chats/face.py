@@ -166,9 +166,14 @@ class Chats:
             return None
 
     def restore(self, thread_id: str) -> Thread:
-        with self._book.writing() as (tx, _):
-            by_person = self._book.hand.is_person
-            return threads.restore(tx, thread_id, close_after_hours=self._book.close_after_hours, by_person=by_person)
+        """Back from the trash, with the memories that went there together with it; or from the archive."""
+        with self._book.writing() as (tx, preset):
+            by_person, hours = self._book.hand.is_person, self._book.close_after_hours
+            along = threads.went_with(tx, threads.get(tx, thread_id))
+            thread = threads.restore(tx, thread_id, close_after_hours=hours, by_person=by_person)
+            for id in along:
+                changes.restore(tx, self._book.origin, preset, id)
+            return thread
 
     def learned(self, thread_id: str) -> Sequence[str]:
         """Ids of the memories that came out of a chat."""

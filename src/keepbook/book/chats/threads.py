@@ -390,6 +390,20 @@ def learned_from(tx: Tx, thread_id: str) -> list[str]:
     return sorted(set(tx.conn.execute(query).scalars()))
 
 
+def went_with(tx: Tx, thread: Thread) -> list[str]:
+    """Ids of the memories of a chat in the trash that were put there together with it."""
+    if thread.deleted_at is None:
+        return []
+    gone = stamp(thread.deleted_at)
+    query = (
+        select(versions.c.memory_id)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread.id, memories.c.purged_at.is_(None))
+        .where(memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=1))
+    )
+    return sorted(set(tx.conn.execute(query).scalars()))
+
+
 def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
     """What this chat gave and the person (or the agent, when told to) has removed again."""
     gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
