@@ -22,9 +22,9 @@ from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget, fixed, plan, to_parts
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Turn, Usage
-from keepbook.models.noted import NOTEBOOK
 from keepbook.models.offline.title import UNTITLED
 from keepbook.models.offline.title import title as title_by_rules
+from keepbook.models.orders.asked import NOTEBOOK
 from keepbook.models.orders.obey import Heeded, at_hand, obey
 from keepbook.models.orders.values import Deed, Place, of_parts, standing, was_heard
 from keepbook.models.prompt import compose

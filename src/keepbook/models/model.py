@@ -175,6 +175,8 @@ class Reading:
     """By turn, the orders of the person that were carried out in this chat."""
     heard: frozenset[TurnId] = frozenset()
     """Turns whose orders were heard as they were given; the others were recorded from elsewhere."""
+    written: Mapping[TurnId, tuple[str, ...]] = field(default_factory=dict)
+    """By turn that was said here, what the reply to it wrote with tools."""
     sense: Sense | None = None
     elsewhere: bool = False
     """Whether the chat came in from another program: what was said in it holds since then, not since it was read."""

@@ -21,16 +21,15 @@ from keepbook.models.lines.context import answered, named, whole
 from keepbook.models.lines.matters import HUSHED, content_words, fit
 from keepbook.models.lines.slots import slots
 from keepbook.models.lines.wording import LONGEST, line, only_leads, shares_subject, tongue
+from keepbook.models.orders.asked import NOTEBOOK, asked, is_written
 from keepbook.models.orders.hear import sentences
 from keepbook.models.orders.values import Deed, Place
 from keepbook.models.reader import values as reader_values
 from keepbook.models.reader.values import Piece, Reader
 
-NOTEBOOK = "notebook"
-"""The speaker of what the offline partner says."""
 PLAIN_WORD = "Good to know. What else can I help you with?"
 SAID_YES = 0.9
-"""How sure an offer is that the person says yes to."""
+"""How sure an offer is that the person says yes to, and what they ask to remember."""
 DOUBTED = ("if", "talk")
 PLAINLY = 0.12
 """How likely a plain sentence must be worth keeping where the reader takes it for supposed, or for the small talk that
@@ -57,13 +56,15 @@ def unpasted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A turn as it is read here; `deeds` are the orders that were carried out with it."""
+    """A turn as it is read here; `deeds` are the orders that were carried out with it, `written` is what tools wrote in
+    reply to it: None where it was not said here."""
 
     turn: int
     role: str
     text: str
     deeds: tuple[Deed, ...] = ()
     speaker: str | None = None
+    written: tuple[str, ...] | None = None
 
     def as_read(self) -> reader_values.Turn:
         """As the reader is shown it. It has learned from people who talk to an assistant: what the notebook says is
@@ -177,18 +178,46 @@ def noted(
     taken = [place for one in said for deed in one.deeds for place in deed.taken]
     hushed = [matter for one in said for deed in one.deeds for matter in deed.hushed]
     never = (*never, *(topic for one in said for deed in one.deeds for topic in deed.topics))
-    found = []
+    found: list[Noted] = []
     for piece in pieces(read, said):
-        here = [place for place in taken if place.turn == said[piece.turn].turn]
-        for start, end in _told(said[piece.turn].text, piece, *_left(piece, here)):
+        turn = said[piece.turn]
+        here = [place for place in taken if place.turn == turn.turn]
+        orders = () if turn.written is None else asked(turn.text)
+        told = [one for order in orders if (one := _ordered(turn, piece, order, here, vocabulary)) is not None]
+        for start, end in _told(turn.text, piece, *_left(piece.start, piece.end, here)):
             one = _statement(said, piece, start, end, vocabulary)
-            if (
-                one is not None
-                and (one.kept or everything)
-                and not _is_barred(one, _around(said[piece.turn].text, start, end), hushed, never, sense)
-            ):
-                found.append(one)
+            if one is not None and (one.kept or everything) and not any(_meets(one.place, order) for order in orders):
+                told.append(one)
+        found += (
+            one
+            for one in told
+            if not _is_barred(one, _around(turn.text, one.place.start, one.place.end), hushed, never, sense)
+        )
     return found
+
+
+def _ordered(
+    turn: Said, piece: Piece, order: tuple[int, int], taken: Sequence[Place], vocabulary: Sequence[str]
+) -> Noted | None:
+    """What a turn asks to remember, with the piece in which it begins; unless it was written, or taken back."""
+    start, end = _left(*order, taken)
+    if not piece.start <= start < piece.end or end - start < SHORTEST:
+        return None
+    content = line(turn.text[start:end])
+    if is_written(turn.text, content, turn.written or ()):
+        return None
+    return Noted(
+        Place(turn.turn, start, end, content), content, turn.text[start:end], _category(piece, vocabulary), SAID_YES,
+        True, True,
+    )  # fmt: skip
+
+
+def _meets(place: Place, order: tuple[int, int]) -> bool:
+    return place.start < order[1] and order[0] < place.end
+
+
+def _category(piece: Piece, vocabulary: Sequence[str]) -> str | None:
+    return next((name for name in piece.categories.values() if name in vocabulary), None)
 
 
 def _told(text: str, piece: Piece, start: int, end: int) -> list[tuple[int, int]]:
@@ -215,11 +244,10 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
     content = line(alone)
     if len(content) < SHORTEST or (" " not in content and content.isascii()) or _POINTS.fullmatch(content):
         return None
-    group = next((name for name in piece.categories.values() if name in vocabulary), None)
     place = Place(turn.turn, start, end, content)
     sure = piece.verdict == "keep" or (plain and piece.label in ("keep", *DOUBTED) and piece.keep >= PLAINLY)
     sure = sure and not leans(alone) and (plain or _says_enough(words, content))
-    return Noted(place, content, words, group, round(piece.keep, 3), sure, kept)
+    return Noted(place, content, words, _category(piece, vocabulary), round(piece.keep, 3), sure, kept)
 
 
 def _says_enough(words: str, content: str) -> bool:
@@ -335,9 +363,8 @@ _HEADING = regex(r"(?:^|[.!?\n]\s*)(?P<what>[^\W\d][\w' -]{2,40})(?P<mark>[.:])\
 """ "Emergency fund. I want six months in there." """
 
 
-def _left(piece: Piece, taken: Sequence[Place]) -> tuple[int, int]:
+def _left(start: int, end: int, taken: Sequence[Place]) -> tuple[int, int]:
     """What of a piece is left where orders and what was taken back lie over it: its longer end, if any."""
-    start, end = piece.start, piece.end
     for place in taken:
         if place.end <= start or place.start >= end:
             continue

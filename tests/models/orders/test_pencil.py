@@ -1,12 +1,15 @@
 """Pencil: what an open chat would leave behind, and the person's word on it."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 from tests.conftest import Clock
 
 from keepbook import Book, Keepbook, NotFound
-from keepbook.models.model import TextDelta
+from keepbook.models.choose import Models
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, TextDelta, Toolbox, ToolCall, Usage
+from keepbook.models.offline.model import OfflineModel
 
 
 @pytest.fixture
@@ -106,3 +109,75 @@ def test_what_was_noted_stays_noted_whatever_is_said_later() -> None:
     kept = {one.content for one in alice.list()}
     assert kept >= {"Is allergic to peanuts", "Is also allergic to cats", "Lives in Trondheim", "Works as a nurse"}
     assert not any("Oslo" in one or "Lena" in one for one in kept)
+
+
+class Polite(OfflineModel):
+    """A model that says "Noted." to everything, and saves with its tool only what it is told to here."""
+
+    name = "polite"
+    saves: str | None = None
+
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+        calls: tuple[ToolCall, ...] = ()
+        if self.saves is not None and tools is not None:
+            told = {"content": self.saves}
+            answer = tools.call("remember", told)
+            calls = (ToolCall("call_1", "remember", told, answer.text, answer.memory_event),)
+        yield Replied("Noted.", calls, Usage())
+
+    async def extract(self, reading: Reading) -> Extraction:
+        return Extraction((), "They spoke.", self.name)
+
+
+@pytest.mark.parametrize("offline", [False, True], ids=["the model reads", "the notebook reads"])
+@pytest.mark.parametrize(
+    ("said", "saves", "pencil", "kept"),
+    [
+        ("Remember that I like jazz", None, ["Likes jazz"], ["Likes jazz"]),
+        (
+            "I love hiking. Remember that I am allergic to wasps.",
+            None,
+            ["Loves hiking", "Is allergic to wasps"],
+            ["Is allergic to wasps"],
+        ),
+        ("Remember that I like jazz", "Enjoys jazz music", [], ["Enjoys jazz music"]),
+        ("Remember that I like jazz", "Prefers swing", [], ["Prefers swing"]),
+        ("Note that the file is large.", None, [], []),
+        ("Do you remember that I like jazz?", None, [], []),
+        ("Remember that my password is hunter2hunter2", None, [], []),
+    ],
+)
+def test_what_the_person_asks_to_remember_is_not_lost_for_the_model(
+    said: str, saves: str | None, pencil: list[str], kept: list[str], offline: bool
+) -> None:
+    kb = Keepbook(":memory:", clock=Clock(), embedder="none")
+    alice, model = kb.book("alice"), Polite()
+    model.saves = saves
+    kb.__dict__["models"] = Models(model, model, OfflineModel())
+    chat = alice.threads.start(preset="general")
+
+    async def turn(text: str) -> None:
+        async for _ in kb.talk(chat).say(text):
+            pass
+
+    asyncio.run(turn(said))
+    assert [line.content for line in chat.pencil()] == pencil
+    chat.close(offline=offline)
+    assert [memory.content for memory in alice.list()] == kept
+
+
+def test_what_was_asked_and_taken_back_is_not_kept() -> None:
+    kb = Keepbook(":memory:", clock=Clock(), embedder="none")
+    alice, model = kb.book("alice"), Polite()
+    kb.__dict__["models"] = Models(model, model, OfflineModel())
+    chat = alice.threads.start(preset="general")
+
+    async def turns(*texts: str) -> None:
+        for text in texts:
+            async for _ in kb.talk(chat).say(text):
+                pass
+
+    asyncio.run(turns("Remember that I like jazz", "Remember that I live in Oslo", "Forget the jazz"))
+    assert [line.content for line in chat.pencil()] == ["Lives in Oslo"]
+    chat.close()
+    assert [memory.content for memory in alice.list()] == ["Lives in Oslo"]

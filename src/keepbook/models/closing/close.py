@@ -39,10 +39,12 @@ from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.lines.matters import HUSHED, fit
+from keepbook.models.lines.matters import HUSHED, content_words, fit
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
 from keepbook.models.noted import unpasted
+from keepbook.models.offline.extraction import ordered
+from keepbook.models.orders.asked import written
 from keepbook.models.orders.values import Deed, of_parts, standing, was_heard
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
@@ -198,7 +200,7 @@ def close(
             return Closed(thread_id, "closed")
     reading = replace(reading, sense=sense)
     try:
-        extraction = run(model.extract(reading))
+        extraction = _with_asked(run(model.extract(reading)), reading)
         return _kept(database, owner, held, preset, reading, extraction, notice)
     except Exception as error:  # noqa: BLE001  whatever broke, the chat is given back and nobody else waits for it
         return _failed(database, owner, held, model, error)
@@ -256,6 +258,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         elsewhere=source_of(held.thread.session) is not None,
         deeds=_with_forgotten(tx, held.thread.id, orders),
         heard=frozenset(one.turn for one in held.turns if one.role == "user" and was_heard(one.parts)),
+        written=dict(written(held.turns).items()),
     )
 
 
@@ -306,6 +309,19 @@ def _with_held_back(extraction: Extraction, reading: Reading) -> Extraction:
             for one in extraction.candidates
         ),
     )
+
+
+def _with_asked(extraction: Extraction, reading: Reading) -> Extraction:
+    """What the person asked to remember and a model that read the chat does not name is kept all the same."""
+    if extraction.made_by == OFFLINE:
+        return extraction
+    missed = [one for one in ordered(reading) if not any(_names(other, one) for other in extraction.candidates)]
+    return replace(extraction, candidates=(*extraction.candidates, *missed))
+
+
+def _names(candidate: Candidate, asked: Candidate) -> bool:
+    same = {str(turn) for turn in candidate.turn_ids} & {str(turn) for turn in asked.turn_ids}
+    return bool(same) and bool(set(content_words(candidate.content)) & set(content_words(asked.content)))
 
 
 def _keep_one(

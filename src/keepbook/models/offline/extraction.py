@@ -24,6 +24,7 @@ from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled, slots
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
+from keepbook.models.orders.asked import asked
 from keepbook.models.orders.decide import decide
 from keepbook.models.orders.mend import CERTAIN, LATELY
 from keepbook.models.orders.scene import Scene
@@ -50,11 +51,7 @@ _DAY = regex(r"\b(?:yesterday|today|this morning|last night)\b", re.IGNORECASE)
 def extract(reading: Reading, read: Reader | None = None) -> list[Candidate]:
     """The candidates of a closing chat, in the order they were said."""
     read = read or reader()
-    ids: dict[int, TurnId] = {}
-    said = []
-    for number, turn in enumerate(reading.turns):
-        ids[number] = turn.id
-        said.append(Said(number, turn.role, turn.text, _moved(reading, turn), turn.speaker))
+    ids, said = _said(reading)
     found: list[Candidate] = []
     if any(turn.role == "user" and turn.id not in reading.heard for turn in reading.turns):
         said, found = _replayed(reading, said, ids, read)
@@ -63,6 +60,28 @@ def extract(reading: Reading, read: Reader | None = None) -> list[Candidate]:
     for one in _once(lines):
         found.append(_candidate(reading, known, one, ids, said, read))
     return found
+
+
+def ordered(reading: Reading) -> list[Candidate]:
+    """What the person asked to remember in so many words, and no tool has written."""
+    ids, said = _said(reading)
+    turns = [one for one in said if one.written is not None and asked(one.text)]
+    if not turns:
+        return []
+    read = reader()
+    lines = noted(said, read, vocabulary=reading.categories, never=reading.never, sense=reading.sense)
+    spans = {(one.turn, start) for one in turns for start, _ in asked(one.text)}
+    found = [one for one in lines if (one.place.turn, one.place.start) in spans]
+    return [_candidate(reading, reading.known, one, ids, said, read) for one in found]
+
+
+def _said(reading: Reading) -> tuple[dict[int, TurnId], list[Said]]:
+    """The turns as they are read, counted from 0, and which is which."""
+    said = [
+        Said(number, turn.role, turn.text, _moved(reading, turn), turn.speaker, reading.written.get(turn.id))
+        for number, turn in enumerate(reading.turns)
+    ]
+    return {number: turn.id for number, turn in enumerate(reading.turns)}, said
 
 
 def _moved(reading: Reading, turn: Turn) -> tuple[Deed, ...]:

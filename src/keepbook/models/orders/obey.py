@@ -18,14 +18,13 @@ from keepbook.models.lines.matters import HUSHED, fit
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, Said, noted, reader, unpasted
 from keepbook.models.orders import confirmations
+from keepbook.models.orders.asked import LONGEST, written
 from keepbook.models.orders.carry import Hand, carry
 from keepbook.models.orders.decide import decide
 from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Deed, Held, Question, of_parts, standing, to_parts
 from keepbook.models.reader.values import Reader
 
-LONGEST = 4_000
-"""A longer turn is pasted; what is in it is no order."""
 EDITING = regex(r"^The (?:person|user) wants to change the memory (?P<id>[A-Za-z0-9]{8})\b", re.MULTILINE)
 """How a page says, in hidden context of its question, which memory a chat was opened to edit."""
 
@@ -40,9 +39,9 @@ class Heeded:
 
 def as_said(messages: Sequence[Message]) -> list[Said]:
     """Stored messages as they are read for statements."""
-    orders = ordered(messages)
+    orders, wrote = ordered(messages), written(messages)
     return [
-        Said(one.turn, one.role, _own(one), orders.get(one.turn, ()), one.speaker)
+        Said(one.turn, one.role, _own(one), orders.get(one.turn, ()), one.speaker, wrote.get(one.turn))
         for one in messages
         if one.role in ("user", "assistant")
     ]

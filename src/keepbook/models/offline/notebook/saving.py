@@ -15,17 +15,9 @@ from keepbook.models.lines.wording import line
 from keepbook.models.offline.notebook.phrases import asks
 from keepbook.models.offline.notebook.talk import Talk, why
 from keepbook.models.orders.answers import agrees, refuses
+from keepbook.models.orders.asked import ONCE, REMEMBER
 from keepbook.models.orders.hear import sentences, withdrawals
 
-_REMEMBER = regex(
-    r"^\W*(?:(?:please|pls|can you|could you|would you|also|and|ok(?:ay)?|oh|hey|btw|by the way|yes|so|i want you "
-    r"to|i(?:'d| would| should) like you to|i need you to|you should)\b[\s,]*)*"
-    r"(?:remember|note(?: down)?|write (?:this |that |it )?down|jot down|keep in mind|bear in mind|make a note|"
-    r"take a note|save|store|don'?t forget|memori[sz]e|"
-    r"merk dir|notiere?|recuerda|apunta|husk|noter|记住|记下|จำไว้)(?: (?:that|this|it|bitte|por favor|dass|que|at|of "
-    r"this|of that|down))*[\s:,–—-]*(?P<what>.*)$",
-    re.IGNORECASE | re.DOTALL,
-)  # fmt: skip
 _STANDING = regex(
     r"^\W*(?:(?:and|so|ok(?:ay)?|please|pls|actually|oh|hey|btw|just|also|but)\b[\s,]*)*"
     r"(?:from (?:now|today) on|going forward|in future|always|never(?! mind| again\W)|my rule(?: from today)? is|"
@@ -41,7 +33,6 @@ _STANDING = regex(
 )
 _ASKS_FIRST = regex(r"\bi(?: really| would|'d)? (?:only|prefer|rather)\b", re.IGNORECASE)
 """A statement of one's own, not an order: where the preset asks first, it is offered."""
-_ONCE = regex(r"^\W*(?:to |me to |how |when |the day|when we)\b", re.IGNORECASE)
 _ANOTHER = regex(
     r"\b(?:another|different|separate|both|new|as well|too|other|keep it|andere|otro|beide|annen|begge)\b",
     re.IGNORECASE,
@@ -95,8 +86,8 @@ def _told(text: str) -> list[str]:
 
 
 def _matter(sentence: str, talk: Talk) -> str | None:
-    found = _REMEMBER.match(sentence)
-    if found is not None and not sentence.endswith("?") and not _ONCE.match(found["what"]):
+    found = REMEMBER.match(sentence)
+    if found is not None and not sentence.endswith("?") and not ONCE.match(found["what"]):
         what = found["what"].strip(" .!")
         return "" if re.fullmatch(r"(?:that|this|it|please|all that)?", what, re.IGNORECASE) else what
     if _MEANS_SO.fullmatch(sentence):

@@ -18,7 +18,7 @@ from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
 from keepbook.doors.http.web.memory.brought_in import readers
 from keepbook.models.agents.talk import agent_of
 from keepbook.models.choose import NOTEBOOK, OFFLINE
-from keepbook.models.noted import NOTEBOOK as SPEAKER
+from keepbook.models.orders.asked import NOTEBOOK as SPEAKER
 from keepbook.models.orders.values import Place
 from keepbook.presets import Preset
 
