@@ -225,7 +225,10 @@ class AsyncChats:
         by: who: person or agent; of a chat's title person or model
         """
     async def restore(self, thread_id: str) -> keepbook.book.chats.threads.Thread:
-        """thread_id: the chat it comes from, or is about"""
+        """Back from the trash, with the memories that went there together with it; or from the archive.
+
+        thread_id: the chat it comes from, or is about
+        """
     async def search(self, query: str, limit: int = 20) -> collections.abc.Sequence[keepbook.book.recall.chats.Snippet]:
         """Turns that say it, with the words marked; never hidden context.
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-WIDE, HIGH, LEFT, TOP, RIGHT, BELOW = 760, 420, 64, 48, 210, 44
+WIDE, HIGH, LEFT, TOP, RIGHT, BELOW = 800, 420, 100, 48, 210, 44
 COLOURS = ("#1C4F93", "#9A4A12", "#2E6B3F", "#7A2E6B", "#8A6D00", "#4B5A63", "#B03A48")
 STYLE = """
   .ground { fill: #FBFCFA } .grid { stroke: #D3DDE0 } text { font-family: sans-serif; font-size: 12px; fill: #3A4852 }
@@ -48,7 +48,7 @@ def chart(title: str, across: str, up: str, lines: Sequence[Line]) -> str:
     for power in range(ys[0], ys[1] + 1):
         x, y = place(10.0 ** xs[0], 10.0**power)
         parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDE - RIGHT}" y2="{y:.1f}" class="grid"/>')
-        parts.append(f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g} {escape(up)}</text>')
+        parts.append(f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{_told(power)} {escape(up)}</text>')
     return "\n".join([*parts, *_drawn(lines, place), "</svg>", ""])
 
 
@@ -67,6 +67,10 @@ def _drawn(lines: Sequence[Line], place: Callable[[float, float], tuple[float, f
         parts.append(f'<polyline points="{x},{y} {x + 26},{y}" {look}/>')
         parts.append(f'<text x="{x + 32}" y="{y + 4}">{escape(line.name)}</text>')
     return parts
+
+
+def _told(power: int) -> str:
+    return f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"
 
 
 def _span(values: Sequence[float]) -> tuple[int, int]:

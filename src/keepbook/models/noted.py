@@ -8,7 +8,8 @@ import re
 from bisect import bisect, bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import zip_longest
 from typing import Any
 
 from keepbook.book.ground.patterns import regex
@@ -99,16 +100,33 @@ def _pieces(read: Any, turns: tuple[reader_values.Turn, ...], only: int | None =
 
 
 def _read(read: Any, said: Sequence[Said]) -> Iterator[Piece]:
-    """A turn that the notebook answered is read as it stood then, whatever is said later: what the person heard to be
-    noted stays noted, until they take it back. Any other turn is read with all that came after it."""
+    """A turn that the notebook answers is read as it stands then, with the reply and with the person's next words, and
+    never again: what they heard to be noted stays noted until they take it back. Any other turn is read with all that
+    came after it."""
     turns = tuple(one.as_read() for one in said)
-    heard = [
-        one.role == "user" and (at + 1 == len(said) or said[at + 1].speaker == NOTEBOOK) for at, one in enumerate(said)
-    ]
-    others = any(one.role == "user" and not here for one, here in zip(said, heard, strict=True))
-    with_later = _pieces(read, turns) if others else ()
-    for at, here in enumerate(heard):
-        yield from _pieces(read, turns[: at + 1], at) if here else (one for one in with_later if one.turn == at)
+    people = [at for at, one in enumerate(said) if one.role == "user"]
+    heard = {at for at in people if at + 1 == len(said) or said[at + 1].speaker == NOTEBOOK}
+    with_later = _pieces(read, turns) if len(heard) < len(people) else ()
+    for at, next_ in zip_longest(people, people[1:], fillvalue=len(said) - 1):
+        if at not in heard:
+            yield from (one for one in with_later if one.turn == at)
+            continue
+        ends = sorted({at, min(at + 1, next_), next_})
+        yield from reduce(_better, (_pieces(read, turns[: end + 1], at) for end in ends))
+
+
+def _better(first: Sequence[Piece], second: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Two readings of a turn: of what overlaps, that which is rather kept, else the first."""
+    best = list(first)
+    for piece in second:
+        over = [one for one in best if one.start < piece.end and piece.start < one.end]
+        if _worth(piece) > max(map(_worth, over), default=0):
+            best = [*(one for one in best if one not in over), piece]
+    return tuple(sorted(best, key=lambda piece: piece.start))
+
+
+def _worth(piece: Piece) -> int:
+    return 2 * ("leave", "propose", "keep").index(piece.verdict) + (piece.label == "keep")
 
 
 def pieces(read: Reader, said: Sequence[Said]) -> tuple[Piece, ...]:

@@ -227,7 +227,7 @@ def test_a_chat_deleted_for_good_is_gone_at_once(kb: Any, alice: Any, chat: Chat
     assert reminders(kb) == {}
 
 
-def test_deleting_a_chat_can_take_the_memories_learned_from_it_along(alice: Any, chat: Chat) -> None:
+def test_deleting_a_chat_can_take_the_memories_learned_from_it_along(alice: Any, chat: Chat, clock: Any) -> None:
     elsewhere = alice.remember("Plays the cello")
     chat.add("user", "Hello")
     saying = alice.acting(actor="agent", thread_id=chat.id)
@@ -235,6 +235,7 @@ def test_deleting_a_chat_can_take_the_memories_learned_from_it_along(alice: Any,
     saying.update(corrected.id, "Has three cats")
     dropped = saying.remember("Once lived in Rome")
     alice.delete(dropped.id)
+    clock.forward(hours=1)
     assert set(alice.threads.learned(chat.id)) == {learned.id, corrected.id}
     alice.threads.delete(chat.id)
     assert alice.list().total == 3
@@ -243,7 +244,9 @@ def test_deleting_a_chat_can_take_the_memories_learned_from_it_along(alice: Any,
     assert ids(alice.list()) == [elsewhere.id]
     assert {memory.id for memory in alice.list(state="trash")} == {learned.id, corrected.id, dropped.id}
     assert alice.threads.learned(chat.id) == []
-    assert alice.restore(learned.id).content == "Lives in Oslo"
+    alice.restore(learned.id)
+    alice.threads.restore(chat.id)
+    assert set(ids(alice.list())) == {elsewhere.id, learned.id, corrected.id}, "with what went along, and no other"
 
 
 # --- notes

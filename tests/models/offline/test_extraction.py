@@ -372,12 +372,15 @@ def test_words_of_a_task_are_spliced_into_nothing(later: str) -> None:
 def test_a_second_of_its_kind_is_no_repetition() -> None:
     """Whoever is allergic to peanuts may be allergic to cats as well; both are kept."""
     held = (known("Is allergic to peanuts"),)
+    also = (known("Is also allergic to bees"),)
     for words in (
         "I am allergic to cats",
         "I am allergic to dust too",
         "By the way I am also allergic to dogs",
         "I'm allergic to shellfish",
+        "Hello, I am allergic to strawberries. What is for dinner?",
     ):
+        assert [(one.op, one.target) for one in found(f"U: {words}", known=also)] == [("add", None)]
         assert [(one.op, one.target) for one in found(f"U: {words}", known=held)] == [("add", None)]
     assert [one.op for one in found("U: I am allergic to peanuts", known=held)] == ["skip"]
 

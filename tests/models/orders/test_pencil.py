@@ -8,7 +8,7 @@ from tests.conftest import Clock
 
 from keepbook import Book, Keepbook, NotFound
 from keepbook.models.choose import Models
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, ToolCall, Usage
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, TextDelta, Toolbox, ToolCall, Usage
 from keepbook.models.offline.model import OfflineModel
 
 
@@ -76,6 +76,39 @@ def test_an_order_is_done_once_and_told_to_the_model() -> None:
     assert not list(alice.list())
     assert [entry.action for entry in alice.ledger()] == ["forget", "remember"]
     assert alice.ledger()[0].actor == "person"
+
+
+TALK = (
+    "Hello, I am allergic to peanuts. What is for dinner?",
+    "by the way I'm also allergic to cats",
+    "I live in Oslo, I work as a nurse, my sister Lena has two kids and I hate coriander.",
+    "sorry, I meant I live in Trondheim, not Oslo",
+    "What am I allergic to?",
+    "Forget everything about Lena",
+)
+
+
+def test_what_was_noted_stays_noted_whatever_is_said_later() -> None:
+    kb = Keepbook(":memory:", clock=Clock(), embedder="none")
+    alice = kb.book("alice")
+    chat = alice.threads.start(preset="general")
+
+    async def said(text: str) -> str:
+        return "".join([one.text async for one in kb.talk(chat).say(text) if isinstance(one, TextDelta)])
+
+    told: set[str] = set()
+    for text in TALK:
+        reply = asyncio.run(said(text))
+        here = {one.content for one in chat.pencil()} | {one.content for one in alice.list()}
+        gone = {one for one in told - here if "Oslo" not in one and "Lena" not in one}
+        assert not gone, f"after {text!r}"
+        told = here
+        if "Trondheim" in text:
+            assert "“Lives in Trondheim”" in reply
+    chat.close()
+    kept = {one.content for one in alice.list()}
+    assert kept >= {"Is allergic to peanuts", "Is also allergic to cats", "Lives in Trondheim", "Works as a nurse"}
+    assert not any("Oslo" in one or "Lena" in one for one in kept)
 
 
 class Polite(OfflineModel):

@@ -63,6 +63,8 @@ def unquoted(tx: Tx) -> dict[str, dict[int, str]]:
     query = select(proposals.c.thread_id, proposals.c.turn_ids, proposals.c.content)
     found: dict[str, dict[int, str]] = {}
     for row in tx.conn.execute(query.where(*mine, proposals.c.memory_id.is_(None))):
-        turns = (int(turn) for turn in stored.loads(row.turn_ids))
+        turns = (
+            int(turn) for turn in stored.loads(row.turn_ids) if turn.isdecimal()
+        )  # of another's book it may be a name
         found.setdefault(row.thread_id, {}).update(dict.fromkeys(turns, row.content))
     return found

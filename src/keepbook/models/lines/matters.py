@@ -422,7 +422,8 @@ def says_again(new: str, old: str) -> bool:
     one, other = set(content_words(new)), set(content_words(old))
     if not one or not other:
         return new.strip().lower() == old.strip().lower()
-    if other_values(new, old) or polarity(new) != polarity(old):
+    told_anew = other_values(new, old) and _values(new) - _values(old)
+    if told_anew or polarity(new) != polarity(old):
         return False
     return len(one & other) / len(one | other) >= 0.75 or (one <= other and len(one) > 1)
 

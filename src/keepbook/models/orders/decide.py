@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from keepbook.book.ground.patterns import regex
-from keepbook.models.lines.matters import content_words, distinct, meant, part_of, without
+from keepbook.models.lines.matters import content_words, distinct, meant, part_of, says_again, without
 from keepbook.models.noted import Noted
 from keepbook.models.orders import answers, never
 from keepbook.models.orders.hear import TAKES_OUT, Heard, put_back, sentences, undo, withdrawals
@@ -32,8 +32,20 @@ def decide(scene: Scene) -> list[Deed]:
     if not deeds:
         deeds = [deed for heard in withdrawals(scene.text) for deed in _withdrawn(scene, heard)]
     if not deeds and (deed := corrected(scene)) is not None:
-        deeds = [deed]
+        deeds = [_wherever_said(scene, deed)]
     return deeds
+
+
+def _wherever_said(scene: Scene, deed: Deed) -> Deed:
+    """What was said twice is corrected in both places: else closing would find the old word again."""
+    wrong = [one.content for one in scene.noted if one.place in deed.taken]
+    wrong += [change.old.content for change in deed.changes if change.old is not None]
+    again = [one.place for one in scene.noted if any(_same(one.content, text) for text in wrong)]
+    return deed.moved(taken=tuple(dict.fromkeys((*deed.taken, *again))))
+
+
+def _same(one: str, other: str) -> bool:
+    return says_again(one, other) and says_again(other, one)
 
 
 def _last_order(scene: Scene) -> int | None:

@@ -3,6 +3,8 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -131,6 +133,8 @@ CODE = "Here:\n\n```python\nprint(1 < 2)\n```\n\n[the page](https://a.example/) 
 def test_code_is_copied_by_its_own_button_and_links_are_safe(
     opens: Any, kb: Any, talk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    models = replace(kb.models, chat=copy(kb.models.chat))  # a model; what the notebook quotes stays as it was written
+    monkeypatch.setattr(type(kb), "models", property(lambda _: models))
     answers(kb, monkeypatch, CODE)
     chat = talk("Show me")
     person = opens(permissions=["clipboard-read", "clipboard-write"]).new_page()

@@ -19,6 +19,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.errors import ModelFailed
 from keepbook.models.offline.model import OfflineModel
+from keepbook.models.providers.remote import RemoteModel
 
 FACT = "Remember that I keep four months of expenses in cash."
 LINE = "Keeps four months of expenses in cash"
@@ -267,8 +268,8 @@ def test_a_banner_says_that_older_turns_are_summarised_and_with_what(client: Tes
 @pytest.mark.parametrize(
     ("failures", "words"),
     [
-        (3, "3 of 5 tries). Nothing is lost; it will be tried again at 10:"),
-        (5, "5 of 5 tries). Nothing is lost; it rests"),
+        (3, "Nothing is lost; it will be tried again at 10:"),
+        (5, "Nothing is lost; it rests"),
     ],
 )
 def test_a_closing_that_failed_is_told_with_what_happens_next(
@@ -285,23 +286,35 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
             assert held is not None
             threads.give_back(tx, held, now, "the model answered badly", retry_minutes=15)
     page = text_of(client.get(f"/chat/{chat.id}"))
-    assert f"This chat could not be read for memories (the model answered badly, {words}" in page
+    assert f"Keepbook could not read this chat for memories. {words}" in page
+    assert "What went wrong The model answered badly." in page
+    assert "data-unread" not in client.get(f"/chat/{chat.id}").text, "leaving it again tries and tells nothing anew"
+    client.post(f"/chat/{chat.id}/leave")
+    assert (chat.thread.failures, client.cookies["keepbook_left"]) == (failures, f"{chat.id}.0.0.0")
     with monkeypatch.context() as broken:
         broken.setattr(OfflineModel, "extract", down)
         tried = text_of(client.post(f"/chat/{chat.id}/close"))
-    next_up = words.partition("). ")[2].removesuffix("10:")
-    assert f"Not closed: this chat could not be read for memories. {next_up}" in tried
+    assert f"Not closed: Keepbook could not read this chat for memories. {words.removesuffix('10:')}" in tried
     assert "0 kept" not in tried
     assert "Keep what the notebook reads" not in tried, "it was the notebook that failed"
     adopt(kb, replace(kb.settings, model="openai:some-model"))
+    named = kb.models.called(None)
     offered = text_of(client.get(f"/chat/{chat.id}"))
-    assert "You need not wait for some-model" in offered
+    assert f"{named} could not read this chat for memories." in offered
+    assert "You need not wait" in offered
     assert "Keep what the notebook reads" in offered
-    kept = text_of(client.post(f"/chat/{chat.id}/close", data={"by": "notebook"}))
+    with monkeypatch.context() as broken:
+        broken.setattr(RemoteModel, "extract", down)
+        again = client.post(f"/chat/{chat.id}/close")
+        assert f"Not closed: {named} could not read this chat" in text_of(again)
+        assert again.text.count("Keep what the notebook reads") == 3, "the toast, the page, and what the next ones say"
+        way = {"keep": "1"} if failures == 3 else {"by": "notebook"}  # a button that promised to keep does so
+        kept = text_of(client.post(f"/chat/{chat.id}/close", data=way))
     assert "1 kept" in kept
+    assert (f"{named} could not read this chat, so Keepbook’s own reader did" in kept) == ("keep" in way)
     assert {one.content for one in alice.list()} == {"Lives in Graz"}
     assert chat.thread.state == "idle"
-    assert "could not be read" not in text_of(client.get(f"/chat/{chat.id}"))
+    assert "could not read" not in text_of(client.get(f"/chat/{chat.id}"))
 
 
 def test_an_incognito_chat_reads_and_writes_no_memory(person: Page, alice: Any, until: Any) -> None:

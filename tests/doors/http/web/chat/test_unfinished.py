@@ -1,6 +1,7 @@
 """A reply that is stopped, left or failed stays as far as it came, marked as such, and can be gone on with."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 
 from keepbook.errors import ModelFailed
 from keepbook.models import unfinished
+from keepbook.models.chat import Talk
 from keepbook.models.model import Replied, TextDelta, Usage
 from keepbook.models.offline.model import OfflineModel
 
@@ -64,12 +66,16 @@ def test_what_was_written_stays_when_it_is_stopped_and_is_gone_on_with(
     say(person, "How much a month from April for the school?")
     expect(person.locator(".turn[aria-busy] .said")).to_have_text(BEGUN)
     expect(person.locator("#chats [aria-current]")).to_contain_text("Month from April")
-    person.keyboard.press("Escape")
+    box = person.get_by_label("Message", exact=True)
+    box.fill("And for the")  # typed while it writes, and no business of Stop
+    person.get_by_role("button", name="Stop writing").click()
     reply = person.locator("#turn-2")
     expect(reply.locator(".said")).to_have_text(BEGUN)
     expect(reply.locator(".broke-off")).to_contain_text("Stopped by you")
+    expect(box).to_have_value("And for the")
     person.reload()
     expect(reply.locator(".said")).to_have_text(BEGUN)
+    expect(box).to_have_value("And for the")
     (chat,) = alice.threads.list()
     stored = alice.threads.get(chat.id).messages()[-1]
     assert (stored.broke_off, stored.model, stored.tokens_out) == ("stopped", "slow", None)
@@ -81,6 +87,31 @@ def test_what_was_written_stays_when_it_is_stopped_and_is_gone_on_with(
     piece, wish = model.asked[1].said[-2:]
     assert (piece.role, piece.text, wish.role) == ("assistant", "April leaves fourteen payments, and", "user")
     assert alice.spending.this_month() > 57
+
+
+def test_stopped_before_it_is_stored_a_message_stays_and_so_does_what_is_typed(
+    person: Page, kb: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrives, heed = threading.Event(), Talk._heed
+
+    def held(*told: Any) -> Any:
+        assert arrives.wait(60)
+        return heed(*told)
+
+    monkeypatch.setattr(Talk, "_heed", held)
+    remote(kb, Slow(), monkeypatch)
+    person.goto("/chat")
+    say(person, "How much a month?")
+    box = person.get_by_label("Message", exact=True)
+    box.fill("And for the")
+    person.wait_for_url("**/chat/*")
+    with person.expect_response(lambda answer: answer.url.endswith("/stop")) as told:
+        person.get_by_role("button", name="Stop writing").click()
+    assert told.value.status == 404, "nothing is written yet"
+    arrives.set()
+    expect(person.locator("#turn-2 .broke-off")).to_contain_text("Stopped by you")
+    expect(person.locator("#turn-1 .bubble")).to_have_text("How much a month?")
+    expect(box).to_have_value("And for the")
 
 
 def test_a_model_that_fails_midway_leaves_what_it_said(
@@ -96,6 +127,33 @@ def test_a_model_that_fails_midway_leaves_what_it_said(
     expect(person.get_by_role("alert").filter(has_text="hung up")).to_be_visible()
     person.get_by_role("button", name="Go on").click()
     expect(person.locator("#turn-3 .said")).to_contain_text(REST)
+
+
+def test_a_model_that_cannot_read_chats_is_told_once_with_the_way_out(
+    person: Page, kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cannot(*_: Any) -> Any:
+        raise ModelFailed("there is no JSON object in it")
+
+    monkeypatch.setattr(Slow, "extract", cannot)
+    remote(kb, Slow(lambda: asyncio.sleep(0)), monkeypatch)
+    person.goto("/chat")
+    say(person, "I work as a structural engineer.")
+    expect(person.locator("#turn-2 .said")).to_contain_text(REST)
+    address = person.url
+    person.get_by_role("link", name="Memory").click()
+    toast = person.locator("#toasts .toast")
+    expect(toast).to_contain_text("slow could not read the chat you left, so nothing of it is kept yet.")
+    expect(toast).not_to_contain_text("JSON")
+    person.goto(address)
+    person.get_by_role("link", name="Memory").click()
+    expect(person.get_by_role("heading", name="The book is empty")).to_be_visible()
+    assert not person.evaluate("sessionStorage.getItem('left')"), "it was told; nothing is tried on the way"
+    person.goto(address)
+    expect(person.get_by_role("button", name="Close and keep 1")).to_be_visible()
+    person.get_by_role("button", name="Keep what the notebook reads").click()
+    expect(toast).to_contain_text("1 kept")
+    assert [one.content for one in alice.list()] == ["Works as a structural engineer"]
 
 
 def test_a_page_that_is_left_keeps_what_was_written(

@@ -24,6 +24,7 @@ from keepbook.doors.http.web.chat.prose import of_notebook, plain, prose
 from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
+from keepbook.doors.http.web.memory.brought_in import readers
 from keepbook.errors import Conflict, Invalid, ModelFailed
 from keepbook.models.unfinished import stop as stop_writing
 
@@ -69,6 +70,7 @@ def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str
         view="",
         closed=(),
         unread=False,
+        instead=False,
     )
 
 
@@ -84,6 +86,7 @@ def show(
     id: str,
     refused: int = 0,
     closed: str = "",
+    instead: bool = False,
     archived: bool = False,
     saw: int = 0,
     pencil: bool = False,
@@ -96,7 +99,7 @@ def show(
         page = visit.page(
             "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
             seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
-            view=view, closed=_counts(closed), unread=closed == UNREAD,
+            view=view, closed=_counts(closed), unread=closed == UNREAD, instead=instead,
         )  # fmt: skip
     secure = visit.request.url.scheme == "https"
     path = f"/chat/{id}/leave"
@@ -332,11 +335,20 @@ def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Re
 
 
 @router.post("/chat/{id}/close")
-def close(visit: Changing, id: str, by: Annotated[str, Form(max_length=20)] = "") -> Response:
+def close(
+    visit: Changing, id: str, by: Annotated[str, Form(max_length=20)] = "", keep: Annotated[bool, Form()] = False
+) -> Response:
     """Read it for memories now: where closing has failed, or by wish; by the notebook alone, where the model is down.
-    What it did is said on the page."""
-    closed = visit.writing().threads.get(id).close(offline=by == BY_NOTEBOOK)
-    return visit.back(f"/chat/{id}", closed=UNREAD if closed.status == "failed" else _counted(closed))
+    What a button promised to `keep` is kept, by the notebook where the model cannot read it. What it did is said on
+    the page."""
+    chat = visit.writing().threads.get(id)
+    closed = chat.close(offline=by == BY_NOTEBOOK)
+    instead = keep and closed.status == UNREAD and readers(visit)[0] is not None
+    if instead:
+        closed = chat.close(offline=True)
+    if closed.status == UNREAD:
+        return visit.back(f"/chat/{id}", closed=UNREAD)
+    return visit.back(f"/chat/{id}", closed=_counted(closed), instead=1 if instead else None)
 
 
 def _counts(told: str) -> list[int]:
@@ -367,7 +379,8 @@ def leave(visit: Changing, id: str, view: str = "") -> Response:
     copied_at = visit.kb.copied_at
     only_looked_at = copied_at is not None and chat.thread.touched_at < copied_at  # the story's own words
     told = "0,0,0"
-    if has_news(chat.thread) and not still_here and not only_looked_at:
+    waits = chat.thread.failures > 0  # nothing was said since it could not be read: the person knows
+    if has_news(chat.thread) and not still_here and not only_looked_at and not waits:
         closed = chat.close()
         told = closed.status if closed.status in (UNREAD, BUSY) else _counted(closed) or told
     secure, words = visit.request.url.scheme == "https", f"{id}.{told.replace(',', '.')}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.notes import Note
-from keepbook.book.chats.threads import MOST_FAILURES, Message, Thread
+from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import Given, given, tried_again_at
 from keepbook.doors.http.web.chat import learned, saved
 from keepbook.doors.http.web.chat.learned import Learned, Line
@@ -62,7 +62,6 @@ class Talked:
     """Who answers here: an agent, the notebook or a model."""
     budget: int | None
     tried_again: Any = None
-    tries: int = MOST_FAILURES
     remote: str | None = None
     """Of a chat that could not be read: the model that failed, where the notebook could read it instead."""
     with_agent: Agent | None = None
@@ -122,8 +121,9 @@ class Talked:
 
     @property
     def unread(self) -> bool:
-        """Whether leaving this chat now gives closing something to read."""
-        return self.thread is not None and has_news(self.thread)
+        """Whether leaving this chat now gives closing something to read. What it could not read waits: that was told,
+        and is tried again in its time."""
+        return self.thread is not None and has_news(self.thread) and not self.thread.failures
 
 
 def has_news(thread: Thread) -> bool:

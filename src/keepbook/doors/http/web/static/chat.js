@@ -9,6 +9,8 @@ const form = find("#compose");
 const field = find("#say");
 const button = form && find("button", form);
 const sendIcon = button?.innerHTML;
+const STOP_MS = 250;
+const STOP_TRIES = 120;
 let writing = null;
 
 // ── talking ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -38,7 +40,9 @@ async function begin() {
   const thread = await (await post("/api/chat/threads", { incognito })).json();
   talk.dataset.thread = thread.id;
   form.action = `/chat/${thread.id}`;
+  sessionStorage.removeItem(draft());
   history.replaceState(null, "", form.action);
+  keepDraft(); // what is typed meanwhile belongs to this chat now
 }
 
 // Server-sent events out of a response: [name, data] as they come.
@@ -86,10 +90,9 @@ async function converse(text, from = 0, goOn = false) {
     }
     talk.toggleAttribute("data-unread", true);
     const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, goOn ? { go_on: true } : { text, ...(from && { instead_of: from }) });
-    let heard = false;
     for await (const [name, data] of events(answer)) {
-      if (!heard) listChats();  // it has its name by now
-      heard = true;
+      if (!writing.heard) listChats();  // it has its name by now
+      writing.heard = true;
       const follow = atEnd();
       if (name === "text") words.data += data.text;
       if (name === "notice") say(data.text);
@@ -104,8 +107,12 @@ async function converse(text, from = 0, goOn = false) {
   const stay = !atEnd();
   if (talk.dataset.thread && await settled(last)) [said, reply].forEach(node => node.remove());
   else if (from) return location.reload();
-  else { reply.remove(); field.value = text; }
+  else {
+    reply.remove();
+    if (!field.value) { field.value = text; said.remove(); keepDraft(); } // what is typed meanwhile is never touched
+  }
   writing = null;
+  field.placeholder = field.dataset.going;
   busy(false);
   const why = find(".banner.bad [data-why]", talk);  // one box says what went wrong, and what can be done
   if (wrong && why) why.textContent = `${wrong[0].toUpperCase()}${wrong.slice(1)}.`;
@@ -160,13 +167,18 @@ function busy(on) {
   button.setAttribute("aria-label", on ? "Stop writing" : "Send");
 }
 
-// What was written so far is stored, and the stream ends by itself. Where another process writes it, hanging up does it.
+// What was written so far is stored, and the stream ends by itself. Where another process writes it, hanging up does it;
+// but not before a word came, for the message itself may be on its way yet: what is stopped is the reply alone.
 async function stop() {
   const reply = writing;
   button.disabled = true;
-  const answer = talk.dataset.thread && await fetch(`/chat/${talk.dataset.thread}/stop`, { method: "POST" }).catch(() => null);
+  for (let tries = 0; writing === reply; tries++) {
+    const answer = talk.dataset.thread && await fetch(`/chat/${talk.dataset.thread}/stop`, { method: "POST" }).catch(() => null);
+    if (answer?.ok) break;
+    if (reply.heard || tries === STOP_TRIES) { reply.abort(); break; }
+    await new Promise(on => setTimeout(on, STOP_MS));
+  }
   button.disabled = false;
-  if (!answer?.ok) reply.abort();
 }
 
 form?.addEventListener("submit", event => {
@@ -381,7 +393,7 @@ addEventListener("pagehide", () => {
 
 // What a form left in the address is told once.
 const told = new URL(location);
-for (const name of ["closed", "pencil", "refused", "archived"]) told.searchParams.delete(name);
+for (const name of ["closed", "instead", "pencil", "refused", "archived"]) told.searchParams.delete(name);
 if (talk?.dataset.thread && told.search !== location.search) history.replaceState(null, "", told);
 
 if (talk?.hasAttribute("data-unpencilled")) pencil();

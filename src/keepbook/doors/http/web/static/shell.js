@@ -183,8 +183,10 @@ document.addEventListener("keydown", event => {
   }
 });
 
+document.addEventListener("click", event => event.target.closest?.("[data-later]")?.closest(".toast").remove());
+
 document.documentElement.classList.add("js");  // what only script can do may be seen now
-all("#toasts > .toast").forEach(toast => showToast(toast));
+all("#toasts > .toast").forEach(toast => showToast(toast, toast.hasAttribute("data-stays") ? 0 : TOAST_MS));
 
 // ── a chat that was left is read behind the page that comes after it ────────────────────────────────────────
 // What came of it arrives as a cookie, with an answer that nobody waits for. Until then this page says that it is being
@@ -203,6 +205,13 @@ async function anew() {
   inPlace(all("[data-fresh]").map(old => find(`#${old.id}`, fresh)).filter(Boolean));
 }
 
+// Said once, with the way out: the chat waits as it is until its person chooses, or it is tried again.
+function unread(id) {
+  const toast = find("#unread").content.firstElementChild.cloneNode(true);
+  find("form", toast).action = `/chat/${id}/close`;
+  showToast(toast, 0);
+}
+
 async function readLeft(since, address) {
   const id = /^\/chat\/(\w+)\//.exec(address)?.[1] ?? "";
   const here = location.pathname === `/chat/${id}`; // a reload, or back again
@@ -218,12 +227,12 @@ async function readLeft(since, address) {
   sessionStorage.removeItem("left");
   if (came && !here) await anew();
   reading?.remove();
-  if (came === "failed") return say("The chat you left could not be read for memories. It will be tried again.");
+  if (came === "failed") return unread(id);
   const counts = (came ?? "").split(".").map(Number);
   const words = WORDS.map((word, at) => counts[at] ? `${counts[at]} ${word}` : "").filter(Boolean).join(" · ");
   if (!words) return;
-  const review = Object.assign(document.createElement("a"), { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" });
-  say(words).append(review);
+  const review = { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" };
+  say(words).append(Object.assign(document.createElement("a"), review));
 }
 
 const [since, address] = (sessionStorage.getItem("left") ?? "").split(" ");
