@@ -1,20 +1,23 @@
 """`keepbook bench http`: what a request costs beside an empty route of the same framework.
 
 Both servers run as processes of their own and are asked in turns over one open connection each, so a busy machine slows
-both alike; the client is the plainest there is. Pages are measured the same way, as a person's browser would ask, of a
+both alike; the client is the plainest there is. The API is asked by a host with a token, for a thousand owners in turn,
+so that no answer is one that was just given. Pages are measured the same way, as a person's browser would ask, of a
 book with a thousand memories. Where the system tells what another process has used of the processor (Linux does), that
-is given too, in empty routes: it does not depend on who else is busy.
+is given too, in empty routes, the median of five: it does not depend on who else is busy.
 """
 
+import itertools
 import json
 import os
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -23,11 +26,15 @@ from urllib.parse import urlsplit
 
 from keepbook.app import Keepbook
 from keepbook.errors import NotAllowed
+from keepbook.storage.tables import metadata
 
-MEMORIES = 200
+OWNERS = 1000
+MEMORIES = 120
+"""How many owners the API serves in turn, and how many memories each of them has."""
 LARGE = 1000
 """How many memories the book has whose pages are measured."""
 ROUNDS = 200
+TRIES = 5
 TURNS = 200
 PAGES = ("/chat", "/chat/{chat}", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
 
@@ -54,7 +61,7 @@ def main(as_json: bool = False, rounds: int = ROUNDS) -> bool:
     for found in measure(rounds):
         figures.append(found)
         if not as_json:
-            cpu = "" if found.cpu is None else f"  CPU of {found.cpu:5.1f} empty routes"
+            cpu = "" if found.cpu is None else f"  CPU of {found.cpu:5.2f} empty routes"
             rate = f"{found.per_second:7.0f} /s  {found.ratio:5.2f} of the empty route's {found.empty_per_second:4.0f}"
             print(f"{rate}{cpu}  {found.name}", flush=True)
     if as_json:
@@ -64,34 +71,72 @@ def main(as_json: bool = False, rounds: int = ROUNDS) -> bool:
 
 def measure(rounds: int) -> Iterator[Figure]:
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        db = str(Path(folder) / "bench.db")
-        id, chat = _fill(db, range(MEMORIES)), _talk(db)
-        serve = ["-m", "keepbook", "--db", db, "--json", "serve", "--port", "0", "--no-open"]
-        ours = stack.enter_context(_server(serve))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         bare = stack.enter_context(_server(["-m", "keepbook.bench.empty"]))
-        numbered = iter(range(10**9))
-        requests: dict[str, Any] = {
-            "block": lambda: ("GET", "/api/memory/block", None),
-            "list of 100": lambda: ("GET", "/api/memory/", None),
-            "remember": lambda: ("POST", "/api/memory/", {"content": f"Keeps the number {next(numbered)} in mind"}),
-            "recall": lambda: ("GET", "/api/memory/recall?q=what+does+she+like+in+Oslo", None),
-        }
+        yield from _of_the_api(str(folder / "many.db"), bare, rounds)
+        yield from _of_pages(str(folder / "one.db"), bare, rounds)
+
+
+def _of_the_api(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
+    with Keepbook(db, embedder="none") as kb:
+        first = kb.settings.owner
+        token = kb.tokens.create(kind="service", scopes=("read", "write")).token
+    _fill(db, range(MEMORIES))
+    owners = itertools.cycle([first, *_copied(db, first)])
+    numbered = iter(range(10**9))
+    requests: dict[str, Any] = {
+        "block": lambda: ("GET", "/api/memory/block", None),
+        "list of 100": lambda: ("GET", "/api/memory/", None),
+        "recall": lambda: ("GET", "/api/memory/recall?q=what+does+she+like+in+Oslo", None),
+        "remember": lambda: ("POST", "/api/memory/", {"content": f"Keeps the number {next(numbered)} in mind"}),
+    }
+    with _server(_serving(db)) as ours:
         for name, make in requests.items():
-            yield _beside(name, ours, bare, make, rounds)
-        _fill(db, range(MEMORIES + next(numbered), LARGE))  # with what was just remembered a thousand in all
+
+            def for_the_next(make: Any = make) -> Any:
+                return *make(), {"Authorization": f"Bearer {token}", "X-Keepbook-Owner": next(owners)}
+
+            yield _beside(name, ours, bare, for_the_next, rounds)
+
+
+def _of_pages(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
+    id, chat = _fill(db, range(LARGE)), _talk(db)
+    rounds = max(10, rounds // 5)
+    with _server(_serving(db)) as ours, Keepbook(db, embedder="none") as kb:
         for page in PAGES:
-            asked = ("GET", page.format(id=id, chat=chat), None)
-            yield _beside(f"page {page}", ours, bare, lambda asked=asked: asked, max(10, rounds // 5))
-        with Keepbook(db, embedder="none") as kb:
-            book = kb.book(kb.settings.owner)
+            asked: Any = ("GET", page.format(id=id, chat=chat), None, {})
+            yield _beside(f"page {page}", ours, bare, lambda asked=asked: asked, rounds)
+        book, numbered = kb.book(kb.settings.owner), iter(range(10**9))
 
-            def changed() -> Any:
-                """What the server has worked out for this page is of no use any more; the write is not its work."""
-                book.remember(f"Keeps the number {next(numbered)} in mind", force=True)
-                return "GET", "/profile/facts", None
+        def changed() -> Any:
+            """What the server has worked out for this page is of no use any more; the write is not its work."""
+            book.remember(f"Keeps the number {next(numbered)} in mind", force=True)
+            return "GET", "/profile/facts", None, {}
 
-            yield _beside("page /profile/facts after a write", ours, bare, changed, max(10, rounds // 5))
+        yield _beside("page /profile/facts after a write", ours, bare, changed, rounds)
+
+
+def _serving(db: str) -> list[str]:
+    return ["-m", "keepbook", "--db", db, "--json", "serve", "--port", "0", "--no-open"]
+
+
+def _copied(db: str, first: str) -> list[str]:
+    """The same book for every other owner, row by row: no hash covers an owner's name, so each of them is true."""
+    others = [f"owner-{number:04d}" for number in range(1, OWNERS)]
+    with closing(sqlite3.connect(db, isolation_level=None)) as conn:
+        conn.execute("PRAGMA synchronous = OFF")
+        conn.execute("BEGIN IMMEDIATE")
+        for (trigger,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            conn.execute(f"DROP TRIGGER {trigger}")  # they have seen these rows; of a file that is thrown away
+        for table in metadata.sorted_tables:
+            if "owner" in table.c and table.name != "tokens":
+                names = ", ".join(f'"{column.name}"' for column in table.c if column.name != "owner")
+                insert = (
+                    f"INSERT INTO {table.name} (owner, {names}) SELECT ?, {names} FROM {table.name} WHERE owner = ?"
+                )
+                conn.executemany(insert, [(other, first) for other in others])
+        conn.execute("COMMIT")
+    return others
 
 
 def _fill(db: str, numbers: range) -> str:
@@ -132,7 +177,8 @@ class Served:
 
 @contextmanager
 def _server(command: list[str]) -> Iterator[Served]:
-    alone = {**os.environ, "KEEPBOOK_EMBEDDER": "none"}  # what makes vectors beside it would be counted as its own
+    # What makes vectors beside it would be counted as its own, and nobody here asks too often.
+    alone = {**os.environ, "KEEPBOOK_EMBEDDER": "none", "KEEPBOOK_RATE_PER_MINUTE": "0"}
     server = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True, env=alone)
     try:
         assert server.stdout is not None
@@ -152,33 +198,32 @@ def _server(command: list[str]) -> Iterator[Served]:
 
 def _beside(name: str, ours: Served, bare: Served, make: Any, rounds: int) -> Figure:
     times: dict[str, list[float]] = {"ours": [], "bare": []}
-    used: dict[str, list[float | None]] = {"ours": [], "bare": []}
+    marks: dict[str, list[float]] = {"ours": [], "bare": []}  # what each had used when it was asked
     for server in (ours, bare):
         server.connection.close()  # one that waited for the figures before may have been hung up on; it opens by itself
-    for number in range(rounds + 10):
-        for side, server, request in (("ours", ours, make()), ("bare", bare, ("GET", "/", None))):
-            if number == 10:
-                used[side].append(server.cpu())
+    for number in range(10 + rounds + 1):
+        for side, server, request in (("ours", ours, make()), ("bare", bare, ("GET", "/", None, {}))):
+            if number >= 10:
+                marks[side].append(server.cpu() or 0.0)
             began = time.perf_counter()
             _ask(server.connection, *request)
             if number >= 10:
                 times[side].append(time.perf_counter() - began)
-    used["ours"].append(ours.cpu())
-    used["bare"].append(bare.cpu())
     mine, empty = (statistics.median(times[side]) for side in ("ours", "bare"))
-    return Figure(name, 1 / mine, 1 / empty, mine * 1000, _in_empty_routes(used["ours"], used["bare"]))
+    return Figure(name, 1 / mine, 1 / empty, mine * 1000, _in_empty_routes(marks["ours"], marks["bare"]))
 
 
-def _in_empty_routes(ours: list[float | None], bare: list[float | None]) -> float | None:
-    (before, after), (first, last) = ours, bare
-    if before is None or after is None or first is None or last is None or last == first:
-        return None
-    return round((after - before) / (last - first), 1)
+def _in_empty_routes(*marks: list[float]) -> float | None:
+    """What the processor does for a request of ours in requests of the empty route, the median of so many tries."""
+    ours, bare = ([after - before for before, after in itertools.pairwise(side)] for side in marks)
+    tries = [(sum(ours[nth::TRIES]), sum(bare[nth::TRIES])) for nth in range(TRIES)]
+    mine, empty = (statistics.median(side) for side in zip(*tries, strict=True))
+    return round(mine / empty, 2) if empty else None
 
 
-def _ask(connection: HTTPConnection, method: str, path: str, body: Any) -> None:
+def _ask(connection: HTTPConnection, method: str, path: str, body: Any, headers: dict[str, str]) -> None:
     sent = None if body is None else json.dumps(body)
-    connection.request(method, path, sent, {"Content-Type": "application/json"} if sent else {})
+    connection.request(method, path, sent, headers | ({"Content-Type": "application/json"} if sent else {}))
     answered = connection.getresponse()
     answered.read()
     if answered.status >= 400:

@@ -84,6 +84,9 @@ def copied(path: Path, address: str) -> None:
             with target.cursor() as cursor, cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
                 for row in found:
                     copy.write_row(row)
+        target.commit()
+        target.autocommit = True
+        target.execute("ANALYZE")  # as a server does by itself, some minutes later
 
 
 def crowd(place: str, first: int, until: int) -> None:
@@ -155,6 +158,7 @@ def measured(engine: str, place: str, sizes: dict[str, list[int]], rounds: int) 
     """All that is asked of one engine; the books are there already."""
     chance = random.Random(9)
     with Keepbook(place, settings=Settings(db=place, allow_bypass_login=True), embedder="none") as kb:
+        rarely(kb.book("nobody"), chance)["close"]()  # what reads chats is loaded by the first that closes
         for size in sizes["memories"]:
             book = kb.book(f"memories-{size}")
             yield from asked(engine, "memories", size, daily(book, chance), rounds)

@@ -6,6 +6,7 @@ missing or mistyped key is an error that names the file, the key and what belong
 is silently ignored is worse than one that refuses to load.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -106,9 +107,9 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     """The preset of this name, shipped or from one of `folders`; read again only when its file changed."""
     found = []
     for folder in (_SHIPPED, *folders) if _NAME.fullmatch(name) else ():
-        path = os.path.join(folder, f"{name}.toml")
-        if os.path.isfile(path):
-            found.append(path)
+        path = f"{folder}/{name}.toml"
+        with contextlib.suppress(OSError):
+            found.append((path, os.stat(path).st_mtime_ns))
     if not found:
         known = preset_names(folders)
         raise Invalid(
@@ -117,10 +118,10 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
         )
     if len(found) > 1:
         raise Invalid(
-            f"{found[1]}: the name {name!r} is already taken by {found[0]}. Rename your file and its `name`.",
+            f"{found[1][0]}: the name {name!r} is already taken by {found[0][0]}. Rename your file and its `name`.",
             field="preset",
         )
-    return _load(found[0], os.stat(found[0]).st_mtime_ns)
+    return _load(*found[0])
 
 
 def preset_names(folders: Sequence[Path] = ()) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -166,10 +166,16 @@ class Sqlite:
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[Connection]:
+        # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
         with self._engine.connect() as conn:
-            conn.info["begin"] = mode
-            with conn.begin():
+            driver: Any = conn.connection.dbapi_connection
+            driver.execute(f"BEGIN {mode}")
+            try:
                 yield conn
+                driver.commit()
+            except BaseException:
+                driver.rollback()
+                raise
 
     def _recognise(self, conn: Connection) -> str | None:
         """The schema's revision; None for an empty file; refuses what is not a book or is too new."""
@@ -191,19 +197,13 @@ class Sqlite:
                 "max_overflow": 56,
                 "pool_timeout": self._busy_seconds,
             }
-        engine = create_engine(
+        return create_engine(
             "sqlite://",
             creator=self._connect,
+            isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
             pool_reset_on_return=None,  # every transaction here ends itself
             **pool,
         )
-
-        @event.listens_for(engine, "begin")
-        def begin(conn: Connection) -> None:
-            # By the driver itself: each transaction begins here, and Core's way costs more than SQLite's.
-            conn.connection.cursor().execute(f"BEGIN {conn.info.get('begin', 'DEFERRED')}")
-
-        return engine
 
     def _connect(self) -> sqlite3.Connection:
         conn = sqlite3.connect(

@@ -48,8 +48,13 @@ def guards_off(engine_name: str, book_url: str) -> Iterator[Callable[[str], Any]
             yield connection.execute
     else:
         with psycopg.connect(book_url, autocommit=True) as connection:
-            connection.execute("SET session_replication_role = replica")
-            yield connection.execute
+
+            def execute(statement: str) -> Any:
+                with connection.transaction():  # what is set for one transaction, a cluster's workers are told too
+                    connection.execute("SET LOCAL session_replication_role = replica")
+                    return connection.execute(statement.encode())
+
+            yield execute
 
 
 def said(memory: str, column: str, value: str, version: int = 1) -> str:

@@ -84,6 +84,8 @@ def test_a_memory_has_one_shape_in_python_and_in_json(alice: Any) -> None:
 
     assert list(to_json(page)) == ["memories", "total", "next"]
     assert list(to_json(page)["memories"][0]) == MEMORY
+    assert to_json(page)["memories"] == to_json(list(page)), "what is given on unread is what a reader would be given"
+    assert (page[0], page.items[:1], len(page.items)) == (next(iter(page)), list(page)[:1], len(page))
     assert list(to_json(written)) == [*MEMORY, "event", "unchanged", "similar"]
     assert list(to_json(whole)) == [*MEMORY, "versions", "links"]
     assert list(to_json(whole)["versions"][0])[: len(VERSION)] == VERSION

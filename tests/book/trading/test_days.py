@@ -44,7 +44,7 @@ def kept(desk: Desk) -> list[Any]:
 def forget(desk: Desk) -> None:
     """Nothing is kept of any day: all of it is read from the trades."""
     with desk.book.writing() as (tx, _):
-        tx.conn.execute(update(trade_days).values(trades=None))
+        tx.conn.execute(update(trade_days).where(trade_days.c.owner == tx.owner).values(trades=None))
 
 
 def fresh(desk: Desk, **asked: Any) -> list[Any]:

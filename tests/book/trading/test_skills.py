@@ -58,7 +58,7 @@ def test_who_wrote_a_field_and_in_which_chat_is_kept(kb: Any) -> None:
 def test_what_a_skill_said_is_never_rewritten(alice: Any, trading: Trading) -> None:
     trading.create_skill("Scalper", strategy="Buy the dip.")
     with pytest.raises((NotAllowed, DBAPIError), match=r"refuses|permission denied"), alice.writing() as (tx, _):
-        tx.conn.execute(skill_fields.update().values(value="Forged"))
+        tx.conn.execute(skill_fields.update().where(skill_fields.c.owner == tx.owner).values(value="Forged"))
     assert trading.skill("Scalper").strategy == "Buy the dip."
 
 

@@ -33,6 +33,8 @@ def test_without_tokens_the_local_owner_is_served_on_loopback_and_nobody_else(kb
 def test_once_a_token_exists_every_request_needs_one(kb: Keepbook, client: Any) -> None:
     assert client().get("/api/memory/").status_code == 200
     made = kb.tokens.create("alice")
+    for path in ("/api/memory/", "/api/memory/recall", "/api/memory/?limit=0", "/api/events", "/api/nothing"):
+        assert client().get(path).status_code == 401, f"{path}: who was not let in is told nothing else"
     refused = client().post("/api/memory/", json=NEW)
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
     kb.tokens.revoke(made.known.id)
@@ -101,6 +103,7 @@ def test_a_token_that_opens_nothing_is_401_and_changes_nothing(
         (("read", "write"), "GET", "/api/tokens"),
         (("read", "write"), "POST", "/api/tokens"),
         (("write",), "GET", "/api/memory/"),
+        (("write",), "GET", "/api/memory/recall"),
         (("write",), "POST", "/api/memory/inject"),
         (("write",), "GET", "/api/export"),
     ],
@@ -109,7 +112,8 @@ def test_a_scope_that_is_missing_is_403_and_changes_nothing(
     kb: Keepbook, client: Any, scopes: tuple[str, ...], method: str, path: str
 ) -> None:
     mine = client(kb.tokens.create("alice", scopes=scopes).token)
-    refused = mine.request(method, path, json={**NEW, "confirm": "alice", "session": "s"})
+    sent = None if method == "GET" else {**NEW, "confirm": "alice", "session": "s"}
+    refused = mine.request(method, path, json=sent)
     assert (refused.status_code, refused.json()["code"]) == (403, "scope"), refused.text
     assert total(kb) == 0
     assert kb.book("alice").threads.list() == []

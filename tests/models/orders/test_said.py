@@ -263,6 +263,14 @@ TALKS = {
          "Don't keep what Ilmari earns or where he works, that's his business"],
         [], ["Nokia", "earns more"],
     ),
+    "somebody with a title, and an hour": (
+        "general",
+        ["my dentist is Dr. Hansen", "actually it's Dr. Olsen, not Dr. Hansen", "I was born at St. Mary's",
+         "St. Olav's hospital, not St. Mary's", "my yoga class starts at 8 p.m.", "at 7 p.m., not 8 p.m.",
+         "my vet is dr. moss", "no, it's Mrs. Reed"],
+        ["Dentist is Dr. Olsen", "Was born at St. Olav's hospital", "Yoga class starts at 7 p.m", "Vet is Mrs. Reed"],
+        ["Hansen", "Mary", "8 p.m", "moss"],
+    ),
     "two verbs of one person": (
         "general", ["I live in Graz and work four days a week."], ["Lives in Graz and works four days a week"], [],
     ),

@@ -6,7 +6,7 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 from collections.abc import Sequence
 from typing import Any
 
-from keepbook.book.chats import notes, pencil, threads
+from keepbook.book.chats import kept_from, notes, pencil, threads
 from keepbook.book.chats.closed import Closed
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
@@ -158,7 +158,7 @@ class Chats:
             self._book.ask("chats.purge")
         with self._book.writing() as (tx, preset):
             thread = threads.trash(tx, thread_id, stamp(tx.clock()), by_person=self._book.hand.is_person)
-            for id in threads.learned_from(tx, thread_id) if memories else ():
+            for id in kept_from.learned_from(tx, thread_id) if memories else ():
                 changes.delete(tx, self._book.origin, preset, id)
             if not forever:
                 return thread
@@ -169,7 +169,7 @@ class Chats:
         """Back from the trash, with the memories that went there together with it; or from the archive."""
         with self._book.writing() as (tx, preset):
             by_person, hours = self._book.hand.is_person, self._book.close_after_hours
-            along = threads.went_with(tx, threads.get(tx, thread_id))
+            along = kept_from.went_with(tx, threads.get(tx, thread_id))
             thread = threads.restore(tx, thread_id, close_after_hours=hours, by_person=by_person)
             for id in along:
                 changes.restore(tx, self._book.origin, preset, id)
@@ -178,7 +178,7 @@ class Chats:
     def learned(self, thread_id: str) -> Sequence[str]:
         """Ids of the memories that came out of a chat."""
         with self._book.reading() as (tx, _, _):
-            return threads.learned_from(tx, thread_id)
+            return kept_from.learned_from(tx, thread_id)
 
     def search(self, query: str, limit: int = 20) -> Sequence[Snippet]:
         """Turns that say it, with the words marked; never hidden context."""

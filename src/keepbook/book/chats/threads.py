@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, and_, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Integer, bindparam, delete, func, insert, select, update
 
 from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
@@ -25,7 +25,7 @@ from keepbook.book.text.turn_index import INDEXED, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared, set_columns
-from keepbook.storage.tables import memories, messages, notes, threads, versions
+from keepbook.storage.tables import messages, notes, threads
 
 ARCHIVE_DAYS = 30
 MOST_FAILURES = 5
@@ -102,13 +102,6 @@ class Claim:
     thread: Thread
     token: str
     turns: tuple[Message, ...]
-
-
-class TakenBack(NamedTuple):
-    """What came out of a chat and was undone, forgotten or deleted since. Erased, it has no content any more."""
-
-    content: str | None
-    turn_ids: frozenset[str]
 
 
 # Rules
@@ -377,50 +370,6 @@ def _listing(by_state: bool, trash: bool) -> Prepared:
 def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
     rows = _SAID.rows(tx.conn, {"owner": tx.owner, "thread_id": thread_id, "after": after})
     return [to_message(row._mapping) for row in rows]
-
-
-def learned_from(tx: Tx, thread_id: str) -> list[str]:
-    """Ids of the memories of which a version came out of this chat, as far as they are not deleted."""
-    query = (
-        select(versions.c.memory_id)
-        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
-        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id)
-        .where(memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
-    )
-    return sorted(set(tx.conn.execute(query).scalars()))
-
-
-def went_with(tx: Tx, thread: Thread) -> list[str]:
-    """Ids of the memories of a chat in the trash that were put there together with it."""
-    if thread.deleted_at is None:
-        return []
-    gone = stamp(thread.deleted_at)
-    query = (
-        select(versions.c.memory_id)
-        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
-        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread.id, memories.c.purged_at.is_(None))
-        .where(memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=1))
-    )
-    return sorted(set(tx.conn.execute(query).scalars()))
-
-
-def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
-    """What this chat gave and the person (or the agent, when told to) has removed again."""
-    gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
-    back = versions.alias()
-    undone = exists().where(
-        back.c.owner == tx.owner,
-        back.c.memory_id == versions.c.memory_id,
-        back.c.version > versions.c.version,
-        back.c.restored_from < versions.c.version,
-    )
-    query = (
-        select(versions.c.content, versions.c.turn_ids)
-        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
-        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, or_(gone, undone))
-        .order_by(versions.c.memory_id, versions.c.version)
-    )
-    return [TakenBack(row.content, frozenset(stored.loads(row.turn_ids))) for row in tx.conn.execute(query)]
 
 
 def being_closed(tx: Tx, now: str) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from keepbook.book.ground.when import stamp
 
@@ -32,6 +32,40 @@ class Page(Generic[Item]):
         return self.items[index]
 
 
+class Plain(Sequence[Item]):
+    """Values in their JSON shape, each made into Python's when somebody looks at it: a door that gives them on, text
+    for text, makes none."""
+
+    __slots__ = ("_make", "told")
+
+    def __init__(self, told: list[dict[str, Any]], make: Callable[[dict[str, Any]], Item]) -> None:
+        self.told = told
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.told)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if isinstance(index, slice):
+            return [self._make(one) for one in self.told[index]]
+        return self._make(self.told[index])
+
+    def __iter__(self) -> Iterator[Item]:
+        return map(self._make, self.told)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list has none
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 def to_json(value: Any) -> Any:
     """A value of the book as plain JSON types."""
     kind: type = type(value)
@@ -45,6 +79,8 @@ def _way(kind: type) -> Callable[[Any], Any]:
         return lambda value: value
     if issubclass(kind, datetime):
         return stamp
+    if issubclass(kind, Plain):
+        return lambda values: values.told
     if issubclass(kind, Page):
         return lambda page: {page.rows: to_json(page.items), "total": page.total, "next": page.next}
     if is_dataclass(kind):

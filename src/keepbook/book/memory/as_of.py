@@ -13,7 +13,8 @@ from sqlalchemy import Column, ColumnElement, Select, bindparam, func, select, t
 
 from keepbook.book.ground import stored
 from keepbook.book.memory.block import Entry
-from keepbook.book.memory.memories import Memory, State, holding_at, to_memory
+from keepbook.book.memory.memories import Memory, State, holding_at
+from keepbook.book.memory.shape import to_memory
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Among, Prepared

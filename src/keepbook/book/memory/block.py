@@ -9,8 +9,9 @@ cut in whole lines, lowest priority first, and the rest is displayed in the pres
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
@@ -203,16 +204,26 @@ def _bracketed(text: str | None) -> str:
     return f"[{text}] " if text else ""
 
 
-def _line(entry: Entry, preset: Preset) -> str:
-    style, prefix = preset.line, "- "
-    if style.id != "none":
-        prefix += f"[{entry.id}] " if style.id == "short" else f"[id:{entry.id}] "
-    if style.topic:
-        prefix += _bracketed(entry.category)
-    if style.subject:
-        prefix += _bracketed(entry.subject)
-    mark = f" {_MARK}" if style.mark_inferred and entry.confidence == "inferred" else ""
-    return prefix + _statement(entry.summary or entry.content) + mark
+@lru_cache(maxsize=64)
+def _lines(preset: Preset) -> Callable[[Entry], str]:
+    """How this preset writes a memory: settled once, for a block has a hundred of them."""
+    style = preset.line
+    opening = {"none": "- ", "short": "- [{}] ", "labelled": "- [id:{}] "}[style.id].format
+    topic, subject, marks = style.topic, style.subject, style.mark_inferred
+
+    def line(entry: Entry) -> str:
+        said = entry[5] or entry[4]
+        if not (_HARMLESS.fullmatch(said) and "  " not in said and said[-1] not in " )"):
+            said = _statement(said)
+        if marks and entry[6] == "inferred":
+            said = f"{said} {_MARK}"
+        if subject and entry[3]:
+            said = _bracketed(entry[3]) + said
+        if topic and entry[2]:
+            said = _bracketed(entry[2]) + said
+        return opening(entry[0]) + said
+
+    return line
 
 
 # --- rules: the block
@@ -242,25 +253,25 @@ def render_again(chosen: Sequence[Entry], preset: Preset, count: int) -> Rendere
     """The block of what was chosen for it before, in its order, out of so many; of the others it knows nothing."""
     if not chosen:
         return Rendered("", (), {})
-    return Rendered(*_laid_out([(_group(one, preset), one, _line(one, preset)) for one in chosen], preset, count), {})
+    line = _lines(preset)
+    return Rendered(*_laid_out([(_group(one, preset), one, line(one)) for one in chosen], preset, count), {})
 
 
 def _laid_out(
     kept: Sequence[tuple[str, Entry, str]], preset: Preset, count: int
 ) -> tuple[str, tuple[tuple[str, int], ...]]:
     """The text of the block, and what it shows in which order."""
-    groups: dict[str, list[str]] = {}
-    shown: dict[str, list[tuple[str, int]]] = {}
-    for group, entry, line in kept:
-        groups.setdefault(group, []).append(line)
-        shown.setdefault(group, []).append((entry.id, entry.version))
+    groups: dict[str, list[tuple[str, Entry, str]]] = {}
+    for row in kept:
+        groups.setdefault(row[0], []).append(row)
     known = sorted(preset.categories) if preset.selection.kind == "ordered" else preset.categories
-    standing = [group for group in (*known, _OTHER) if group in groups]
-    parts = [_head(preset)]
-    for group in standing:
-        parts += [_title(group, preset), *(f"\n{line}" for line in groups[group])]
+    parts, shown = [_head(preset)], list[tuple[str, int]]()
+    for group in (*known, _OTHER):
+        if group in groups:
+            parts.append("\n".join([_title(group, preset), *[line for _, _, line in groups[group]]]))
+            shown += [entry[:2] for _, entry, _ in groups[group]]
     parts.append(_more(count - len(kept), preset))
-    return "".join(parts), tuple(pair for group in standing for pair in shown[group])
+    return "".join(parts), tuple(shown)
 
 
 def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, Entry, str]]:
@@ -270,11 +281,12 @@ def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, 
     full: set[str] = set()
     kept = []
     free = None if total is None else total * CHARACTERS_PER_TOKEN - len(_head(preset))
+    line_of = _lines(preset)
     for entry in order:
         group = _group(entry, preset)
         if group in full:
             continue
-        line = _line(entry, preset)
+        line = line_of(entry)
         before = sizes.get(group, 0)
         size = (before or len(_title(group, preset))) + 1 + len(line)
         budget = budgets.get(group)

@@ -26,11 +26,10 @@ from keepbook.book.memory.memories import (
     is_protected,
     resolve,
     said_by,
-    shaped,
     state_fields,
-    to_memory,
     to_state,
 )
+from keepbook.book.memory.shape import shaped, to_memory
 from keepbook.book.text.word_index import Said, put_words, take_words
 from keepbook.book.text.words import fold
 from keepbook.errors import Conflict, NotAllowed

@@ -14,7 +14,8 @@ from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory.memories import Memory, Version, find_row, resolve, shaped, to_state, to_version, version_rows
+from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_state, to_version, version_rows
+from keepbook.book.memory.shape import shaped
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx

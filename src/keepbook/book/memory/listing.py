@@ -9,12 +9,13 @@ from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.opened import Opened
-from keepbook.book.ground.to_json import Page
+from keepbook.book.ground.to_json import Page, Plain
 from keepbook.book.ledger import ledger
 from keepbook.book.memory import injections
 from keepbook.book.memory.block import Fate
 from keepbook.book.memory.labels import NOTHING, Wanted, bound, labelled
-from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, WHOLE, Memory, in_scope, shaped
+from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, SHOWN, WHOLE, Memory, in_scope
+from keepbook.book.memory.shape import as_memory, shaped, told
 from keepbook.book.text.words import fold
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
@@ -72,7 +73,7 @@ def list_page(
         asked["created_at"], asked["id"] = _place(cursor)
     rows = _listed(kind, cursor is not None).rows(tx.conn, asked | {"most": limit + 1})
     following = _cursor(rows[limit - 1]) if len(rows) > limit else None
-    return Page([shaped(row, now, preset) for row in rows[:limit]], total, following)
+    return Page(Plain([told(row, now, preset) for row in rows[:limit]], as_memory), total, following)
 
 
 class _Kind(NamedTuple):
@@ -103,7 +104,7 @@ def _counted(kind: _Kind) -> Prepared:
 
 @lru_cache(maxsize=256)
 def _listed(kind: _Kind, goes_on: bool) -> Prepared:
-    query = WHOLE.where(*_wanted(kind)).order_by(memories.c.created_at, memories.c.id).limit(bindparam("most"))
+    query = SHOWN.where(*_wanted(kind)).order_by(memories.c.created_at, memories.c.id).limit(bindparam("most"))
     if goes_on:
         when: ColumnElement[str] = bindparam("created_at")
         together = and_(memories.c.created_at == when, memories.c.id > bindparam("id"))
@@ -226,7 +227,7 @@ def _page_saying(
     ids = [row.id for row in after[:limit]]
     whole = {row.id: row for row in tx.conn.execute(WHOLE.where(memories.c.id.in_(ids)), {"owner": tx.owner})}
     following = _cursor(after[limit - 1]) if len(after) > limit else None
-    return Page([shaped(whole[id], now, preset) for id in ids], len(found), following)
+    return Page(Plain([told(whole[id], now, preset) for id in ids], as_memory), len(found), following)
 
 
 def _place(cursor: str) -> tuple[str, str]:

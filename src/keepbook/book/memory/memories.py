@@ -15,16 +15,13 @@ from keepbook.book.ground import stored
 from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp
-from keepbook.book.memory.block import effective_score
 from keepbook.book.memory.labels import told_metadata, told_tags
 from keepbook.book.text.word_index import Said
 from keepbook.book.text.words import fold
 from keepbook.errors import Ambiguous, Invalid, NotFound
-from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import injected, memories, versions
 
-STALE_DAYS = 60
 AUTOMATIC = ("extracted", "inferred")
 REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
 STATES = ("active", "archived", "trash")
@@ -171,63 +168,6 @@ def state_name(state: Any) -> str:
     return "trash" if state.trashed_at else "archived" if state.archived_at else "active"
 
 
-def days_between(earlier: str, later: str) -> float:
-    return (parse_stamp(later) - parse_stamp(earlier)).total_seconds() / 86400
-
-
-def to_memory(
-    state: Any,
-    version: Any,
-    references: tuple[int, str | None],
-    *,
-    id: str,
-    updated_at: str,
-    now: str,
-    preset: Preset,
-) -> Memory:
-    """Put a memory's shape together from its state (or a row that has it), one version, and how often and when it was
-    injected."""
-    count, last_injected = references
-    referenced = max(state.edited_at, state.last_confirmed_at or "", last_injected or "")
-    since = max(version.recorded_at, state.last_confirmed_at or "")
-    faded = version.score
-    if faded is not None and state.confidence == "inferred":  # promoted, it is the person's word and stays
-        faded = effective_score(faded, since, now, preset.half_life_days)
-    return Memory(
-        id=id,
-        category=state.category,
-        subject=state.subject,
-        scope=state.scope,
-        content=version.content,
-        summary=version.summary,
-        body=version.body,
-        metadata=told_metadata(version.metadata),
-        tags=told_tags(version.tags),
-        version=version.version,
-        source=version.source,
-        confidence=state.confidence,
-        score=version.score,
-        effective_score=faded,
-        importance=state.importance,
-        state=state_name(state),
-        current=covers(version.valid_from, version.valid_until, now),
-        valid_from=parse_stamp(version.valid_from),
-        valid_until=_when(version.valid_until),
-        recorded_at=parse_stamp(version.recorded_at),
-        created_at=parse_stamp(state.created_at),
-        updated_at=parse_stamp(updated_at),
-        last_confirmed_at=_when(state.last_confirmed_at),
-        last_referenced_at=parse_stamp(referenced),
-        reference_count=count,
-        archived_at=_when(state.archived_at),
-        archived_reason=state.archived_reason,
-        thread_id=version.thread_id,
-        turn_ids=_told_turns(version.turn_ids),
-        made_by=version.made_by,
-        stale=days_between(referenced, now) >= STALE_DAYS,
-    )
-
-
 def to_version(row: Any) -> Version:
     return Version(
         version=row.version,
@@ -327,6 +267,15 @@ WHOLE = (
 )
 """A memory with its newest version and its newest injection, in one row."""
 
+SHOWN = WHOLE.with_only_columns(
+    *(
+        column
+        for column in WHOLE.selected_columns
+        if column.name not in ("memory_version", "memory_event", "retired_at", "restored_from", "correction", "event")
+    )
+)
+"""As much of it as `told` needs, for those who ask for many."""
+
 _ONE = WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None))
 
 
@@ -361,18 +310,6 @@ def find_row(tx: Tx, id: str) -> Any:
     if row is None or (tx.reach is not None and row.scope not in (None, tx.reach)):
         raise NotFound(f"there is no memory {id!r} in this book", field="id")
     return row
-
-
-def shaped(row: Any, now: str, preset: Preset) -> Memory:
-    return to_memory(
-        row,
-        row,
-        (row.nth or 0, row.injected_at),
-        id=row.id,
-        updated_at=row.updated_at,
-        now=now,
-        preset=preset,
-    )
 
 
 def resolve(tx: Tx, ref: object) -> str:

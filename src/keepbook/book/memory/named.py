@@ -15,7 +15,8 @@ from sqlalchemy import ColumnElement, and_, select
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.opened import Opened
-from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, in_or_below, shaped
+from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, in_or_below
+from keepbook.book.memory.shape import shaped
 from keepbook.book.memory.similar import find_alike
 from keepbook.book.text.words import fold
 from keepbook.errors import Invalid

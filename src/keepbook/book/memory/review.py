@@ -16,8 +16,9 @@ from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.listing import overview
-from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope, shaped
+from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope
 from keepbook.book.memory.proposals import Proposal
+from keepbook.book.memory.shape import shaped
 from keepbook.errors import Conflict
 from keepbook.storage.prepared import Among, Prepared
 from keepbook.storage.tables import memories

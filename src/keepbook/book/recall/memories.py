@@ -17,21 +17,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, func, select
 
 from keepbook.book.ground.limits import clean_count, sought
+from keepbook.book.ground.to_json import Plain
 from keepbook.book.ledger import ledger
 from keepbook.book.memory.as_of import by_instant, past_of
 from keepbook.book.memory.labels import NOTHING, bound, has
 from keepbook.book.memory.labels import Wanted as Labels
 from keepbook.book.memory.listing import Place, active_in
-from keepbook.book.memory.memories import (
-    IS_ACTIVE,
-    WHOLE,
-    Memory,
-    covers,
-    fits_scope,
-    said_by,
-    shaped,
-    to_memory,
-)
+from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, covers, fits_scope, said_by
+from keepbook.book.memory.shape import timed, told, told_memory
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
@@ -134,7 +127,7 @@ def recall(
     scope: str | None = None,
     labels: Labels = NOTHING,
     meaning: Meaning | None = None,
-) -> list[Hit]:
+) -> Sequence[Hit]:
     """The active memories that answer a question, as the book stands now."""
     check_query(query, limit)
     asked, named = query_terms(query), asked_stretch(query, now)
@@ -163,8 +156,8 @@ def recall(
             *(() if one.current else ("not true now",)),
             *((f"time: {named.said}",) if named and one.timely else ()),
         )
-        hits.append(_hit(shaped(one.held, now, preset), one.relevance, reasons))
-    return hits
+        hits.append(told(one.held, now, preset) | {"relevance": one.relevance, "reasons": [*reasons]})
+    return Plain(hits, _as_hit)
 
 
 def recall_past(
@@ -178,7 +171,7 @@ def recall_past(
     category: str | None = None,
     scope: str | None = None,
     labels: Labels = NOTHING,
-) -> list[Hit]:
+) -> Sequence[Hit]:
     """The same for a past instant: rare, so it reads everything that was known then."""
     check_query(query, limit)
     past = {
@@ -201,12 +194,12 @@ def recall_past(
     hits = []
     for one in best_first(placed)[:limit]:
         item = one.held
-        memory = to_memory(
+        memory = told_memory(
             item.state, item.version, item.references, id=one.id, updated_at=item.changed_at, now=valid, preset=preset
         )
         reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
-        hits.append(_hit(memory, one.relevance, reasons))
-    return hits
+        hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons]})
+    return Plain(hits, _as_hit)
 
 
 def _ranked(
@@ -242,9 +235,8 @@ def _placed(row: Any, relevance: float, now: str, named: Stretch | None) -> Plac
     return Placed(row.id, relevance, timely, current, row.importance, row.recorded_at, row)
 
 
-def _hit(memory: Memory, relevance: float, reasons: tuple[str, ...]) -> Hit:
-    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
-    return Hit(**values, relevance=relevance, reasons=reasons)
+def _as_hit(found: Mapping[str, Any]) -> Hit:
+    return Hit(**timed(found) | {"reasons": tuple(found["reasons"])})
 
 
 def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Alike | None, str | None]:
@@ -343,7 +335,7 @@ def _few(tx: Tx, place: Place, bound_to: Mapping[str, str]) -> Sequence[str] | N
 @lru_cache(maxsize=64)
 def _whole(place: Place) -> Among:
     here = active_in(place)
-    return Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), here))
+    return Among(lambda ids: SHOWN.where(memories.c.id.in_(ids), here))
 
 
 @lru_cache(maxsize=64)

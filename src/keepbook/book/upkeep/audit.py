@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from keepbook.book.memory.block import Rendered
 from keepbook.book.memory.links import Link, links_of
-from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, shaped
+from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory
+from keepbook.book.memory.shape import shaped
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.words import fold, near_duplicate, tokens
 from keepbook.presets import Preset

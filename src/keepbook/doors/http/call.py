@@ -5,10 +5,10 @@ An answer is made by our one JSON shape, not by the framework: the same bytes at
 `Idempotency-Key` happens once: its answer is kept in the same transaction and given again to whoever sends it again.
 """
 
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Annotated, Any, Self
 
+import orjson
 from fastapi import Depends, Header, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
@@ -21,37 +21,48 @@ from keepbook.book.owners.authority import OPERATIONS, READ, TABLE
 from keepbook.doors.auth import Caller, gives_memory
 from keepbook.doors.http.stream import MEDIA_TYPE, Streams
 
+METADATA = "metadata."
 KEYED = ("memories.inject", "tools.list")
 """What needs no more than reading and yet may write."""
-
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A value of the book as JSON; 204 has no body."""
-    body = b"" if status == 204 else _ENCODE(to_json(value)).encode()
+    body = b"" if status == 204 else orjson.dumps(to_json(value), option=orjson.OPT_NON_STR_KEYS)
     return Response(body, status, headers, None if status == 204 else "application/json")
 
 
 class Call:
     """One request: who asks, and in which installation."""
 
-    def __init__(self, request: Request, operation: str, key: str | None = None) -> None:
+    def __init__(self, request: Request, operation: str) -> None:
+        """Whoever asks was let in by the gate before."""
         self.request = request
         self.kb: Keepbook = request.state.kb
         self.caller: Caller = request.state.caller
         self.operation = operation
         self._body = b""
-        self._key = key
+        self._key: str | None = None
 
-    async def admitted(self, own: bool) -> Self:
+    def admitted(self, own: bool) -> Self:
+        """Refused unless this caller may."""
         caller, given = self.caller, False
         if caller.agent is not None and not own:
-            given = await run_in_threadpool(lambda: gives_memory(self.book, caller))
+            given = gives_memory(self.book, caller)
         caller.ask(self.operation, agent=caller.agent if own else None, given=given)
-        if self._key is not None:  # a key is compared with all that was sent under it
-            self._body = await self.request.body()
         return self
+
+    async def under(self, key: str | None) -> Self:
+        """A key is compared with all that was sent under it."""
+        if key is not None:
+            self._key, self._body = key, await self.request.body()
+        return self
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The pairs of the query string that begin with `metadata.`; of a key said twice the last counts."""
+        given = self.request.query_params.multi_items()
+        return {name.removeprefix(METADATA): value for name, value in given if name.startswith(METADATA)}
 
     # What a token for one agent may reach
 
@@ -125,15 +136,32 @@ class Call:
 Key = Annotated[str | None, Header(max_length=200, description="Sent again with the same key, a write happens once.")]
 
 
+class May:
+    """Gives an endpoint its call: asked once, before anything of the request is read."""
+
+    def __init__(self, operation: str, own: bool) -> None:
+        self._operation, self._own = operation, own
+        self.reads = TABLE[OPERATIONS[operation]].scope == READ and operation not in KEYED
+
+    def at_once(self, request: Request) -> Call:
+        """In a worker thread: the gate has left it to the one who answers to let the caller in."""
+        request.state.let_in()
+        return Call(request, self._operation).admitted(self._own)
+
+    async def __call__(self, request: Request) -> Call:
+        caller: Caller | None = getattr(request.state, "caller", None)
+        if caller is not None and (self._own or caller.agent is None):  # the table alone says it
+            return Call(request, self._operation).admitted(self._own)
+        return await run_in_threadpool(self.at_once, request)
+
+
+class MayWrite(May):
+    async def __call__(self, request: Request, idempotency_key: Key = None) -> Call:
+        return await (await super().__call__(request)).under(idempotency_key)
+
+
 def may(operation: str, *, own: bool = False) -> Any:
-    """The call of an endpoint that does this: asked once, before anything of the request is read. With `own` it is
-    about one agent, and the endpoint says which with `call.agent`, `call.run` or `call.own`."""
-
-    async def reading(request: Request) -> Call:
-        return await Call(request, operation).admitted(own)
-
-    async def writing(request: Request, idempotency_key: Key = None) -> Call:
-        return await Call(request, operation, idempotency_key).admitted(own)
-
-    reads = TABLE[OPERATIONS[operation]].scope == READ and operation not in KEYED
-    return Depends(reading if reads else writing)
+    """The call of an endpoint that does this, if the caller may. With `own` it is about one agent, and the endpoint
+    says which with `call.agent`, `call.run` or `call.own`."""
+    asked = May(operation, own)
+    return Depends(asked if asked.reads else MayWrite(operation, own))

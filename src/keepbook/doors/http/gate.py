@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -51,6 +51,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+_RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 @dataclass(slots=True)
@@ -120,13 +121,15 @@ class Gate:
         send = _with_headers(send)
         try:
             self._check(scope, headers)
-            await self._admit(scope, headers)
+            letting_in = self._at_the_door(scope, headers)
+            if letting_in.closed and not _only_asks(scope, headers):
+                await asyncio.to_thread(letting_in)
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
             return
         brings_in = IMPORTS.fullmatch(scope["path"]) and "caller" in scope["state"]  # nobody unknown sends that much
         most = self._max_import if brings_in else self._max_body
-        reading = _Reading(receive, send, most, BODY_SECONDS * most / self._max_body, scope["path"])
+        reading = _Reading(receive, send, most, BODY_SECONDS * most / self._max_body, scope["path"], letting_in)
         await self._app(scope, reading.receive, reading.send)
         if reading.refused is not None:
             await (await self._refuse(scope, reading.refused))(scope, receive, send)
@@ -144,16 +147,22 @@ class Gate:
         if scope["method"] not in SAFE and "authorization" not in headers:
             _refuse_other_sites(headers)
 
-    async def _admit(self, scope: Scope, headers: Headers) -> None:
+    def _at_the_door(self, scope: Scope, headers: Headers) -> "_Door":
         state = scope.setdefault("state", {})
-        state["kb"] = kb = self._opens(headers)
+        state["kb"] = self._opens(headers)
         state["max_import"] = self._max_import
         state["wrong_key"] = lambda: self._wrong.knock(_address(scope))
         path = scope["path"]
-        if path == "/health" or path.startswith("/static/"):
-            return
+        anybody = path == "/health" or path.startswith("/static/")
+        door = state["let_in"] = _Door(None if anybody else lambda: self._admit(scope, headers))
+        return door
+
+    def _admit(self, scope: Scope, headers: Headers) -> None:
+        """Asks the database, so it takes a thread of its own."""
+        state, path = scope["state"], scope["path"]
+        kb = state["kb"]
         try:
-            caller = await asyncio.to_thread(self._caller, kb, scope, headers)
+            caller = self._caller(kb, scope, headers)
             state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # each visitor of a demo is alone in theirs
             self._meter.knock(state["who"])
             state["caller"] = caller
@@ -190,16 +199,48 @@ def comes_straight(scope: Scope, headers: Headers, own: Container[str] = LOOPBAC
     return _host(headers.get("host", "")) in own and not proxied and (client is None or is_local(client[0]))
 
 
+class _Door:
+    """Lets the caller of one request in, or raises; asked again, it has been passed."""
+
+    def __init__(self, admit: Callable[[], None] | None) -> None:
+        self._admit = admit
+
+    def __call__(self) -> None:
+        if (admit := self._admit) is not None:
+            self._admit = None
+            admit()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nobody has come to it yet."""
+        return self._admit is not None
+
+
+def _only_asks(scope: Scope, headers: Headers) -> bool:
+    """Whether letting in can be left to the worker that answers: there is nothing to read, and no answer leaves before
+    it is done."""
+    return (
+        scope["method"] == "GET"
+        and scope["path"].startswith("/api/")
+        and "content-length" not in headers
+        and "transfer-encoding" not in headers
+    )
+
+
 class _Reading:
     """The body of one request: counted as it comes, and not waited for for ever. Whoever reads it may take a refusal
-    for a mistake of the sender's and answer so; then the refusal is the answer instead."""
+    for a mistake of the sender's and answer so; then the refusal is the answer instead. Nothing is sent to who has not
+    been let in."""
 
-    def __init__(self, receive: Receive, send: Send, max_body: int, seconds: float, path: str) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, max_body: int, seconds: float, path: str, letting_in: _Door
+    ) -> None:
         self._receive, self._send, self._max_body, self._path = receive, send, max_body, path
+        self._letting_in = letting_in
         self._seconds = seconds
         self._seen, self._whole, self._begun = 0, False, False
         self._until = time.monotonic() + seconds
-        self.refused: Invalid | None = None
+        self.refused: KeepbookError | None = None
 
     async def receive(self) -> Message:
         if self._whole:
@@ -217,6 +258,11 @@ class _Reading:
         return message
 
     async def send(self, message: Message) -> None:
+        if self._letting_in.closed:  # an answer that nobody had to be let in for, as that there is no such address
+            try:
+                await asyncio.to_thread(self._letting_in)
+            except KeepbookError as error:
+                self.refused = error
         if self.refused is None or self._begun:
             self._begun = True
             await self._send(message)
@@ -238,9 +284,8 @@ def _too_large(max_body: int, path: str) -> Invalid:
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            said = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(pair for pair in _RAW if pair[0] not in said)]
         await send(message)
 
     return sending

@@ -17,9 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from keepbook.book.chats import threads
+from keepbook.book.chats import kept_from, threads
 from keepbook.book.chats.closed import Closed, Skipped
-from keepbook.book.chats.threads import Claim, Message, TakenBack
+from keepbook.book.chats.kept_from import TakenBack
+from keepbook.book.chats.threads import Claim, Message
 from keepbook.book.chats.view import block_of
 from keepbook.book.ground.limits import clean_line, clean_optional
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
@@ -281,7 +282,7 @@ def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Ext
     if not chosen.memory:
         return kept
     reading = replace(reading, known=known_memories(tx), never=chosen.never)
-    gone = threads.taken_back(tx, held.thread.id)
+    gone = kept_from.taken_back(tx, held.thread.id)
     for candidate, why in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
         if why is not None:
             kept.skipped.append(Skipped(candidate.op, candidate.content, why))

@@ -39,6 +39,15 @@ _COLOURS = [
 _PERIODS = ["hour", "day", "week", "fortnight", "month", "quarter", "year", "term", "night", "morning", "evening"]
 
 
+TITLE = r"(?:(?i:Dr|Mr|Mrs|Prof)|Ms|St)\."
+"""What stands before a name and is written short: its stop ends nothing."""
+INSIDE = (
+    r"(?:(?<=\b(?i:Dr|Mr))|(?<=\b(?:Ms|St))|(?<=\b(?i:Mrs))|(?<=\b(?i:Prof)))\.(?=\s+\w)|"
+    r"(?:(?<=\d[ap])|(?<=\d [ap]))\.(?=m\b)|(?<=[ap]\.m)\.(?=\s+(?-i:[a-z]))"
+)
+"""A stop that ends no sentence: the title's of somebody, and those of a.m. and p.m."""
+
+
 def _any(words: list[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
@@ -72,7 +81,7 @@ _CASELESS = regex(
 _UNIT = regex(r"[\s-]*(?P<unit>%|[^\W\d_]+)")
 _HELD = regex(r"^.*\b(?:in|at|to|from|with|for|on|by|is|are|was|called|named|of|as|into)\s+(?:the |a |an |my "
                    r"|their |our )?"
-                   r"(?P<held>[^\s,.;]+(?: [^\s,.;]+){0,2})\W*$", re.IGNORECASE)  # fmt: skip
+                   rf"(?P<held>(?:{TITLE} )?[^\s,.;]+(?: [^\s,.;]+){{0,2}})\W*$", re.IGNORECASE)  # fmt: skip
 _NO_VALUE = regex(
     r"\b(?:intend|want|plan|like|love|hate|need|have|has|had|going|hope|try|tries|trying|prefer|decide|refuse|able|used|"
     r"wish|aim|mean)(?:s|d|ed|ing)?\s+to\s+$|\b(?:which|who|whom|whose)\b",
@@ -144,13 +153,14 @@ def value(text: str) -> Slot | None:
             return found[0]._replace(start=0, end=len(plain), text=plain)
     if _POINTS.search(plain):
         return None
-    if 0 < len(plain.split()) <= 3 and re.fullmatch(r"[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)*", plain) and not found:
+    if 0 < len(plain.split()) <= 3 and _WORDS.fullmatch(plain) and not found:
         return Slot("word", 0, len(plain), plain)
     if len(found) == 1 and found[0].kind == "name" and found[0].text == plain:
         return found[0]._replace(start=0, end=len(plain))
     return None
 
 
+_WORDS = regex(rf"(?:{TITLE} )?[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)*")
 _POINTS = regex(
     r"\b(?:i|you|he|she|it|its|it's|that|this|they|we|me|them|too|also|is|are|was|were)\b|n't\b", re.IGNORECASE
 )

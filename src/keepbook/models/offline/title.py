@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import redact
 from keepbook.book.text.words import STOP_WORDS
+from keepbook.models.lines.slots import INSIDE
 from keepbook.models.lines.wording import bare, line, tongue
 from keepbook.models.model import Turn
 from keepbook.models.offline.summary import own_words
@@ -30,7 +31,8 @@ _LEADS = regex(
 )
 _TELLS = regex(r"(?:i|i'm|im|i've|ive|we|we're|my|our)\b", re.IGNORECASE)
 _CLAUSE = regex(
-    r"[,;!?()–—]|[.:](?![\d/])|\b(?:because|but|so|which|that(?= (?:i|i'?m|we|he|she|they|you)\b)|since|when|if|"
+    rf"[,;!?()–—]|(?!{INSIDE})[.:](?![\d/])|"
+    r"\b(?:because|but|so|which|that(?= (?:i|i'?m|we|he|she|they|you)\b)|since|when|if|"
     r"while|though)\b",
     re.IGNORECASE,
 )

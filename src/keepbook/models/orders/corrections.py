@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
-from keepbook.models.lines.slots import NUMBER_WORDS, slots, value
+from keepbook.models.lines.slots import INSIDE, NUMBER_WORDS, slots, value
 from keepbook.models.orders.hear import Heard, sentences
 
 _MARK = (
@@ -20,8 +20,10 @@ _MARK = (
     r"i misspoke|typo|scratch that|or rather|wrong|ah|erm?|um+|and|but|so|my mistake|sry|whoops|yikes|"
     r"i (?:put|typed|wrote|said|gave) (?:you )?the wrong (?:one|number|thing|name|date))"
 )
-_V = r"(?:[^,.;!?]|(?<=\d)[.,:](?=\d))"
-"""A letter of a value: what parts words ends it, but not inside a figure."""
+_V = rf"(?:[^,.;!?]|(?<=\d)[.,:](?=\d)|{INSIDE})"
+"""A letter of a value: what parts words ends it, but not inside a figure, nor after "Dr."."""
+_ENDS = rf"(?:[;!?].*|,(?!\d).*|(?!{INSIDE})\.(?:\s.*)?)?$"
+"""What may follow a value: the end of its sentence, and what comes after."""
 _MARKS = regex(rf"^\W*(?:{_MARK}\b[\s,.:;!–—-]*)+", re.IGNORECASE)
 _PLAIN_MARK = regex(r"^\W*(?:and|but|so|oh|well|hm+|um+|erm?)\b", re.IGNORECASE)
 _NOT_FIRST = regex(
@@ -51,8 +53,7 @@ _CHANGE = regex(
     r"(?:my|the|our) [^,.;]{2,40}?) (?:to|into|->)|make (?:that|it)|it should (?:be|say|read)|that should (?:be|"
     r"say|read)|"
     rf"make (?P<made>(?:my|the|our) \w+(?: \w+)?)(?= (?:til|till|until|on|at|for|to)\b)|"
-    rf"it'?s supposed to be|i meant|should be|call it)\s+(?P<new>{_V}{{1,60}}?)"
-    r"(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$", re.IGNORECASE | re.DOTALL,
+    rf"it'?s supposed to be|i meant|should be|call it)\s+(?P<new>{_V}{{1,60}}?){_ENDS}", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 _FIGURE = rf"(?:[$€£¥₹]? ?\d[\d.,]*(?: ?(?:k|%|percent)\b)?|{'|'.join(NUMBER_WORDS)})"
 _FIGURED = regex(
@@ -76,17 +77,17 @@ _WRONG = regex(
 )  # fmt: skip
 _IT = regex(
     rf"^(?:it(?:'s|s| is| was)|that(?:'s|s| is)|they(?:'re| are)|(?:she|he)(?:'s| is)) "
-    rf"(?P<new>{_V}{{1,60}}?)(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$",
+    rf"(?P<new>{_V}{{1,60}}?){_ENDS}",
     re.IGNORECASE | re.DOTALL,
 )
 _NAMED = regex(
     rf"^(?P<what>(?:my|the|our|his|her|its|their) [\w' -]{{2,40}}?) (?:is|are|was|should be) "
-    rf"(?P<new>{_V}{{1,40}}?)(?:[;!?].*|,(?!\d).*|\.\s.*|\.)?$",
+    rf"(?P<new>{_V}{{1,40}}?){_ENDS}",
     re.IGNORECASE | re.DOTALL,
 )
 _HEAD = regex(
-    rf"^(?P<new>{_V}{{1,40}}?)(?:\s*[;!?–—]+.*|\s*,(?!\d).*|\.\s.*|\.|\s+(?:actually|sorry|i mean|rather|i always|"
-    rf"instead|that is)\b.*)?$",
+    rf"^(?P<new>{_V}{{1,40}}?)(?:\s*[;!?–—]+.*|\s*,(?!\d).*|(?!{INSIDE})\.(?:\s.*)?|"
+    rf"\s+(?:actually|sorry|i mean|rather|i always|instead|that is)\b.*)?$",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_VALUE = regex(

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from keepbook.book.ground.patterns import regex
+from keepbook.models.lines.slots import INSIDE
 
 Kind = Literal["withdraw", "never", "correct", "undo"]
 
@@ -33,9 +34,7 @@ class Heard:
     sentence: str = ""
 
 
-_SENTENCE = regex(
-    r"(?:[^.!?\n。！？]|(?<=\d)[.](?=\d)|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr|St|no))\.|(?<=\bMrs)\.)+[.!?…。！？]*\s*"
-)
+_SENTENCE = regex(rf"(?:[^.!?\n。！？]|(?<=\d)[.](?=\d)|(?<=\b[A-Z])\.|(?<=\bno)\.|{INSIDE})+[.!?…。！？]*\s*")
 _POLITE = (
     r"(?:(?:please|pls|plz|can you|could you|would you|will you|can u|could u|u can|you can|you may|you should|"
     r"you could|"
@@ -89,9 +88,9 @@ _EVER = regex(
     re.IGNORECASE,
 )
 _STOP = regex(
-    r"\s*(?:[,;:–—(]|\.\s|\.$|[!?]|\b(?:that'?s|because|since|as i|cause|cos|i (?:don'?t|dont|'?ve|was|am|will|"
-    r"changed|need|"
-    r"want|just|think)|i'?m|it'?s|but|please|pls|thanks|for now|ok(?:ay)?|anymore|any more|everywhere|"
+    rf"\s*(?:[,;:–—(]|(?!{INSIDE})\.(?:\s|$)|[!?]|\b(?:that'?s|because|since|as i|cause|cos|"
+    r"i (?:don'?t|dont|'?ve|was|am|will|changed|need|want|just|think)|"
+    r"i'?m|it'?s|but|please|pls|thanks|for now|ok(?:ay)?|anymore|any more|everywhere|"
     r"(?<!where )(?<!what )(?<!how )(?<!who )(?:she|he|they)|if you (?:can|could|would)|"
     r"would you|will you|can you|again|btw|and (?:btw|also|by the way|i|im|i'm))\b).*$",
     re.IGNORECASE | re.DOTALL,
@@ -203,7 +202,7 @@ def matter_of(words: str) -> str:
     out = (
         _STOP.sub("", out)
         if not re.match(r"(?:that )?(?:i|i'm|im|i've|we|my \w+ (?:is|has))\b", out, re.IGNORECASE)
-        else _FROM.sub("", re.sub(r"[.!?].*$", "", out, flags=re.DOTALL))
+        else _FROM.sub("", re.sub(rf"(?:[!?]|(?!{INSIDE})\.).*$", "", out, flags=re.DOTALL))
     )
     return out.strip(" \t\n.,!?;:\"'“”")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import and_, select
 
-from keepbook.book.chats import threads
+from keepbook.book.chats import kept_from, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import loads
@@ -224,7 +224,7 @@ class _Writer:
     def _put_back(self, thread_id: str) -> None:
         """A chat that went with a load that was taken back, and what had been read out of it."""
         threads.restore(self._tx, thread_id)
-        for id in threads.learned_from(self._tx, thread_id):
+        for id in kept_from.learned_from(self._tx, thread_id):
             if id in self._gone:
                 restore(self._tx, self._origin, self._preset, id)
 

@@ -1,13 +1,15 @@
 """`/api/memory`: the memories of the caller's book."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Body, Header, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from keepbook.book.book import Book, Detailed
+from keepbook.book.ground.opened import viewing
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.verify import Verification
@@ -17,11 +19,12 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.upkeep.audit import Audit
+from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
 from keepbook.doors.http.problems import USUAL, documented
 from keepbook.errors import Conflict
 
-router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL)
+router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=AtOnce)
 
 Reading = Annotated[Call, may("memories.read")]
 ReadingChats = Annotated[Call, may("chats.read")]
@@ -42,7 +45,6 @@ Tagged = Annotated[list[str] | None, Query(alias="tag", description="Only what h
 IfMatch = Annotated[str | None, Header(description="The ETag the change is based on.", max_length=200)]
 
 
-METADATA = "metadata."
 FILTERS: dict[str, Any] = {
     "parameters": [
         {
@@ -57,15 +59,6 @@ FILTERS: dict[str, Any] = {
     ]
 }
 """For the document: the framework knows no parameter whose name is the caller's to choose."""
-
-
-async def asked_metadata(request: Request) -> dict[str, str]:
-    """The pairs of a query string that begin with `metadata.`; of a key said twice the last counts."""
-    given = request.query_params.multi_items()
-    return {name.removeprefix(METADATA): value for name, value in given if name.startswith(METADATA)}
-
-
-Noted = Annotated[dict[str, str], Depends(asked_metadata)]
 
 
 class Sent(BaseModel):
@@ -172,7 +165,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Hits:
-    memories: list[Hit]
+    memories: Sequence[Hit]
     notice: str | None = None
 
 
@@ -203,7 +196,6 @@ class Proposals:
 @router.get("/", response_model=MemoryPage, openapi_extra=FILTERS)
 def list_memories(
     call: Reading,
-    metadata: Noted,
     category: str | None = None,
     subject: str | None = None,
     scope: Annotated[str | None, Query(description="Also this agent's own; * for all.")] = None,
@@ -213,13 +205,12 @@ def list_memories(
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
     tags: Tagged = None,
 ) -> Response:
-    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q, metadata, tags))
+    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q, call.metadata, tags))
 
 
 @router.get("/recall", response_model=Hits, openapi_extra=FILTERS)
 def recall_memories(
     call: Reading,
-    metadata: Noted,
     q: Asked,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     category: str | None = None,
@@ -228,8 +219,8 @@ def recall_memories(
     valid: Moment = None,
     tags: Tagged = None,
 ) -> Response:
-    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid, metadata, tags)
-    return answer(Hits(list(hits), getattr(hits, "notice", None)))
+    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid, call.metadata, tags)
+    return answer(Hits(hits, getattr(hits, "notice", None)))
 
 
 @router.get("/rendered", response_model=RenderedBlock)
@@ -257,8 +248,10 @@ def get_block(
     call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
 ) -> Response:
     """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
-    text = call.book.block(preset=preset, scope=call.scope(scope), known=known, valid=valid)
-    return answer(Block(text, call.book.preset(preset).name))
+    book = call.book
+    with viewing(book):
+        text = book.block(preset=preset, scope=call.scope(scope), known=known, valid=valid)
+        return answer(Block(text, book.preset(preset).name))
 
 
 @router.get("/as-of", response_model=Memories)

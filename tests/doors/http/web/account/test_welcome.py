@@ -161,7 +161,7 @@ def test_settings_open_the_model_step_alone_and_come_back(
 def test_a_model_that_does_not_answer_is_told_before_it_is_taken_on(
     client: TestClient, kb: Any, ollama: Wire, config: Path
 ) -> None:
-    ollama.answer = lambda _: Status(500)
+    ollama.answer = lambda _: Status(401)
     wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b", "do": "tell", "name": "Ines"}
     page = client.post("/welcome", data=wish)
     assert page.url.path == "/welcome"
@@ -306,7 +306,7 @@ def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, confi
         expect(found).to_contain_text("costs nothing")
         assert person.url.endswith("/welcome")
     else:  # not tried by hand: going on tries it, and what does not answer is told before anything is taken on
-        ollama.answer = lambda _: Status(500)
+        ollama.answer = lambda _: Status(401)
         person.get_by_role("button", name="Open the book").click()
         expect(found).to_contain_text("No answer:")
         assert kb.settings.model == "offline"

@@ -231,8 +231,8 @@ async function readLeft(since, address) {
   const counts = (came ?? "").split(".").map(Number);
   const words = WORDS.map((word, at) => counts[at] ? `${counts[at]} ${word}` : "").filter(Boolean).join(" · ");
   if (!words) return;
-  const review = Object.assign(document.createElement("a"), { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" });
-  say(words).append(review);
+  const review = { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" };
+  say(words).append(Object.assign(document.createElement("a"), review));
 }
 
 const [since, address] = (sessionStorage.getItem("left") ?? "").split(" ");

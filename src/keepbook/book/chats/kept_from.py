@@ -1,0 +1,61 @@
+"""The memories that came out of a chat, and what became of them."""
+
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, and_, exists, false, or_, select
+
+from keepbook.book.chats.threads import Thread
+from keepbook.book.ground import stored
+from keepbook.book.ground.when import later, stamp
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import memories, versions
+
+
+class TakenBack(NamedTuple):
+    """What came out of a chat and was undone, forgotten or deleted since. Erased, it has no content any more."""
+
+    content: str | None
+    turn_ids: frozenset[str]
+
+
+# Queries
+
+
+def learned_from(tx: Tx, thread_id: str) -> list[str]:
+    """Ids of the memories of which a version came out of this chat, as far as they are not deleted."""
+    return _learned(tx, thread_id, memories.c.trashed_at.is_(None))
+
+
+def went_with(tx: Tx, thread: Thread) -> list[str]:
+    """Those that were put into the trash together with their chat."""
+    gone = stamp(thread.deleted_at) if thread.deleted_at else None
+    along = (memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=1)) if gone else (false(),)
+    return _learned(tx, thread.id, *along)
+
+
+def _learned(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str]:
+    query = (
+        select(versions.c.memory_id)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, memories.c.purged_at.is_(None), *where)
+    )
+    return sorted(set(tx.conn.execute(query).scalars()))
+
+
+def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
+    """What this chat gave and the person (or the agent, when told to) has removed again."""
+    gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
+    back = versions.alias()
+    undone = exists().where(
+        back.c.owner == tx.owner,
+        back.c.memory_id == versions.c.memory_id,
+        back.c.version > versions.c.version,
+        back.c.restored_from < versions.c.version,
+    )
+    query = (
+        select(versions.c.content, versions.c.turn_ids)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, or_(gone, undone))
+        .order_by(versions.c.memory_id, versions.c.version)
+    )
+    return [TakenBack(row.content, frozenset(stored.loads(row.turn_ids))) for row in tx.conn.execute(query)]
