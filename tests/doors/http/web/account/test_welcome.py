@@ -138,10 +138,12 @@ def test_settings_open_the_model_step_alone_and_come_back(
     assert len(ollama.received) == asked, "it was tried on that page"
     assert page.url.path == "/settings"
     assert "qwen2.5:14b (Ollama) answers from now on. Tested: it calls tools and reads chats." in page.text
+    assert '<p class="small faint">Tested: it calls tools and reads chats.</p>' in page.text, "it stays readable"
     assert page.text.index('id="model"') < page.text.index('id="you"')  # what people look for
     assert "<b>qwen2.5:14b (Ollama)</b>" in page.text
     assert '<a href="/settings#model">qwen2.5:14b (Ollama)</a>' in page.text  # in the drawer, too
     ollama.models = []  # stopped, for all that a page can see
+    assert "Ollama does not answer on this machine. Start it, or choose" in client.get("/settings").text
     page = client.get("/settings/model").text
     assert page.count("does not answer") == 1
     assert "<b>Ollama does not answer on this machine.</b> Start it and" in page
@@ -349,7 +351,7 @@ def test_an_allergy_is_told_with_the_starter_and_proved_in_a_new_chat(
 ) -> None:
     person: Page = opens(width=width).new_page()
     person.goto("/")
-    person.get_by_role("button", name="Tell me three things to remember").click()
+    person.get_by_role("button", name="Tell Keepbook three things to remember").click()
     expect(person.locator("#talk")).to_contain_text("Tell me three things that I should remember")
     person.wait_for_load_state()  # Enter sends once the page's script is there
     person.get_by_label("Message").fill("Remember that I am allergic to peanuts.")

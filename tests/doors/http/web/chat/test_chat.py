@@ -115,6 +115,9 @@ def test_a_failing_model_leaves_the_message_and_says_so(
     expect(person.get_by_role("button", name="Ask again")).to_be_visible()
     expect(person.get_by_role("link", name="Choose another model")).to_be_visible()
     expect(person.locator(".bubble")).to_have_text("Hello")
+    with person.expect_navigation():
+        person.get_by_role("button", name="Ask again").click()
+    expect(person.get_by_role("alert")).to_contain_text("The model is not reachable.")  # as it is still
 
 
 def test_without_script_a_form_posts_and_the_page_shows_the_reply(opens: Any, alice: Any) -> None:
@@ -244,7 +247,7 @@ def test_what_the_chat_was_given_stays_so_and_is_reached_from_its_head(opens: An
     person.locator("#chat-head").get_by_role("link", name="1 line").click()
     expect(panel).to_be_visible()
     expect(panel.locator("li")).to_have_text(["Lives in Vienna"])
-    panel.get_by_text("as sent").click()
+    panel.get_by_text("word for word").click()
     assert panel.locator(".well").text_content() == chat.inject()
     panel.get_by_role("link", name="Close").click()
     expect(panel).to_be_hidden()
@@ -489,7 +492,9 @@ def test_a_chat_is_renamed_from_its_row_and_keeps_that_name(person: Page, talk: 
     assert chat.thread.title == "Where I come from"
 
 
-def test_a_chat_is_deleted_with_what_was_learned_and_all_of_it_comes_back(person: Page, talk: Any, alice: Any) -> None:
+def test_a_chat_is_deleted_with_what_was_learned_and_all_of_it_comes_back(
+    person: Page, client: TestClient, talk: Any, alice: Any
+) -> None:
     chat = talk(FACT, "I live in Graz.", close=True)
     alice.remember("Something else")
     person.goto(f"/chat/{chat.id}")
@@ -503,6 +508,8 @@ def test_a_chat_is_deleted_with_what_was_learned_and_all_of_it_comes_back(person
     expect(person.locator(".turn")).to_have_count(4)
     assert alice.list().total == 3
     assert [found.id for found in alice.threads.list()] == [chat.id]
+    alice.forget(next(one.id for one in alice.list() if one.content == "Lives in Graz"))
+    assert "Also delete the 1 memory learned from it and 1 archived" in text_of(client.get(f"/chat/{chat.id}/manage"))
 
 
 def test_a_deleted_chat_is_shown_as_such_and_restored_from_the_trash(client: TestClient, talk: Any) -> None:
@@ -539,8 +546,11 @@ def test_search_marks_the_words_and_leads_to_the_turn(person: Page, talk: Any) -
     expect(person.locator("#turn-1")).to_be_in_viewport()
 
 
-def test_on_a_phone_the_sidebar_is_a_drawer(opens: Any, talk: Any) -> None:
-    chat = talk("Hello")
+def test_on_a_phone_the_sidebar_is_a_drawer_and_the_head_of_a_chat_stays_whole(
+    opens: Any, talk: Any, alice: Any
+) -> None:
+    alice.remember("Likes tea")
+    chat = talk("I live in Graz.", "Hello", "Hello again", "Good morning")
     person = opens(width=390, height=844).new_page()
     person.goto("/chat")
     drawer = person.locator("#side")
@@ -553,6 +563,16 @@ def test_on_a_phone_the_sidebar_is_a_drawer(opens: Any, talk: Any) -> None:
     person.locator("#chats li > a").first.click()
     expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
     expect(drawer).to_be_hidden()
+    keep, bar = person.get_by_role("button", name="Close and keep 1"), person.locator(".topbar")
+    expect(keep).to_be_visible()
+    person.evaluate("scrollTo({ top: document.scrollingElement.scrollHeight })")
+    edges = (keep.bounding_box() or {}).get("y", 0), bar.evaluate("bar => bar.getBoundingClientRect().bottom")
+    assert edges[0] >= edges[1], "the head stands under the bar, wherever one reads"
+    person.locator(".who").evaluate("who => { who.textContent = 'a-model-with-a-long-name:70b (LM Studio)'; }")
+    lines = person.locator("#chat-head p > a")
+    assert lines.evaluate(
+        "one => one.getBoundingClientRect().right <= one.parentElement.getBoundingClientRect().right + 1"
+    ), "a long name is cut, the lines are not"
 
 
 # Edit in chat

@@ -65,7 +65,7 @@ def test_the_head_counts_what_was_said_found_and_inferred(client: Any, alice: An
     assert "Some you said, some were read between the lines" in page
     alice.forget(read.id)
     page = client.get(FACTS).text
-    assert "Found in what you said. Unanswered ones fade" in page
+    assert "Found in what you said. Unanswered ones fade, and then leave new chats." in page
     assert "Read between the lines" not in page
 
 

@@ -323,6 +323,8 @@ def test_many_chats_are_read_when_one_asks_for_it(
     at, page = loaded(client, sent_again(page))
     assert contents(alice) == set()
     assert "2 chats not read yet" in page
+    chat = alice.threads.list()[0]
+    assert "Nothing: it was spoken in ChatGPT" in client.get(f"/chat/{chat.id}").text
     done = client.post(f"{at}/read").text
     assert "Reading 2 of 2" in done
     assert f'content="0; url={at}"' in done

@@ -6,7 +6,7 @@ file, which nobody else may read. No page ever shows a key again.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -29,6 +29,10 @@ OURS = frozenset({"model", "openai_base_url", "openai_key", "anthropic_base_url"
 KEEP = "keep"
 TRIAL_SECONDS = 60.0
 """A server on this machine may first have to load its model."""
+
+
+_FOUND: dict[str, str] = {}
+"""What the last trial of each model found, in this process: `Tested.works` by which and where."""
 
 
 class Wishes(BaseModel):
@@ -170,15 +174,22 @@ async def test(visit: Visit, wishes: Wishes) -> Tested | None:
         return None
     trial = await try_out(model, _prompt_tokens(visit), visit.now)
     named = _mark(settings)
+    tested = Tested(trial, named, model.address.here, price_of(model.address, trial.month))
+    _FOUND[named] = tested.works
     if settings.price_in or settings.price_out:
         month = trial.month
         own = Decimal(str(settings.price_in)) * month.tokens_in + Decimal(str(settings.price_out)) * month.tokens_out
-        return Tested(trial, named, False, own / 1_000_000, own_price=True)
-    return Tested(trial, named, model.address.here, price_of(model.address, trial.month))
+        return replace(tested, here=False, price=own / 1_000_000, own_price=True)
+    return tested
 
 
 def _mark(settings: Settings) -> str:
     return f"{settings.model} {settings.openai_base_url or ''}".strip()
+
+
+def found_of(settings: Settings) -> str:
+    """What the last trial here found of the model of these settings; nothing where none was made."""
+    return _FOUND.get(_mark(settings), "")
 
 
 def found_before(visit: Visit, wishes: Wishes) -> str | None:

@@ -21,8 +21,14 @@ Page = Callable[..., Response]
 HERE = "/settings/model"
 UNTRIED = "-"
 """In an address: who answers changed, and there was nothing to try."""
-TRIED = (("calls tools", "did not call its tool"), ("reads chats", "could not read a chat"))
-"""What is tried beside answering, and how it went."""
+ABLE = {
+    "11": "Tested: it calls tools and reads chats.",
+    "10": "It saves to your book while you talk, but cannot read chats: the notebook reads them when you choose so.",
+    "01": "It answers and reads chats, but cannot save to your book by itself while you talk.",
+    "00": "It answers, but cannot save to your book by itself, and cannot read chats: the notebook reads them when you "
+    "choose so.",
+}
+"""What it means for the person how the tries beside answering went: calling tools, and reading a chat."""
 
 
 def told(
@@ -41,7 +47,7 @@ def told(
         "wishes": wishes, "wrong": wrong, "tested": tested, "asked": asked, "offer": offer, "model": known.model,
         "called": visit.kb.models.called(None), "stopped": _stopped(visit, offer, wishes, wrong),
         "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key), "serving": now,
-        "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""),
+        "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""), "able": able(known),
     }  # fmt: skip
 
 
@@ -97,9 +103,18 @@ def answering(called: str, works: str) -> str:
     """The toast after a choice: who answers now, and what its trial found."""
     if works.startswith("0"):
         return f"{called} is chosen. It did not answer when it was tested."
-    tried = list(zip(TRIED, works[1:], strict=False))
-    found = [good for (good, _), digit in tried if digit == "1"] + [bad for (_, bad), digit in tried if digit == "0"]
-    return f"{called} answers from now on." + (f" Tested: it {' and '.join(found)}." if found else "")
+    return f"{called} answers from now on. {ABLE.get(works[1:], '')}".strip()
+
+
+def not_answering(visit: Visit) -> str:
+    """The program of this machine that serves the model, where it does not answer now."""
+    there = visit.kb.settings.openai_base_url
+    return visit.model_here if visit.keeps_house and there and not answers_at(there) else ""
+
+
+def able(settings: Settings) -> str:
+    """What the last trial of the model that answers now found, for as long as this process remembers it."""
+    return ABLE.get(connect.found_of(settings)[1:], "")
 
 
 templates.globals.update(answering=answering)

@@ -18,6 +18,7 @@ from keepbook.book.owners.authority import EVERYTHING, ask_token
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.owners.tokens import NewToken
 from keepbook.book.text.topics import covers
+from keepbook.doors.http.web.account.model_step import able, not_answering
 from keepbook.doors.http.web.account.naming import call_me
 from keepbook.doors.http.web.account.sign_in import keep_session
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
@@ -103,6 +104,8 @@ def page(
         "made": made,
         "own": None,
         "tried": None,
+        "down": "" if visit.partial else not_answering(visit),
+        "able": able(visit.kb.settings),
         "covered": {topic: covers(topic) for topic in book.choices.never},
     }
     return visit.page("settings_part.html" if visit.partial else "settings.html", status, **(known | told))

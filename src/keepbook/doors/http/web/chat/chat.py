@@ -7,6 +7,7 @@ the answer. Both render a turn from the same piece, so what was streamed looks a
 import re
 import secrets
 from typing import Annotated, Any
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
@@ -20,7 +21,7 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.opened import viewing
 from keepbook.doors.http.web.chat import saw
 from keepbook.doors.http.web.chat.articles import turns_of
-from keepbook.doors.http.web.chat.prose import of_notebook, plain, prose
+from keepbook.doors.http.web.chat.prose import EARLIER, of_notebook, plain, prose
 from keepbook.doors.http.web.chat.talked import beginning, has_news
 from keepbook.doors.http.web.chat.talked import talked as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
@@ -31,7 +32,17 @@ from keepbook.models.unfinished import stop as stop_writing
 router = APIRouter(include_in_schema=False)
 
 templates.filters.update(prose=prose, plain=plain, of_notebook=of_notebook)
-templates.globals.update(turns_of=turns_of, became=in_words)
+
+
+def named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
+    """The earlier chats that a reply names: title and id, of several with one title the last touched."""
+    if not EARLIER.search(text):
+        return []
+    known = {chat.title: chat.id for chat in reversed(visit.book.threads.list(limit=1000)) if chat.title}
+    return [(title, id) for title, id in known.items() if f"“{title}”" in text]
+
+
+templates.globals.update(turns_of=turns_of, became=in_words, named_in=named_in)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"
@@ -40,6 +51,8 @@ EDITING = (
 """Rides along, hidden, with the person's answer to `QUESTION`."""
 VIEW = "keepbook_view"
 VIEW_SECONDS = 24 * 3600
+WHY = "keepbook_why"
+"""Why the answer that was asked for did not come: for the page that shows the message without it."""
 LEFT, LEFT_SECONDS = "keepbook_left", 180
 """What came of a chat that was left, for the page after it: the chat, and what it kept, proposed and left out."""
 TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
@@ -100,9 +113,11 @@ def show(
             "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
             seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
             view=view, closed=_counts(closed), unread=closed == UNREAD, instead=instead,
+            why=unquote(visit.request.cookies.get(WHY, "")),
         )  # fmt: skip
     secure = visit.request.url.scheme == "https"
     path = f"/chat/{id}/leave"
+    page.delete_cookie(WHY, path=f"/chat/{id}")
     page.set_cookie(VIEW, view, VIEW_SECONDS, path=path, httponly=True, samesite="strict", secure=secure)
     return page
 
@@ -137,9 +152,11 @@ def _seen(visit: Visit, id: str, turn: int) -> saw.Saw:
 @router.get("/chat/{id}/manage")
 def manage(visit: Visiting, id: str) -> Response:
     thread = visit.book.threads.get(id).thread
-    learned = 0 if thread.incognito else len(visit.book.threads.learned(id))
+    learned = [] if thread.incognito else [visit.book.get(one) for one in visit.book.threads.learned(id)]
+    stand = sum(one.state == "active" for one in learned)
     template = "parts/manage.html" if visit.partial else "chat_manage.html"
-    return visit.page(template, thread=thread, learned=learned, title_limit=TITLE_LIMIT, days=TRASH_DAYS)
+    told = {"learned": stand, "archived": len(learned) - stand, "title_limit": TITLE_LIMIT, "days": TRASH_DAYS}
+    return visit.page(template, thread=thread, **told)
 
 
 # Talking, without script
@@ -218,10 +235,16 @@ async def _answered(visit: Visit, chat: Chat, told: Any) -> Response:
     try:
         async for _ in told:
             pass
-    except ModelFailed:
-        pass  # the page shows the message without its answer, and a way to ask again
+        why = ""
+    except ModelFailed as error:  # the page shows the message without its answer, and a way to ask again
+        why = error.message
     turns = await run_in_threadpool(lambda: chat.thread.turns)
-    return visit.back(f"/chat/{chat.id}#turn-{turns}", pencil=1)
+    answer = visit.back(f"/chat/{chat.id}#turn-{turns}", pencil=1)
+    if why:
+        secure = visit.request.url.scheme == "https"
+        path = f"/chat/{chat.id}"
+        answer.set_cookie(WHY, quote(why[:300]), 60, path=path, httponly=True, samesite="strict", secure=secure)
+    return answer
 
 
 # Under a reply
@@ -315,7 +338,7 @@ def archive(visit: Changing, id: str) -> Response:
 
 @router.post("/chat/{id}/delete")
 def delete(visit: Changing, id: str, memories: Annotated[bool, Form()] = False) -> Response:
-    """Into the trash; the address it leads to knows what an Undo must bring back."""
+    """Into the trash; the address it leads to knows what went along."""
     book = visit.writing()
     with book.transaction():
         last = max((entry.event for entry in book.ledger(limit=1)), default=0)
@@ -325,12 +348,9 @@ def delete(visit: Changing, id: str, memories: Annotated[bool, Form()] = False) 
 
 
 @router.post("/chat/{id}/restore")
-def restore(visit: Changing, id: str, events: Annotated[str, Form()] = "") -> Response:
-    book = visit.writing()
-    with book.transaction():
-        book.threads.restore(id)
-        for event in sorted((int(one) for one in events.split(",") if one.isdecimal()), reverse=True):
-            book.undo(event)
+def restore(visit: Changing, id: str) -> Response:
+    """Back, with the memories that went along."""
+    visit.writing().threads.restore(id)
     return visit.back(f"/chat/{id}")
 
 

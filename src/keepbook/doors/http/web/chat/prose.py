@@ -32,6 +32,8 @@ _CELLS = {
 _SET_ASIDE = {ord(mark): 0xE000 + at for at, mark in enumerate("*`[")}
 """What would be read as emphasis, code or a link; it stands aside as what no text has."""
 _PUT_BACK = {aside: Markup.escape(chr(mark)) for mark, aside in _SET_ASIDE.items()}
+EARLIER = re.compile(r"earlier chats? speaks? of .*?\): I quote")
+"""Where the notebook names chats that speak of what is to be forgotten."""
 DEEPEST = 6
 """How far lists and quotes stand in each other."""
 
@@ -73,12 +75,19 @@ def prose(text: str) -> Markup:
     return Markup().join(_blocks(text.strip("\n").split("\n")))
 
 
-def of_notebook(text: str, chat: str) -> Markup:
-    """A reply of the notebook: what it quotes stays as people wrote it, and what it says of a model has the way to
-    choose one and come back."""
+def of_notebook(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
+    """A reply of the notebook: what it quotes stays as people wrote it, what it says of a model has the way to choose
+    one and come back, and earlier chats that it names (`chats`: title and id) have the way there."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
-    return said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
+    said = said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
+    found = EARLIER.search(said)
+    if not found or not chats:
+        return said
+    told = Markup(found[0])  # noqa: S704 a piece of what was escaped
+    for title, id in chats:
+        told = told.replace(escape(f"“{title}”"), Markup('<a href="/chat/{}">“{}”</a>').format(id, title))
+    return said[: found.start()] + told + said[found.end() :]
 
 
 def plain(text: str) -> Markup:
