@@ -42,15 +42,18 @@ LONGEST_PIECE = 4 * LONGEST
 """What goes on longer without a stop tells no one thing, and looking for it would cost more with every word."""
 _TELLS = frozenset({"keep", "passing", "old", "talk", "other", "hush"})
 """Labels of pieces that state something of the person, whether worth keeping or not."""
-_PASTED = regex(r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_PASTED = regex(
+    r"^ {0,3}(?P<ticks>`{3,})[^`\n]*\n.*?(?:^ {0,3}(?P=ticks)`*[ \t]*$|\Z)|^ {0,3}>[ \t>]*[^\W\d][^\n]*",
+    re.DOTALL | re.MULTILINE,
+)
 ASKS = regex(
     r"\?\s*$|^\W*(?:when|what|where|who|which|how|why) (?:is|are|was|were|do|does|did|can|should)\b", re.IGNORECASE
 )
 
 
 def unpasted(text: str) -> str:
-    """A turn without what was put into it between fences, files above all: blanks stand there, so that the letters that
-    are left keep their places. Such material is nobody's word."""
+    """A turn without what was put into it between fences, files above all, or quoted behind ">" as what is passed on:
+    blanks stand there, so that the letters that are left keep their places. Such material is nobody's word."""
     return _PASTED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 

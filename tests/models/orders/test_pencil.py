@@ -181,3 +181,9 @@ def test_what_was_asked_and_taken_back_is_not_kept() -> None:
     assert [line.content for line in chat.pencil()] == ["Lives in Oslo"]
     chat.close()
     assert [memory.content for memory in alice.list()] == ["Lives in Oslo"]
+
+
+def test_what_is_pasted_or_quoted_is_nobodys_word(alice: Book) -> None:
+    chat = alice.thread("elsewhere")
+    chat.add("user", "Forwarded:\n> I live in Oslo.\n>> I eat nuts.\n```\nI own a boat.\n```\nI live in Bergen.")
+    assert [line.content for line in chat.pencil()] == ["Lives in Bergen"]
