@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from keepbook import Conflict, Invalid, Keepbook, KeepbookError, NotAllowed
 from keepbook.settings import Settings
@@ -378,3 +378,32 @@ def test_only_a_cluster_is_spread(book_url: str, engine_name: str) -> None:
     with pytest.raises(Invalid) as refused:
         distribute(book_url, 4)
     assert refused.value.code == {"sqlite": "invalid", "postgresql": "no_cluster"}[engine_name]
+
+
+# --- cut short -------------------------------------------------------------------------------------------
+
+
+def cut_short(kb: Keepbook) -> None:
+    """Ctrl-C while a statement is under way."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), kb._database.unscoped(writes=True) as conn:
+        event.listen(conn, "before_cursor_execute", interrupt)
+        conn.execute(text("SELECT 1"))
+
+
+def test_a_book_that_ctrl_c_cut_short_goes_on(kb: Keepbook) -> None:
+    book = kb.book("alice")
+    book.remember("Plays the cello")
+    cut_short(kb)
+    book.remember("Plays chess")
+    assert [each.content for each in book.list()] == ["Plays the cello", "Plays chess"]
+
+
+def test_a_book_in_memory_outlives_ctrl_c() -> None:
+    with closing(Keepbook(":memory:")) as kb:
+        kb.book("alice").remember("Plays the cello")
+        cut_short(kb)
+        assert [each.content for each in kb.book("alice").list()] == ["Plays the cello"]

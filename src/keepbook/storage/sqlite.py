@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -197,13 +197,15 @@ class Sqlite:
                 "max_overflow": 56,
                 "pool_timeout": self._busy_seconds,
             }
-        return create_engine(
+        engine = create_engine(
             "sqlite://",
             creator=self._connect,
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
             pool_reset_on_return=None,  # every transaction here ends itself
             **pool,
         )
+        event.listen(engine, "handle_error", _stay_connected)
+        return engine
 
     def _connect(self) -> sqlite3.Connection:
         conn = sqlite3.connect(
@@ -236,6 +238,12 @@ class Sqlite:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
+
+
+def _stay_connected(context: Any) -> None:
+    """Core would close a connection that Ctrl-C cut short, and a book in memory with it. Here no server waits for the
+    rest of a sentence: the transaction is rolled back, and the connection is as good as before."""
+    context.is_disconnect = False
 
 
 def _schema(conn: sqlite3.Connection) -> set[tuple[str, ...]]:

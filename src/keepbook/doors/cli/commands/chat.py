@@ -127,19 +127,21 @@ class Sitting:
         self._talk: Talk | None = None
         self._last_event: int | None = None
         self._going_on = going_on
+        self._loop = asyncio.Runner()  # one for all turns: whoever is told to end in between ends no loop half way
 
     def run(self, lines: Iterator[str | _Unreadable]) -> None:
         """Every line until the last, and then the closing."""
         self.face.welcome(self._facts())
         if self._going_on is not None:
             self._enter(self._going_on)
-        for line in lines:
-            try:
-                if self._take(line):
-                    break
-            except KeepbookError as error:
-                self.failed = True
-                self.face.refused(error)
+        with self._loop:
+            for line in lines:
+                try:
+                    if self._take(line):
+                        break
+                except KeepbookError as error:
+                    self.failed = True
+                    self.face.refused(error)
         self.close(last=True)
 
     def _facts(self) -> list[str]:
@@ -192,7 +194,7 @@ class Sitting:
     def _answered(self, talk: "Talk", reply: "Reply") -> None:
         written: list[dict[str, Any]] = []
         try:
-            asyncio.run(self._show(reply, written))
+            self._loop.run(self._show(reply, written))
         except KeyboardInterrupt:
             self.face.replied(None, None)
         except KeepbookError:
