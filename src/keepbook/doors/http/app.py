@@ -133,7 +133,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
         for work, then in ((kb.sweep_in_turn, None), (kb.queue_runs_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
-            stack.push_async_callback(_ended, working)
+            stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
         stack.callback(app.state.stopping.set)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
@@ -160,12 +160,6 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
     finally:
         for each, before in heard.items():
             signal.signal(each, before)
-
-
-async def _ended(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
 
 
 async def _for_ever(
