@@ -389,9 +389,13 @@ def cut_short(kb: Keepbook) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), kb._database.unscoped(writes=True) as conn:
-        event.listen(conn, "before_cursor_execute", interrupt)
-        conn.execute(text("SELECT 1"))
+    def ask() -> None:
+        with kb._database.unscoped(writes=True) as conn:
+            event.listen(conn, "before_cursor_execute", interrupt)
+            conn.execute(text("SELECT 1"))
+
+    with pytest.raises(KeyboardInterrupt):
+        ask()
 
 
 def test_a_book_that_ctrl_c_cut_short_goes_on(kb: Keepbook) -> None:

@@ -205,9 +205,19 @@ def _says(texts: Sequence[str | None], piece: str) -> bool:
 
 
 def standing(tx: Tx) -> Sequence[Any]:
-    """The rows of every active memory, oldest first: what a reader of chats reconciles with."""
-    here = WHOLE.where(IS_ACTIVE, in_scope(EVERY_SCOPE)).order_by(memories.c.created_at, memories.c.id)
-    return tx.conn.execute(here, {"owner": tx.owner}).all()
+    """Every active memory in brief, oldest first: what a reader of chats reconciles with."""
+    return _STANDING.rows(tx.conn, {"owner": tx.owner})
+
+
+_STANDING = Prepared(
+    select(
+        memories.c.id, memories.c.category, memories.c.subject, memories.c.confidence, memories.c.last_confirmed_at,
+        versions.c.content, versions.c.source, versions.c.score, versions.c.valid_from,
+    )
+    .join(versions, _NEWEST)
+    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE))
+    .order_by(memories.c.created_at, memories.c.id)
+)  # fmt: skip
 
 
 def _page_saying(

@@ -158,7 +158,7 @@ def covers(valid_from: str, valid_until: str | None, at: str) -> bool:
     return valid_from <= at and (valid_until is None or at < valid_until)
 
 
-def is_protected(source: str, state: State) -> bool:
+def is_protected(source: str, state: Any) -> bool:
     """Whether this is a person's word, which automation may not overrule (the schema says so too)."""
     return source not in AUTOMATIC or state.confidence == "asserted" or state.last_confirmed_at is not None
 

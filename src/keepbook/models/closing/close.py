@@ -39,7 +39,7 @@ from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.lines.matters import HUSHED, content_words, fit
+from keepbook.models.lines.matters import HUSHED, content_words, fit, sharing
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
 from keepbook.models.noted import unpasted
@@ -154,12 +154,12 @@ def said_at(candidate: Candidate, reading: Reading) -> str:
 
 def _is_known(candidate: Candidate, reading: Reading) -> bool:
     """Whether the book says it. A line of the block that the book has no more was taken out of it meanwhile."""
-    for memory in reading.known:
-        if memory.id == candidate.target and candidate.op == "update":
-            if tokens(memory.content) == tokens(candidate.content):
-                return True
-        elif alike(memory.content, candidate.content):
-            return True
+    old = next((one for one in reading.known if one.id == candidate.target), None) if candidate.op == "update" else None
+    if old is not None and tokens(old.content) == tokens(candidate.content):
+        return True
+    others = (memory.content for memory in reading.known if memory is not old)
+    if any(alike(line, candidate.content) for line in sharing(candidate.content, others)):
+        return True
     shown = (line for line in (reading.block or "").splitlines() if line.startswith("- "))
     return candidate.op == "add" and any(alike(_bare(line), candidate.content) for line in shown)
 

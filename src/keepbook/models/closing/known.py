@@ -1,7 +1,7 @@
 """What the book says, as every reader of a chat is shown it."""
 
 from keepbook.book.memory import listing
-from keepbook.book.memory.memories import is_protected, to_state
+from keepbook.book.memory.memories import is_protected
 from keepbook.models.model import Known
 from keepbook.storage.database import Tx
 
@@ -16,7 +16,7 @@ def known_memories(tx: Tx) -> tuple[Known, ...]:
             row.content,
             row.source,
             row.score,
-            is_protected(row.source, to_state(row)),
+            is_protected(row.source, row),
             row.valid_from,
         )
         for row in listing.standing(tx)

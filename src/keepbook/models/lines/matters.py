@@ -8,7 +8,7 @@ what is left of them without their values.
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import takewhile
@@ -105,7 +105,7 @@ HUSHED = 0.9
 """From which fit on a line is about a matter that is to be kept out."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32_768)  # each statement is held against every line of a book
 def content_words(text: str) -> tuple[str, ...]:
     """The words that say what a text is about, stemmed, in order."""
     found = [word for word in tokens(text.replace("-", " ")) if word not in STOP_WORDS and word not in _FAINT]
@@ -295,7 +295,7 @@ def _plain(one: Slot) -> str:
 
 def same_matter(new: str, old: str) -> bool:
     """Whether a new line takes the place of an old one: the same one's, the same matter, another value."""
-    if not _same_one(new, old) or not _differ(new, old) or _another(new, old):
+    if not _touches(new, old) or not _same_one(new, old) or not _differ(new, old) or _another(new, old):
         return False
     if _one_matter(new, old):
         return True
@@ -310,6 +310,11 @@ def same_matter(new: str, old: str) -> bool:
         return not one and not other and bool(other_values(new, old))  # "boss is called Anna", "boss is called Hanna"
     least = 0.34 if _figures(new, old) or _MENDS.search(new) else 0.6
     return len(shared) / min(len(one), len(other)) >= 0.6 and len(shared) / max(len(one), len(other)) >= least
+
+
+def _touches(new: str, old: str) -> bool:
+    """What two lines of the same matter have in common at least, seen at a glance: a book has many lines."""
+    return not frame(new) or not frame(new).isdisjoint(content_words(old)) or _one_matter(new, old)
 
 
 def ends(new: str, old: str) -> bool:
@@ -328,7 +333,7 @@ def only_one(new: str, old: str) -> bool:
 
 
 def _one_matter(new: str, old: str) -> bool:
-    return any(matter.one and _speaks_of(matter, new) and _speaks_of(matter, old) for matter in matters())
+    return any(matter.one and _speaks_of(matter, old) for matter in _spoken_of(new))
 
 
 def _figures(new: str, old: str) -> bool:
@@ -354,7 +359,7 @@ def apart(new: str, old: str) -> bool:
 
 def one_more(new: str, old: str) -> bool:
     """Another of what a person has several of: "Is allergic to cats" beside "Is allergic to peanuts"."""
-    several = any(matter.several and _speaks_of(matter, new) and _speaks_of(matter, old) for matter in matters())
+    several = any(matter.several and _speaks_of(matter, old) for matter in _spoken_of(new))
     return several and not _MENDS.search(new) and begin_alike(new, old, most=1)
 
 
@@ -394,6 +399,11 @@ def _another(new: str, old: str) -> bool:
     return bool(_ONE_MORE.search(new) and _ONE_MORE.search(old)) and not _MENDS.search(new)
 
 
+@lru_cache(maxsize=4096)
+def _spoken_of(line: str) -> tuple[Matter, ...]:
+    return tuple(matter for matter in matters() if _speaks_of(matter, line))
+
+
 def _speaks_of(matter: Matter, line: str) -> bool:
     head = content_words(line)[:2]
     return bool(matter.says.search(line)) or any(word in matter.words for word in head)
@@ -422,11 +432,13 @@ def says_again(new: str, old: str) -> bool:
     one, other = set(content_words(new)), set(content_words(old))
     if not one or not other:
         return new.strip().lower() == old.strip().lower()
-    told_anew = other_values(new, old) and _values(new) - _values(old)
-    if told_anew or polarity(new) != polarity(old):
+    if len(one & other) / len(one | other) < 0.75 and not (one <= other and len(one) > 1):
         return False
-    return len(one & other) / len(one | other) >= 0.75 or (one <= other and len(one) > 1)
+    told_anew = other_values(new, old) and _values(new) - _values(old)
+    return not told_anew and polarity(new) == polarity(old)
 
 
-def newest(lines: Iterable[One]) -> One | None:
-    return next(iter(reversed(list(lines))), None)
+def sharing(text: str, lines: Iterable[str]) -> Iterator[str]:
+    """The lines that have half of a text's words or more: only these can be nearly the same."""
+    words = set(content_words(text))
+    return (line for line in lines if 2 * len(words.intersection(content_words(line))) >= len(words))

@@ -217,7 +217,7 @@ def _answers(known: Sequence[Known], one: Noted, said: Sequence[Said]) -> tuple[
     if not asked.endswith("?") or len(words) > SHORT_ANSWER or said[at - 1].speaker is not None:
         return None
     question = set(content_words(re.split(r"[.!?]\s", asked)[-1]))
-    about = [memory for memory in known if len(question & set(content_words(memory.content))) > 1]
+    about = [memory for memory in known if len(question.intersection(content_words(memory.content))) > 1]
     said_anew = [slot.text for slot in slots(f"= {one.words}")] if len(about) == 1 else []
     made = [anew for text in said_anew for anew in filled(about[0].content, text)]
     return (about[0], made[0]) if len(made) == 1 else None
@@ -287,7 +287,7 @@ _STILL = regex(
 def _affirmed(known: Sequence[Known], one: Noted) -> Known | None:
     """ "Still at the bakery, as you know": the line that it says is still so, if its words are the book's words."""
     words = set(content_words(_STILL.sub(" ", one.content)))
-    shared = {memory.id: len(words & set(content_words(memory.content))) for memory in known}
+    shared = {memory.id: len(words.intersection(content_words(memory.content))) for memory in known}
     best = max(known, key=lambda memory: shared[memory.id], default=None)
     said = words & {word for memory in known for word in content_words(memory.content)}
     return best if best is not None and shared[best.id] and 2 * len(said) >= len(words) else None
@@ -300,6 +300,6 @@ def differs(new: str, old: str) -> bool:
 
 def _near(known: Sequence[Known], one: Noted) -> list[Known]:
     words = set(content_words(one.content))
-    shared = {memory.id: len(words & set(content_words(memory.content))) for memory in known}
+    shared = {memory.id: len(words.intersection(content_words(memory.content))) for memory in known}
     near = sorted(known, key=lambda memory: -shared[memory.id])
     return [memory for memory in near if shared[memory.id]][:SHARED] if len(known) > FEW else near

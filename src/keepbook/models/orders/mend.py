@@ -5,6 +5,7 @@ with that sentence in full. Pure: nothing is written here.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
@@ -13,7 +14,6 @@ from keepbook.models.lines.matters import (
     content_words,
     ends,
     meant,
-    newest,
     only_one,
     other_values,
     same_frame,
@@ -29,8 +29,9 @@ from keepbook.models.orders.hear import Heard
 from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Change, Deed, Held, Place, Question
 
-LATELY, FEW = 60, 4
-"""How many statements back a correction reaches unsaid, and how many of them the reader is asked about."""
+LATELY, FEW, SAME = 60, 4, 8
+"""How many statements back a correction reaches unsaid, and how many lines the reader is asked about: those that share
+most words, and those of the same matter."""
 CORRECTS, CERTAIN = 0.5, 0.85
 """From which likelihood on a statement corrects another of the same matter, and one that only seems related."""
 HINT = 0.1
@@ -228,7 +229,7 @@ def _restated(scene: Scene) -> Deed | None:
         new = _DENIED.sub("", one.content)
         new = _RECENT.sub("", new)
         said = _FIRST.split(new)[0]
-        target = newest(old for old in _likely(said, _before(scene)) if _replaces(scene, one, said, old))
+        target = next((old for old in _likely(said, _before(scene)) if _replaces(scene, one, said, old)), None)
         if target is None or says_again(new, target.content):
             continue
         if _is_part(new, target.content):
@@ -301,11 +302,13 @@ def _before(scene: Scene) -> list[Held]:
 
 
 def _likely(new: str, lines: Sequence[Held]) -> list[Held]:
-    """Those of the same matter, and the few that share most words: only these are worth the reader's judgement."""
+    """The newest of the same matter, and the few that share most words, from the newest to the oldest: only these are
+    worth the reader's judgement."""
     words = set(content_words(new))
-    shared = {at: len(words & set(content_words(one.content))) for at, one in enumerate(lines)}
+    shared = {at: len(words.intersection(content_words(one.content))) for at, one in enumerate(lines)}
     most = sorted((at for at in shared if shared[at]), key=lambda at: (-shared[at], -at))[:FEW]
-    return [one for at, one in enumerate(lines) if at in most or same_matter(new, one.content)]
+    same = (at for at in reversed(range(len(lines))) if same_matter(new, lines[at].content))
+    return [lines[at] for at in sorted({*most, *islice(same, SAME)}, reverse=True)]
 
 
 def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:

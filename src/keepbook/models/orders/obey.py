@@ -14,7 +14,7 @@ from keepbook.book.memory import proposals
 from keepbook.book.owners import choices
 from keepbook.book.recall.forgotten import unquoted
 from keepbook.models.closing.known import known_memories
-from keepbook.models.lines.matters import HUSHED, fit
+from keepbook.models.lines.matters import HUSHED, fit, sharing
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, Said, noted, reader, unpasted
 from keepbook.models.orders import confirmations
@@ -103,7 +103,11 @@ def at_hand(book: Book, chat: Chat) -> tuple[tuple[Known, ...], tuple[Noted, ...
         known, declined = known_memories(tx), proposals.declined(tx)
     noted = _now_noted(book, chat, reader())
     gone = [*declined, *(one.content for one in known)]
-    return known, tuple(one for one in noted if not any(proposals.alike(one.content, text) for text in gone))
+
+    def is_there(line: str) -> bool:
+        return any(proposals.alike(line, text) for text in sharing(line, gone))
+
+    return known, tuple(one for one in noted if not is_there(one.content))
 
 
 def _now_noted(book: Book, chat: Chat, read: Reader) -> tuple[Noted, ...]:
