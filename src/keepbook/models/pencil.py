@@ -6,7 +6,7 @@ from keepbook.book.chats.threads import standing
 from keepbook.book.ground.opened import Opened
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, reader
-from keepbook.models.offline.extraction import tied
+from keepbook.models.offline.extraction import SURE, tied
 from keepbook.models.orders.obey import as_said, at_hand
 
 
@@ -22,16 +22,17 @@ def pencil(opened: Opened, thread_id: str) -> list[Pencil]:
     read = reader()
     found = []
     for one in noted:
-        how, target, _ = tied(known, one, said, read, at[one.place.turn])
+        how, target, likely = tied(known, one, said, read, at[one.place.turn])
         if how != "repeats" or target is None:
-            found.append(_line(one, target))
+            found.append(_line(one, target, likely))
     return found
 
 
-def _line(one: Noted, target: Known | None) -> Pencil:
+def _line(one: Noted, target: Known | None, likely: float) -> Pencil:
+    """As sure as closing will be of it."""
     key = key_of(one.place.turn, one.content)
-    protected = target is not None and target.protected
+    sure = one.sure and (target is None or (not target.protected and likely >= SURE))
     return Pencil(
         key, one.place.turn, one.content, one.category, "update" if target else "add", target.id if target else None,
-        one.score, one.sure and not protected,
+        one.score, sure,
     )  # fmt: skip
