@@ -165,8 +165,8 @@ class AsyncChat:
 
         scope: the agent or skill it is for; reading, * means every one
         """
-    async def keep(self, key: str) -> keepbook.book.memory.memories.Written:
-        """Keep a pencil line now, as the person.
+    async def keep(self, key: str, both: bool = False) -> keepbook.book.memory.memories.Written:
+        """Keep a pencil line now, as the person; with `both` beside the line of the book that it would change.
 
         key: what makes it the same one when it is sent again; of a pencil line, the line's own
         """
@@ -282,8 +282,8 @@ class AsyncJournal:
 
 class AsyncReview:
     """What waits for the person's word: `book.proposals`."""
-    async def accept(self, id: str) -> keepbook.book.memory.memories.Written:
-        """Yes: from here on it is the person's own word.
+    async def accept(self, id: str, both: bool = False) -> keepbook.book.memory.memories.Written:
+        """Yes: from here on it is the person's own word; with `both` beside the line that it would have changed.
 
         id: its id, eight characters
         """

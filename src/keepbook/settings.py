@@ -100,6 +100,7 @@ class Settings:
     cards: Path = _setting("Folder with card types of your own.", make=_in_home("cards"))
     model: str = _setting("The chat model: offline, openai:NAME or anthropic:NAME.", "offline")
     cheap_model: str | None = _setting("For titles; the chat model where none is named.", None)
+    reader_model: str | None = _setting("Reads chats that close; the chat model where none is named.", None)
     openai_base_url: str | None = _setting("Any OpenAI-compatible endpoint: OpenRouter, Ollama, vLLM, llama.cpp.", None)
     openai_key: Secret | None = _setting("Its key; at OpenAI itself also OPENAI_API_KEY.", None)
     anthropic_base_url: str | None = _setting("Another endpoint that speaks Anthropic's format.", None)

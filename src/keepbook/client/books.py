@@ -165,7 +165,7 @@ CHAT = face_of(
         "inject": _on_chat(Asks("POST", f"{THREAD}/inject", str, "block")),
         "pencil": _on_chat(Asks("GET", f"{THREAD}/pencil", list[Pencil], "pencil")),
         "decline": _on_chat(Asks("POST", THREAD + "/pencil/{key}/no", Pencil)),
-        "keep": _on_chat(Asks("POST", THREAD + "/pencil/{key}/keep", Written)),
+        "keep": _on_chat(Asks("POST", THREAD + "/pencil/{key}/keep", Written, query=("both",))),
         "close": _on_chat(Asks("POST", f"{THREAD}/close", Closed, query=("offline",))),
     },
 )
@@ -200,7 +200,7 @@ REVIEW = face_of(
     {
         "list": Asks("GET", "/api/memory/proposals", list[Proposal], "proposals"),
         "get": Asks("GET", "/api/memory/proposals/{id}", Proposal),
-        "accept": Asks("POST", "/api/memory/proposals/{id}/accept", Written),
+        "accept": Asks("POST", "/api/memory/proposals/{id}/accept", Written, query=("both",)),
         "decline": Asks("POST", "/api/memory/proposals/{id}/decline", Proposal),
         "reopen": Asks("POST", "/api/memory/proposals/{id}/reopen", Proposal),
     },

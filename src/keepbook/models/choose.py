@@ -25,6 +25,7 @@ class ModelSettings:
 
     model: str = OFFLINE
     cheap_model: str | None = None
+    reader_model: str | None = None
     openai_base_url: str | None = None
     openai_key: str | None = field(default=None, repr=False)
     anthropic_base_url: str | None = None
@@ -51,6 +52,8 @@ class Models:
     cheap: Model
     offline: Model
     find: Callable[[str], Model] | None = field(default=None, repr=False, compare=False)
+    reader: Model | None = None
+    """Reads chats that close, where it is another than the one that answers."""
 
     def named(self, name: str | None) -> Model:
         """The model of this name, as the settings write one; the chat model where none is named."""
@@ -73,8 +76,8 @@ class Models:
 
     @property
     def extractor(self) -> Model:
-        """Memories are the point of all this: the better model reads for them."""
-        return self.chat
+        """Memories are the point of all this: the better model reads for them, if it can."""
+        return self.reader or self.chat
 
     def for_reading(self, *, over_cap: bool = False) -> tuple[Model, str | None]:
         """The model that reads a closing chat, and what should be said about the choice."""
@@ -107,9 +110,11 @@ class Models:
 def choose(settings: ModelSettings, offline: Model) -> Models:
     """The models that the settings name; `Invalid` for a name that is none. Nothing is loaded or called yet."""
     chat = _model(settings.model, settings, offline)
-    same = settings.cheap_model in (None, settings.model)
-    cheap = chat if same else _model(settings.cheap_model or OFFLINE, settings, offline)
-    return Models(chat, cheap, offline, lambda name: _model(name, settings, offline))
+    cheap, reader = (
+        chat if name in (None, settings.model) else _model(name or OFFLINE, settings, offline)
+        for name in (settings.cheap_model, settings.reader_model)
+    )
+    return Models(chat, cheap, offline, lambda name: _model(name, settings, offline), reader)
 
 
 def _model(name: str, settings: ModelSettings, offline: Model) -> Model:

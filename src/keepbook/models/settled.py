@@ -16,6 +16,7 @@ def models_under(known: Settings) -> Models:
     chosen = ModelSettings(
         model=known.model,
         cheap_model=known.cheap_model,
+        reader_model=known.reader_model,
         openai_base_url=known.openai_base_url,
         openai_key=openai.reveal() if openai else None,
         anthropic_base_url=known.anthropic_base_url,

@@ -90,3 +90,12 @@ def test_an_accepted_proposal_is_undone_and_not_reopened(alice: Any) -> None:
     alice.proposals.accept(proposal.id)
     with pytest.raises(Conflict, match="accepted"):
         alice.proposals.reopen(proposal.id)
+
+
+def test_a_change_can_be_kept_beside_the_line_that_it_would_have_changed(alice: Any) -> None:
+    said = alice.remember("Wife Anna is allergic to walnuts", category="fact")
+    proposal = propose(alice, "Is allergic to kiwi", "conflict", "update", said.id)
+    new = alice.proposals.accept(proposal.id, both=True)
+    assert new.id != said.id
+    assert [one.content for one in alice.list()] == ["Wife Anna is allergic to walnuts", "Is allergic to kiwi"]
+    assert review.waiting(alice) == 0

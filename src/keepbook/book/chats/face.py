@@ -89,12 +89,12 @@ class Chat:
         with self.book.writing() as (tx, _):
             return pencil.decline(tx, self.id, one)
 
-    def keep(self, key: str) -> Written:
-        """Keep a pencil line now, as the person."""
+    def keep(self, key: str, both: bool = False) -> Written:
+        """Keep a pencil line now, as the person; with `both` beside the line of the book that it would change."""
         self.book.ask("proposals.answer")
         one = pencil.of_key(self.pencil(), key)
         with self.book.writing(self.thread.preset) as (tx, preset):
-            return pencil.keep(tx, self.book.origin, preset, self.id, one)
+            return pencil.keep(tx, self.book.origin, preset, self.id, one, both=both)
 
     def close(self, offline: bool = False) -> Closed:
         """Read what is new for memories, once; the chat rests after that until something is said again. With `offline`

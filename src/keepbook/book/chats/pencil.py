@@ -79,11 +79,11 @@ def take_back(tx: Tx, thread_id: str, key: str) -> Declined:
     return found
 
 
-def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil) -> Written:
-    """The person says yes: written now, as theirs."""
+def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil, *, both: bool = False) -> Written:
+    """The person says yes: written now, as theirs; with `both` beside the line that it would have changed."""
     said = replace(origin, actor="person", thread_id=thread_id, source="chat")
     turns = (str(one.turn_id),)
-    if one.op == "update" and one.target is not None:
+    if one.op == "update" and one.target is not None and not both:
         return changes.update(tx, said, preset, one.target, Statement(one.content, turn_ids=turns))
     category = one.category if not preset.categories or one.category in preset.categories else None
     return changes.remember(tx, said, preset, Statement(one.content, category=category, turn_ids=turns, force=True))

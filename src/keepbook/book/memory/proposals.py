@@ -74,9 +74,9 @@ def propose(
     return get(tx, row["id"])
 
 
-def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str) -> Written:
+def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str, *, both: bool = False) -> Written:
     """The person says yes: from here on it is their own word, said in the chat it was found in. `made_by` tells it
-    from what they typed."""
+    from what they typed. With `both` a change is kept beside the line that it would have changed."""
     waiting = _waiting(tx, id)
     origin = replace(origin, thread_id=waiting.thread_id or origin.thread_id)
     said = Statement(
@@ -86,7 +86,7 @@ def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str) -> Written
     category = waiting.category if not preset.categories or waiting.category in preset.categories else None
     if waiting.op == "forget" and waiting.memory_id is not None:
         written = changes.forget(tx, origin, preset, waiting.memory_id, "user_corrected")
-    elif waiting.op == "update" and waiting.memory_id is not None:
+    elif waiting.op == "update" and waiting.memory_id is not None and not both:
         written = changes.update(tx, origin, preset, waiting.memory_id, said)
     else:
         new = replace(said, category=category, subject=waiting.subject, force=True)

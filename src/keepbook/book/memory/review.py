@@ -103,11 +103,11 @@ class Review:
         with self._book.reading() as (tx, _, _):
             return proposals.get(tx, id)
 
-    def accept(self, id: str) -> Written:
-        """Yes: from here on it is the person's own word."""
+    def accept(self, id: str, both: bool = False) -> Written:
+        """Yes: from here on it is the person's own word; with `both` beside the line that it would have changed."""
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, preset):
-            return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()))
+            return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()), both=both)
 
     def decline(self, id: str) -> Proposal:
         """No: nothing is kept, and it is not proposed again."""

@@ -225,10 +225,15 @@ def list_proposals(
     call.answer(call.book.proposals.list(status), sheets.review, status=status)
 
 
-def accept(call: Invocation, proposal: Proposal) -> None:
+def accept(
+    call: Invocation,
+    proposal: Proposal,
+    both: Annotated[bool, typer.Option("--both", help="Keep a change beside the line that it would change.")] = False,
+) -> None:
     """Say yes: from here on it is your own word."""
     op = call.book.proposals.get(proposal).op
-    call.answer(call.book.proposals.accept(proposal), memory_sheets.written, "remember" if op == "add" else op)
+    word = "remember" if op == "add" or (both and op == "update") else op
+    call.answer(call.book.proposals.accept(proposal, both), memory_sheets.written, word)
 
 
 def decline(call: Invocation, proposal: Proposal) -> None:

@@ -93,6 +93,8 @@ def _models(call: Invocation) -> Iterator[Check]:
     named = {"model": settings.model}
     if settings.cheap_model not in (None, settings.model):
         named["cheap model"] = str(settings.cheap_model)
+    if settings.reader_model not in (None, settings.model):
+        named["reader model"] = str(settings.reader_model)
     try:
         models = call.open(":memory:").models
     except KeepbookError as error:

@@ -40,6 +40,7 @@ ChangingNotes = Annotated[Call, may("notes.change")]
 Id = Annotated[str, Path(description="A chat's id.", max_length=200)]
 Key = Annotated[str, Path(description="A pencil line's key.", max_length=60)]
 NoteId = Annotated[str, Path(description="A note's id.", max_length=200)]
+Both = Annotated[bool, Query(description="Keep a change beside the line that it would change.")]
 
 
 class NewThread(Sent):
@@ -301,9 +302,9 @@ def decline_pencil(desk: Answering, id: Id, key: Key) -> Response:
 
 
 @router.post("/chat/threads/{id}/pencil/{key}/keep", response_model=Memory)
-def keep_pencil(desk: Answering, id: Id, key: Key) -> Response:
+def keep_pencil(desk: Answering, id: Id, key: Key, both: Both = False) -> Response:
     """Keep it now, as the person."""
-    return desk.write(lambda book: book.threads.get(id).keep(key))
+    return desk.write(lambda book: book.threads.get(id).keep(key, both))
 
 
 # Notes

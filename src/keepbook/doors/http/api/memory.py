@@ -38,6 +38,7 @@ Promoting = Annotated[Call, may("memories.promote")]
 Answering = Annotated[Call, may("proposals.answer")]
 
 Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
+Both = Annotated[bool, Query(description="Keep a change beside the line that it would change.")]
 Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Asked = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
@@ -404,8 +405,8 @@ def undo_event(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -
 
 
 @router.post("/proposals/{id}/accept", response_model=Written)
-def accept_proposal(call: Answering, id: Id) -> Response:
-    return call.write(lambda book: book.proposals.accept(id))
+def accept_proposal(call: Answering, id: Id, both: Both = False) -> Response:
+    return call.write(lambda book: book.proposals.accept(id, both))
 
 
 @router.post("/proposals/{id}/decline", response_model=Proposal)

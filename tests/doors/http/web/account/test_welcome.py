@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from starlette.testclient import TestClient
 from tests.models.providers.test_nearby import capable
-from tests.models.wire import Status, Wire
+from tests.models.wire import Say, Status, Wire
 
 Opens = Callable[..., BrowserContext]
 KEY = "sk-a-key-of-nobody"
@@ -173,6 +173,27 @@ def test_a_model_that_does_not_answer_is_told_before_it_is_taken_on(
     assert page.url.path.startswith("/chat/")
     assert "qwen2.5:14b (Ollama) is chosen. It did not answer when it was tested." in page.text
     assert kb.settings.model == "openai:qwen2.5:14b"
+
+
+def test_for_a_model_that_cannot_read_chats_the_notebook_does(
+    client: TestClient, kb: Any, ollama: Wire, config: Path
+) -> None:
+    ollama.answer = lambda _: Say("Fine.")
+    wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b", "do": "open"}
+    page = client.post("/settings/model", data=wish).text
+    assert "It cannot read chats, so the notebook reads them." in page
+    assert "and Notebook to read chats that close" in page
+    assert 'reader_model = "offline"' in config.read_text()
+    chat = kb.book("alice").threads.start()
+    chat.add("user", "I am allergic to shellfish.")
+    closed = chat.close()
+    assert (closed.status, closed.made_by, len(closed.written)) == ("closed", "offline", 1)
+    ollama.answer = capable
+    tested = client.post("/settings/model", data={**wish, "do": "test"}).text
+    (mark,) = re.findall(r'name="tested" value="([^"]+)"', tested)
+    page = client.post("/settings/model", data={**wish, "tested": mark}).text
+    assert "Notebook to read" not in page, "it can by now"
+    assert "reader_model" not in config.read_text()
 
 
 def test_a_key_goes_into_a_file_for_one_person_and_is_never_shown(client: TestClient, kb: Any, config: Path) -> None:

@@ -116,6 +116,10 @@ def test_a_change_of_what_stands_in_the_book_is_shown_as_one_and_asked(
     page = client.get(f"/chat/{chat.id}?pencil=1")
     assert "<del>four</del> <ins>five</ins> days a week" in page.text
     assert "This changes what stands in the book. Is that right?" in text_of(page)
+    both = client.post(f"/chat/{chat.id}/pencil/{found.key}/keep?both=1", headers={"X-Partial": "1"})
+    assert both.status_code == 200
+    assert [one.content for one in alice.list()] == [stands.content, line]
+    alice.undo(alice.ledger()[0].event)
     client.post(f"/chat/{chat.id}/pencil/{found.key}/keep")
     assert alice.get(stands.id).content == line
 

@@ -234,3 +234,17 @@ def test_the_notebook_costs_nothing(client: TestClient, kb: Any, talk: Any, monk
     assert f'<a href="/settings/model?back=/chat/{chat.id}">Settings → Model</a>' in page
     assert "<b>Notebook</b>" in page
     assert 'placeholder="Write a message"' in page
+
+
+@only_openai
+def test_an_order_that_a_model_says_nothing_of_is_told_by_the_page(client: TestClient, alice: Any, wire: Wire) -> None:
+    earlier = alice.threads.start()
+    earlier.add("user", "Mark and I shared a flat in the Old Town.")
+    earlier.add("assistant", "How was it?")
+    alice.threads.rename(earlier.id, "Old flat")
+    wire.script += [Say("Sure."), Say("A title")]
+    begun = client.post("/chat", data={"text": "Forget everything about Mark."}, headers={"X-Partial": "1"})
+    (chat,) = (one for one in alice.threads.list() if one.id != earlier.id)
+    page = html.unescape(re.sub(r"<[^>]+>", " ", client.get(f"/chat/{chat.id}").text))
+    assert begun.status_code == 200
+    assert "An earlier chat speaks of it (“Old flat”)" in page

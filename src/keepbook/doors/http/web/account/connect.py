@@ -155,10 +155,14 @@ def _allow(visit: Visit) -> None:
         raise Invalid(f"{', '.join(named)} decides this where Keepbook runs; change it there", field="model")
 
 
-def take_on(visit: Visit, wishes: Wishes) -> None:
-    """The model that was wished for, from now on."""
-    changed = changes(wishes, visit.kb.settings)
-    if changed:
+def take_on(visit: Visit, wishes: Wishes, works: str) -> None:
+    """The model that was wished for, from now on. `works` is what its trial found: where it cannot read chats, the
+    notebook does."""
+    known = visit.kb.settings
+    changed = dict(changes(wishes, known))
+    if (changed or works) and known.reader_model in (None, OFFLINE):
+        changed["reader_model"] = OFFLINE if works[2:3] == "0" else None
+    if any(getattr(known, name) != value for name, value in changed.items()):
         _allow(visit)
         write_config(changed)
         adopt(visit.kb, visit.kb.settings.but(**changed))
@@ -196,11 +200,12 @@ def found_before(visit: Visit, wishes: Wishes) -> str | None:
     """What a trial on this page found of the model that is wished for; "" where there is nothing to try, None where it
     was not tried."""
     changed = changes(wishes, visit.kb.settings)
-    if not changed or changed["model"] == OFFLINE or not visit.keeps_house or in_environment(OURS):
+    if changed.get("model") == OFFLINE or not visit.keeps_house or in_environment(OURS):
         return ""
     mark = _mark(visit.kb.settings.but(**changed))
     known = (one.partition(" ") for one in wishes.tested)
-    return next((works for works, _, model in known if model == mark and works.isdecimal()), None)
+    found = next((works for works, _, model in known if model == mark and works.isdecimal()), None)
+    return found if changed else found or ""
 
 
 def _prompt_tokens(visit: Visit) -> int:

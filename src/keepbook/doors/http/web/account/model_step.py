@@ -23,10 +23,10 @@ UNTRIED = "-"
 """In an address: who answers changed, and there was nothing to try."""
 ABLE = {
     "11": "Tested: it calls tools and reads chats.",
-    "10": "It saves to your book while you talk, but cannot read chats: the notebook reads them when you choose so.",
+    "10": "It saves to your book while you talk. It cannot read chats, so the notebook reads them.",
     "01": "It answers and reads chats, but cannot save to your book by itself while you talk.",
-    "00": "It answers, but cannot save to your book by itself, and cannot read chats: the notebook reads them when you "
-    "choose so.",
+    "00": "It answers, but cannot save to your book by itself while you talk. It cannot read chats, so the notebook "
+    "reads them.",
 }
 """What it means for the person how the tries beside answering went: calling tools, and reading a chat."""
 
@@ -142,7 +142,7 @@ async def choose(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response
 def _chosen(visit: Visit, wishes: Wishes, works: str) -> Response:
     visit.writing("choices.change")
     try:
-        connect.take_on(visit, wishes)
+        connect.take_on(visit, wishes, works)
     except (Invalid, NotAllowed) as error:
         return _page(visit, wishes, wrong=error, status=422)
     return visit.back(wishes.back or "/settings#model", answers=works or UNTRIED)

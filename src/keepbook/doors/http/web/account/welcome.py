@@ -72,7 +72,7 @@ def _kept(visit: Visit, wishes: Wishes, works: str) -> Response:
             if wishes.do != "skip":
                 call_me(book, wishes.name)
         if wishes.do != "skip":
-            connect.take_on(visit, wishes)
+            connect.take_on(visit, wishes, works)
     except (Invalid, NotAllowed) as error:
         return _page(visit, wishes, wrong=error, status=422)
     answer = visit.back(_next(visit, wishes.do), answers=works or None)

@@ -288,9 +288,9 @@ def pin(visit: Changing, id: str, turn: int) -> Response:
 
 
 @router.post("/chat/{id}/pencil/{key}/keep")
-def keep(visit: Changing, id: str, key: str) -> Response:
+def keep(visit: Changing, id: str, key: str, both: bool = False) -> Response:
     """In ink now, as the person; the line under the turn says so, with its way back."""
-    kept = visit.writing().threads.get(id).keep(key)
+    kept = visit.writing().threads.get(id).keep(key, both)
     return _answered_pencil(visit, id, key, f"Memory saved, number {kept.event}.")
 
 

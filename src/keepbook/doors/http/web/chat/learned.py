@@ -14,6 +14,7 @@ from keepbook.book.chats.view import left_out
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.wording import group_name
 from keepbook.errors import NotFound
+from keepbook.models.orders import confirmations
 from keepbook.models.orders.values import Place, of_parts
 from keepbook.presets import Preset
 
@@ -85,6 +86,17 @@ def _said(visit: Visit, memory: str | None) -> str | None:
         return visit.book.get(memory).content if memory else None
     except NotFound:  # deleted for good a moment ago
         return None
+
+
+def heeded(message: Message) -> str:
+    """What an order did, or what it asks, where no slip shows it: with a model the person would read nothing of it."""
+    deeds = of_parts(message.parts) if message.role == "user" else ()
+    unseen = [
+        deed
+        for deed in deeds
+        if deed.chats or deed.question or deed.failed or not (deed.events or any(one.content for one in deed.taken))
+    ]
+    return confirmations.told(unseen)
 
 
 def skipped(message: Message) -> list[Place]:

@@ -38,6 +38,8 @@ class Turn:
     """Which version it is, where it was said or answered anew."""
     by: str = "You"
     """Who said it: what answered, as people call it."""
+    heeded: str = ""
+    """What the person's order did, where the answer to it may not say so."""
 
     @property
     def number(self) -> int:
@@ -214,12 +216,13 @@ def _told(
         else:
             kept.append(slip)
     turns, taken, of = [], list[Place](), of_each(messages, shown)
-    for one in shown:
+    for one, following in zip(shown, [*shown[1:], None], strict=True):
         slips = [told[event] for event in under[one.turn] if event in told] if one.turn in under else []
         lines = read.of(one.turn) if read.lines and one.role == "user" else []
         out = [] if silent or one.role == "user" else taken
         by = answers if an_agent else _by(visit, one, answers)
-        turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn), by))
+        heeded = "" if following is not None and following.speaker == SPEAKER else learned.heeded(one)
+        turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn), by, heeded))
         taken = learned.skipped(one) if one.parts else []
     return turns, kept
 

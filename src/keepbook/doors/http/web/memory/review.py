@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import Response
 
 from keepbook.book.memory import review
@@ -27,8 +27,8 @@ def wrong(visit: Changing, id: str, back: Back = PATH) -> Response:
 
 
 @router.post("/review/proposal/{id}/yes")
-def accept(visit: Changing, id: str, back: Back = PATH) -> Response:
-    event = visit.writing().proposals.accept(id).event
+def accept(visit: Changing, id: str, back: Back = PATH, both: Annotated[bool, Query()] = False) -> Response:
+    event = visit.writing().proposals.accept(id, both).event
     return visit.back(came_from(back).address(), answered=id, event=event)
 
 
