@@ -39,13 +39,13 @@ from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.lines.matters import HUSHED, content_words, fit, sharing
+from keepbook.models.lines.matters import content_words, sharing
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
-from keepbook.models.noted import unpasted
+from keepbook.models.noted import keeps_out, unpasted
 from keepbook.models.offline.extraction import ordered
 from keepbook.models.orders.asked import written
-from keepbook.models.orders.values import Deed, of_parts, standing, was_heard
+from keepbook.models.orders.values import Change, Deed, Held, of_parts, standing, was_heard
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
@@ -117,8 +117,10 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
 def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
     """Whether an order of this chat keeps it out: the words it rests on were taken back, or its matter is hushed."""
     cited = {str(turn) for turn in candidate.turn_ids}
-    for deed in (deed for deeds in reading.deeds.values() for deed in deeds):
-        if any(fit(matter, candidate.content) >= HUSHED for matter in deed.hushed):
+    order = {str(turn.id): at for at, turn in enumerate(reading.turns)}
+    last = max((order.get(turn, 0) for turn in cited), default=0)
+    for turn, deed in ((str(turn), deed) for turn, deeds in reading.deeds.items() for deed in deeds):
+        if keeps_out(deed, candidate.content, before=last <= order.get(turn, last)):
             return True
         for place in deed.taken:
             if str(place.turn) in cited and place.content and overlap(candidate.content, place.content) >= TAKEN_BACK:
@@ -269,7 +271,8 @@ def _with_forgotten(
     deeds: dict[TurnId, tuple[Deed, ...]] = dict(orders.items())
     for turn, matter in unquoted(tx).get(thread_id, {}).items():
         if turn in deeds:
-            deeds[turn] = (*deeds[turn], Deed("withdraw", matter, hushed=(matter,)))
+            said = (Change(old=Held(matter)),)  # found, so what is told after it is told anew
+            deeds[turn] = (*deeds[turn], Deed("withdraw", matter, said, hushed=(matter,)))
     return deeds
 
 
