@@ -29,7 +29,7 @@ from keepbook.book.memory import changes, proposals
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
-from keepbook.book.recall.forgotten import unquoted
+from keepbook.book.recall.forgotten import Forgotten, forgotten, unquoted
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
@@ -102,7 +102,7 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
         return "a later word of yours stands"
     if candidate.op == "forget":
         return None  # what the person means is the model's to say; where their words do not show it, it is proposed
-    told = f"{candidate.subject or ''} {candidate.content}"
+    told = _whole(candidate)
     if find_secrets(told):
         return "it holds a secret"
     if (topic := next(iter(touched(told, reading.never, reading.sense)), None)) is not None:
@@ -112,6 +112,10 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
     if _is_taken_back(candidate, reading):
         return "you asked not to keep it"
     return "it is known already" if _is_known(candidate, reading) else None
+
+
+def _whole(candidate: Candidate) -> str:
+    return f"{candidate.subject or ''} {candidate.content}"
 
 
 def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
@@ -289,12 +293,16 @@ def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Ext
         return kept
     reading = replace(reading, known=known_memories(tx), never=chosen.never)
     gone = kept_from.taken_back(tx, held.thread.id)
+    lost = forgotten(tx) if reading.elsewhere else Forgotten()  # here an order reaches what was said before it anyway
     for candidate, why in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
         if why is not None:
             kept.skipped.append(Skipped(candidate.op, candidate.content, why))
             continue
         try:
-            _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
+            if candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading)):
+                _leave_out(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
+            else:
+                _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
         except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
             kept.skipped.append(Skipped(candidate.op, candidate.content, error.message))
     return kept
@@ -367,6 +375,17 @@ def _keep_one(
         if candidate.op != "forget":
             proposals.settle(tx, written.content, now)
         kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
+
+
+def _leave_out(
+    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str, kept: _Kept
+) -> None:
+    """What the person has asked to forget since it was said: nobody is asked, but the page of the load offers it."""
+    asked, left = _Kept(), replace(candidate, op="add", target=None, sure=False, reason=proposals.FORGOTTEN)
+    _keep_one(tx, origin, preset, reading, left, made_by, now, asked)
+    for id in asked.proposed:
+        proposals.expire(tx, id, now)
+    kept.skipped.append(Skipped(candidate.op, candidate.content, proposals.FORGOTTEN))
 
 
 def _failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> Closed:
