@@ -99,7 +99,7 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
         return "it names a memory that was not shown"
     target = known.get(candidate.target or "")
     if reading.elsewhere and target is not None and (target.since or "") > said_at(candidate, reading):
-        return "a later word of yours stands"
+        return proposals.OUTDATED
     if candidate.op == "forget":
         return None  # what the person means is the model's to say; where their words do not show it, it is proposed
     told = _whole(candidate)
@@ -295,14 +295,15 @@ def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Ext
     gone = kept_from.taken_back(tx, held.thread.id)
     lost = forgotten(tx) if reading.elsewhere else Forgotten()  # here an order reaches what was said before it anyway
     for candidate, why in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
-        if why is not None:
-            kept.skipped.append(Skipped(candidate.op, candidate.content, why))
-            continue
+        if why is None and candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading)):
+            why = proposals.FORGOTTEN
         try:
-            if candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading)):
-                _leave_out(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
-            else:
+            if why is None:
                 _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
+            else:
+                kept.skipped.append(Skipped(candidate.op, candidate.content, why))
+                if why in (proposals.FORGOTTEN, proposals.OUTDATED) and candidate.op != "forget":
+                    _offer(tx, origin, preset, reading, replace(candidate, reason=why), extraction.made_by, now)
         except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
             kept.skipped.append(Skipped(candidate.op, candidate.content, error.message))
     return kept
@@ -377,15 +378,14 @@ def _keep_one(
         kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
 
 
-def _leave_out(
-    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str, kept: _Kept
+def _offer(
+    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str
 ) -> None:
-    """What the person has asked to forget since it was said: nobody is asked, but the page of the load offers it."""
-    asked, left = _Kept(), replace(candidate, op="add", target=None, sure=False, reason=proposals.FORGOTTEN)
+    """What is left out for what the person has said since: nobody is asked, but the page of the load offers it."""
+    asked, left = _Kept(), replace(candidate, op="add", target=None, sure=False)
     _keep_one(tx, origin, preset, reading, left, made_by, now, asked)
     for id in asked.proposed:
         proposals.expire(tx, id, now)
-    kept.skipped.append(Skipped(candidate.op, candidate.content, proposals.FORGOTTEN))
 
 
 def _failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> Closed:
