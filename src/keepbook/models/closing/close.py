@@ -294,9 +294,9 @@ def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Ext
     reading = replace(reading, known=known_memories(tx), never=chosen.never)
     gone = kept_from.taken_back(tx, held.thread.id)
     lost = forgotten(tx) if reading.elsewhere else Forgotten()  # here an order reaches what was said before it anyway
-    for candidate, why in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
-        if why is None and candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading)):
-            why = proposals.FORGOTTEN
+    for candidate, barred in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
+        told = candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading))
+        why = barred or (proposals.FORGOTTEN if told else None)
         try:
             if why is None:
                 _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
