@@ -198,3 +198,64 @@ def test_the_coach_is_corrected(shelf: Keepbook, said: str, right: str, old: str
 )
 def test_the_coach_remembers_and_forgets(shelf: Keepbook, said: str, forget: str, word: str) -> None:
     talked(shelf, f"forgets {said}", "coach", (), (Move(said, has=(word,)), Move(forget, lacks=(word,))))
+
+
+# --- whose it is, what is past, what holds a secret, what is told after an order
+
+
+@pytest.mark.parametrize(
+    ("book", "said", "has"),
+    [
+        (("Wife Anna is allergic to walnuts",), "I'm allergic to kiwi.", ("Anna.*walnuts", "^Is allergic to kiwi")),
+        (("Friend Ola is allergic to eggs",), "I am allergic to eggs", ("Ola.*eggs", "^Is allergic to eggs")),
+        (("Anna is allergic to nuts", "Is allergic to kiwi"), "I am allergic to cats", ("nuts", "kiwi", "cats")),
+        (("Has two kids, Ola and Kari",), "our daughter Kari hates fish", ("two kids", "Kari hates fish")),
+        (("Lives in Oslo",), "I used to live in Stavanger", ("^Lives in Oslo", "Used to live in Stavanger")),
+        (("Used to live in Graz",), "I live in Oslo", ("Used to live in Graz", "^Lives in Oslo")),
+        (("Is a teacher",), "I was a carpenter for ten years", ("^Is a teacher", "carpenter")),
+        (("Lives in Oslo",), "My brother lives in Graz", ("^Lives in Oslo", "Brother lives in Graz")),
+        (("Brother Tom lives in Bonn",), "My brother Jens lives in Graz", ("Tom.*Bonn", "Jens.*Graz")),
+        (("Lars hates milk",), "I hate milk", ("Lars hates milk", "^Hates milk")),
+        (("Birthday is 4 May",), "My mum's birthday is 9 June", ("^Birthday is 4 May", "Mum's birthday is 9 June")),
+    ],
+)
+def test_what_is_anothers_or_past_replaces_nothing(
+    shelf: Keepbook, book: tuple[str, ...], said: str, has: tuple[str, ...]
+) -> None:
+    alice = talked(shelf, f"whose {said} {book}", "general", book, (Move(said, has=has[: len(book)]),))
+    assert not [one for one in alice.proposals.list() if one.op != "add"]
+    lines = [one.content for one in (*alice.list(), *alice.proposals.list())]
+    assert all(any(re.search(pattern, line) for line in lines) for pattern in has), lines
+
+
+@pytest.mark.parametrize(
+    ("said", "has"),
+    [
+        (
+            "Please remember that I take metformin every morning, and remember my PIN is 4471",
+            "metformin every morning$",
+        ),
+        ("Remember that I'm allergic to nuts and my wifi password is Tr0ub4dor&3", "allergic to nuts$"),
+        ("note that my bank card PIN is 1234 and that I prefer window seats", "prefers window seats$"),
+        ("My PIN is 4471 and I live in Oslo", "Lives in Oslo$"),
+        ("I live in Bergen. The alarm code is 5518.", "Lives in Bergen$"),
+    ],
+)
+def test_a_secret_stays_out_and_the_rest_is_kept(shelf: Keepbook, said: str, has: str) -> None:
+    alice = talked(shelf, f"secret {said}", "general", (), (Move(said, reply="password, a code"),))
+    holds(alice, (has,), ("PIN", "password", "code", r"\d{4}"), said)
+
+
+def test_an_order_to_forget_reaches_what_was_said_before_it(shelf: Keepbook) -> None:
+    alice = talked(
+        shelf, "forget and tell", "general", ("Has two kids, Ola and Kari", "Salary is 50,000"),
+        (Move("forget everything about my kids", lacks=("Ola",)),
+         Move("My son Ola plays the violin", reply="noted.*violin"),
+         Move("I have two kids, Ola and Kari", reply="^(?!Noted)"),
+         Move("forget my salary", lacks=("50,000",)),
+         Move("My salary is 60,000 now", reply="noted.*60,000"),
+         Move("forget my weight"),
+         Move("I weigh 80 kg", reply="^(?!Noted)")),
+    )  # fmt: skip
+    lines = [one.content for one in (*alice.list(), *alice.proposals.list())]
+    assert sorted(lines) == ["Salary is 60,000 now", "Son Ola plays the violin"]

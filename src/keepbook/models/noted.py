@@ -13,12 +13,12 @@ from itertools import zip_longest
 from typing import Any
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.text.secrets import find_secrets
+from keepbook.book.text.secrets import Secret, find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.lines.context import answered, named, whole
-from keepbook.models.lines.matters import HUSHED, content_words, fit
+from keepbook.models.lines.matters import HUSHED, content_words, fit, says_again
 from keepbook.models.lines.slots import slots
 from keepbook.models.lines.wording import LONGEST, line, only_leads, shares_subject, tongue
 from keepbook.models.orders.asked import NOTEBOOK, asked, is_written
@@ -179,7 +179,7 @@ def noted(
 ) -> list[Noted]:
     """The statements of a chat, oldest first; with `everything` also what the reader would leave."""
     taken = [place for one in said for deed in one.deeds for place in deed.taken]
-    hushed = [matter for one in said for deed in one.deeds for matter in deed.hushed]
+    hushing = [(one.turn, deed) for one in said for deed in one.deeds if deed.hushed]
     never = (*never, *(topic for one in said for deed in one.deeds for topic in deed.topics))
     found: list[Noted] = []
     for piece in pieces(read, said):
@@ -191,11 +191,7 @@ def noted(
             one = _statement(said, piece, start, end, vocabulary)
             if one is not None and (one.kept or everything) and not any(_meets(one.place, order) for order in orders):
                 told.append(one)
-        found += (
-            one
-            for one in told
-            if not _is_barred(one, _around(turn.text, one.place.start, one.place.end), hushed, never, sense)
-        )
+        found += (one for one in told if not _is_barred(one, turn.text, hushing, never, sense))
     return found
 
 
@@ -389,7 +385,26 @@ def _around(text: str, start: int, end: int) -> str:
     return text[spans[first][0] : spans[last - 1][1]] if first < last else text[start:end]
 
 
-def _is_barred(one: Noted, sentence: str, hushed: Sequence[str], never: Sequence[str], sense: Sense | None) -> bool:
-    if any(fit(matter, one.words) >= HUSHED for matter in hushed):
+def _is_barred(
+    one: Noted, text: str, hushing: Sequence[tuple[int, Deed]], never: Sequence[str], sense: Sense | None
+) -> bool:
+    start, end = one.place.start, one.place.end
+    if any(keeps_out(deed, one.words, before=one.place.turn <= turn) for turn, deed in hushing):
         return True
-    return bool(find_secrets(one.words)) or bool(touched(sentence, never, sense))
+    if any(secret.start < end and start < secret.end for secret in _secrets(text)) or find_secrets(one.words):
+        return True
+    return bool(touched(_around(text, start, end), never, sense))
+
+
+@lru_cache(maxsize=256)
+def _secrets(text: str) -> tuple[Secret, ...]:
+    return tuple(find_secrets(text))
+
+
+def keeps_out(deed: Deed, text: str, *, before: bool) -> bool:
+    """Whether an order keeps a matter out of what was said `before` it. What is told after it is told anew, unless it
+    only says again what was to go, or nothing was found then."""
+    if not any(fit(matter, text) >= HUSHED for matter in deed.hushed):
+        return False
+    gone = [change.old.content for change in deed.changes if change.old is not None]
+    return before or not gone or any(says_again(line(text), old) for old in gone)

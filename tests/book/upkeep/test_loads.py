@@ -272,3 +272,16 @@ def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: 
     bob.import_(io.StringIO(sent.getvalue()))
     bob.export(again)
     assert again.getvalue() == sent.getvalue(), "what came in moves house with the book"
+
+
+def test_what_the_book_knows_better_by_now_is_shown_left_out_and_can_be_ticked(alice: Any) -> None:
+    chat = alice.threads.start()
+    chat.add("user", "I live in Linz.")
+    chat.close()
+    load = alice.import_(chats("Moving")).load
+    chats_read.read(alice, load, offline=True)
+    (line,) = (one for one in chats_read.found(alice, load) if one.outdated)
+    assert (line.fate, line.content) == ("out", "Lives in Leipzig with their two kids")
+    assert contents(alice) >= {"Lives in Linz"}
+    chats_read.choose(alice, load, {line.key})
+    assert contents(alice) >= {"Lives in Linz", line.content}

@@ -29,7 +29,7 @@ from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import proposals
 
 WAITING_DAYS = 30
-FORGOTTEN = "you asked to forget this"
+FORGOTTEN, OUTDATED = "you asked to forget this", "a later word of yours stands"
 """Why something that comes in from elsewhere is left out until the person takes it."""
 AGENT = "agent"
 """Who found what no reader of a chat did."""

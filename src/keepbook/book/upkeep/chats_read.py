@@ -55,6 +55,8 @@ class Line:
     """What it took the place of, or would."""
     forgotten: bool = False
     """Whether it is out because the person asked to forget it."""
+    outdated: bool = False
+    """Whether it is out because the book says something newer."""
     proposal: str | None = None
     """The question by whose answer it would be kept, where it stands in no memory."""
 
@@ -81,7 +83,8 @@ def found(book: Opened, nth: int) -> Sequence[Line]:
         known = _texts(tx, [one.memory_id for one in asked if one.memory_id])
         unsure = [_question(chats, one, known) for one in asked]
         gone = [one for one in proposals.listed(tx, status="expired") if one.thread_id in chats]
-        out = [_question(chats, one, known, OUT) for one in gone if one.reason == proposals.FORGOTTEN]
+        offered = (proposals.FORGOTTEN, proposals.OUTDATED)
+        out = [_question(chats, one, known, OUT) for one in gone if one.reason in offered]
     told = {(one.op, one.content) for one in [*kept, *unsure] if one.fate != OUT}
     missing = {
         (one.op, one.content): one for one in [*out, *kept] if one.fate == OUT
@@ -145,7 +148,7 @@ def _question(chats: Mapping[str, Thread], one: Proposal, known: Mapping[str, li
         key=one.id, op=one.op, content=one.content, fate=fate, thread=thread, memory_id=one.memory_id,
         said_at=parse_stamp(one.valid_from) if one.valid_from else thread.touched_at,
         before=said[-1].content if said and one.op == "update" else None,
-        forgotten=fate == OUT, proposal=one.id,
+        forgotten=one.reason == proposals.FORGOTTEN, outdated=one.reason == proposals.OUTDATED, proposal=one.id,
     )  # fmt: skip
 
 

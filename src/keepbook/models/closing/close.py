@@ -39,13 +39,13 @@ from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.lines.matters import HUSHED, content_words, fit, sharing
+from keepbook.models.lines.matters import content_words, sharing
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
-from keepbook.models.noted import unpasted
+from keepbook.models.noted import keeps_out, unpasted
 from keepbook.models.offline.extraction import ordered
 from keepbook.models.orders.asked import written
-from keepbook.models.orders.values import Deed, of_parts, standing, was_heard
+from keepbook.models.orders.values import Change, Deed, Held, of_parts, standing, was_heard
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
@@ -99,7 +99,7 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
         return "it names a memory that was not shown"
     target = known.get(candidate.target or "")
     if reading.elsewhere and target is not None and (target.since or "") > said_at(candidate, reading):
-        return "a later word of yours stands"
+        return proposals.OUTDATED
     if candidate.op == "forget":
         return None  # what the person means is the model's to say; where their words do not show it, it is proposed
     told = _whole(candidate)
@@ -121,8 +121,10 @@ def _whole(candidate: Candidate) -> str:
 def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
     """Whether an order of this chat keeps it out: the words it rests on were taken back, or its matter is hushed."""
     cited = {str(turn) for turn in candidate.turn_ids}
-    for deed in (deed for deeds in reading.deeds.values() for deed in deeds):
-        if any(fit(matter, candidate.content) >= HUSHED for matter in deed.hushed):
+    order = {str(turn.id): at for at, turn in enumerate(reading.turns)}
+    last = max((order.get(turn, 0) for turn in cited), default=0)
+    for turn, deed in ((str(turn), deed) for turn, deeds in reading.deeds.items() for deed in deeds):
+        if keeps_out(deed, candidate.content, before=last <= order.get(turn, last)):
             return True
         for place in deed.taken:
             if str(place.turn) in cited and place.content and overlap(candidate.content, place.content) >= TAKEN_BACK:
@@ -273,7 +275,8 @@ def _with_forgotten(
     deeds: dict[TurnId, tuple[Deed, ...]] = dict(orders.items())
     for turn, matter in unquoted(tx).get(thread_id, {}).items():
         if turn in deeds:
-            deeds[turn] = (*deeds[turn], Deed("withdraw", matter, hushed=(matter,)))
+            said = (Change(old=Held(matter)),)  # found, so what is told after it is told anew
+            deeds[turn] = (*deeds[turn], Deed("withdraw", matter, said, hushed=(matter,)))
     return deeds
 
 
@@ -291,15 +294,16 @@ def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Ext
     reading = replace(reading, known=known_memories(tx), never=chosen.never)
     gone = kept_from.taken_back(tx, held.thread.id)
     lost = forgotten(tx) if reading.elsewhere else Forgotten()  # here an order reaches what was said before it anyway
-    for candidate, why in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
-        if why is not None:
-            kept.skipped.append(Skipped(candidate.op, candidate.content, why))
-            continue
+    for candidate, barred in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
+        told = candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading))
+        why = barred or (proposals.FORGOTTEN if told else None)
         try:
-            if candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading)):
-                _leave_out(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
-            else:
+            if why is None:
                 _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
+            else:
+                kept.skipped.append(Skipped(candidate.op, candidate.content, why))
+                if why in (proposals.FORGOTTEN, proposals.OUTDATED) and candidate.op != "forget":
+                    _offer(tx, origin, preset, reading, replace(candidate, reason=why), extraction.made_by, now)
         except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
             kept.skipped.append(Skipped(candidate.op, candidate.content, error.message))
     return kept
@@ -374,15 +378,14 @@ def _keep_one(
         kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
 
 
-def _leave_out(
-    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str, kept: _Kept
+def _offer(
+    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str
 ) -> None:
-    """What the person has asked to forget since it was said: nobody is asked, but the page of the load offers it."""
-    asked, left = _Kept(), replace(candidate, op="add", target=None, sure=False, reason=proposals.FORGOTTEN)
+    """What is left out for what the person has said since: nobody is asked, but the page of the load offers it."""
+    asked, left = _Kept(), replace(candidate, op="add", target=None, sure=False)
     _keep_one(tx, origin, preset, reading, left, made_by, now, asked)
     for id in asked.proposed:
         proposals.expire(tx, id, now)
-    kept.skipped.append(Skipped(candidate.op, candidate.content, proposals.FORGOTTEN))
 
 
 def _failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> Closed:

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
-from keepbook.models.lines.matters import KIN, content_words
+from keepbook.models.lines.matters import content_words
+from keepbook.models.lines.people import KIN
 from keepbook.models.lines.slots import slots
 from keepbook.models.lines.wording import bare
 
@@ -29,9 +30,12 @@ _SUBJECT = (
     rf"(?:my|our) (?:{KIN}|[\w'-]+(?: [\w'-]+)?)(?:,? (?-i:[A-ZÀ-Þ])\w+)?(?:'s| {_VERB})|"
     rf"(?-i:[A-ZÀ-Þ])[\w-]+ (?-i:{_VERB}))\b"
 )
+LED = regex(r"(?:(?:please )?(?:remember|note|keep in mind) )?(?:that )?", re.IGNORECASE)
+"""What may stand before a clause of what is to be remembered: "… and remember that I …"."""
 _BOUNDARY = regex(
     rf"(?:(?:[,;–—…]|\s-\s|\.\.)\s*(?:(?:and|but|so|plus|also|while|btw|by the way)\s+)*|"
-    rf"\s+(?:and|but|plus)\s+(?:(?:also|so)\s+)?)(?={_SUBJECT})",
+    rf"\s+(?:and|but|plus)\s+(?:(?:also|so)\s+)?)"
+    rf"(?={LED.pattern}{_SUBJECT})",
     re.IGNORECASE,
 )
 _HANGS = regex(
@@ -58,8 +62,8 @@ def clauses(text: str) -> list[tuple[int, int]]:
 def _cuts(text: str) -> Iterator[int]:
     begin = 0
     for found in _BOUNDARY.finditer(text):
-        left = text[begin : found.start()]
-        if _HANGS.match(left) or _TOLD_ON.search(left) or not (_stands(left) and _says(text[found.end() :])):
+        left, right = text[begin : found.start()], LED.sub("", text[found.end() :], count=1)
+        if _HANGS.match(left) or _TOLD_ON.search(left) or not (_stands(left) and _says(right)):
             continue
         begin = found.end()
         yield begin

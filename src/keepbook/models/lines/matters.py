@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
 from keepbook.models.lines import wording
+from keepbook.models.lines.people import is_past, same_one, subject
 from keepbook.models.lines.slots import WHEN, Slot, slots
 
 _FAINT = frozenset(
@@ -40,16 +41,6 @@ _WEAK = frozenset(
         ],
     )
 )  # fmt: skip
-KIN = (
-    r"wife|husband|partner|boyfriend|girlfriend|son|daughter|mother|mom|mum|father|dad|brother|sister|boss|friend|uncle|"
-    r"aunt|cousin|niece|nephew|neighbou?r|colleague|grand\w+|ex|ex-\w+|parents?|kids?|child(?:ren)?|team|managers?|"
-    r"doctor|dentist|therapist|landlord|landlady|teacher"
-)
-_SUBJECT = regex(rf"(?:[Mm]y |[Oo]ur |[Tt]heir |[Tt]he )?(?P<who>(?i:{KIN})\b|[A-ZÀ-Þ][\w-]+)(?P<own>['’]s?)?\s")
-_DOES = regex(
-    r"(?:works?|lives?|likes?|wants?|moved|will|plays?|speaks?|teaches|studies|goes|owns|runs|needs|prefers|left|joined|started|"
-    r"got|can|hates|loves|eats|drinks|drives|turns|turned|became|manages|leads|reports)\b"
-)
 _PLURALS = regex(r"(?:[^s]s|children|people)$", re.IGNORECASE)
 
 
@@ -87,25 +78,11 @@ def matters() -> tuple[Matter, ...]:
     )
 
 
-@lru_cache(maxsize=4096)
-def subject(text: str) -> str | None:
-    """Whom a line is about, where it says so at its head: a relation or a name; None for the person themself."""
-    found = _SUBJECT.match(text)
-    if found is None:
-        return None
-    who = found["who"]
-    if re.fullmatch(KIN, who, re.IGNORECASE):
-        return stem(who.lower().split("-")[0])
-    if re.fullmatch(r"\w+(?:s|ed)|Is|Has|Was|I|My|We|The|No", who):
-        return None
-    return stem(who.lower()) if found["own"] or _DOES.match(text, found.end()) else None
-
-
 HUSHED = 0.9
 """From which fit on a line is about a matter that is to be kept out."""
 
 
-@lru_cache(maxsize=32_768)  # each statement is held against every line of a book
+@lru_cache(maxsize=131_072)  # each statement is held against every line of a book
 def content_words(text: str) -> tuple[str, ...]:
     """The words that say what a text is about, stemmed, in order."""
     found = [word for word in tokens(text.replace("-", " ")) if word not in STOP_WORDS and word not in _FAINT]
@@ -295,7 +272,7 @@ def _plain(one: Slot) -> str:
 
 def same_matter(new: str, old: str) -> bool:
     """Whether a new line takes the place of an old one: the same one's, the same matter, another value."""
-    if not _touches(new, old) or not _same_one(new, old) or not _differ(new, old) or _another(new, old):
+    if not _touches(new, old) or not can_mean(new, old) or not _differ(new, old) or _another(new, old):
         return False
     if _one_matter(new, old):
         return True
@@ -312,6 +289,14 @@ def same_matter(new: str, old: str) -> bool:
     return len(shared) / min(len(one), len(other)) >= 0.6 and len(shared) / max(len(one), len(other)) >= least
 
 
+def can_mean(new: str, old: str) -> bool:
+    """Whether a line can repeat another or take its place: both are the same one's, and what is past stands beside what
+    holds, unless it is that very thing ("Used to live in Oslo" where "Lives in Oslo" stands)."""
+    if not same_one(new, old):
+        return False
+    return is_past(new) == is_past(old) or (is_past(new) and set(content_words(old)) <= set(content_words(new)))
+
+
 def _touches(new: str, old: str) -> bool:
     """What two lines of the same matter have in common at least, seen at a glance: a book has many lines."""
     return not frame(new) or not frame(new).isdisjoint(content_words(old)) or _one_matter(new, old)
@@ -319,7 +304,7 @@ def _touches(new: str, old: str) -> bool:
 
 def ends(new: str, old: str) -> bool:
     """Whether a line says that another holds no longer: "is not vegetarian any more"."""
-    return bool(_ENDED.search(new) and _same_one(new, old) and frame(old)) and frame(old) <= frame(new)
+    return bool(_ENDED.search(new) and same_one(new, old) and frame(old)) and frame(old) <= frame(new)
 
 
 def same_frame(new: str, old: str) -> bool:
@@ -329,7 +314,7 @@ def same_frame(new: str, old: str) -> bool:
 
 def only_one(new: str, old: str) -> bool:
     """Whether two lines give one and the same thing, of which a person has one, other values."""
-    return same_frame(new, old) and _same_one(new, old) and _one_matter(new, old)
+    return same_frame(new, old) and same_one(new, old) and _one_matter(new, old)
 
 
 def _one_matter(new: str, old: str) -> bool:
@@ -380,13 +365,6 @@ _DONE_WITH = regex(r"(?!Is\b|Has\b|Owns\b|Drives\b|Rides\b|Uses\b|Was\b)[A-Z]\w+
 _ENDED = regex(r"\b(?:no longer|any ?more|not \w+ now)\b", re.IGNORECASE)
 
 
-def _same_one(new: str, old: str) -> bool:
-    """Both are the same one's: "Ida is on the Legal team" goes with "Ida works on the Sales team"."""
-    one, other = subject(new), subject(old)
-    heads = [stem(tokens(text)[0]) if tokens(text) else "" for text in (new, old)]
-    return one == other or (one is None and other == heads[0]) or (other is None and one == heads[1])
-
-
 _ONE_MORE = regex(r"\b(?:has|have|got|is|bought|own|owns|with) (?:an?|another) (?P<what>[\w -]+)", re.IGNORECASE)
 _MENDS = regex(
     r"\b(?:now|no longer|any ?more|instead|not|just one|only one|moved|changed|switched|sorry|actually)\b",
@@ -435,7 +413,9 @@ def says_again(new: str, old: str) -> bool:
     if len(one & other) / len(one | other) < 0.75 and not (one <= other and len(one) > 1):
         return False
     told_anew = other_values(new, old) and _values(new) - _values(old)
-    return not told_anew and polarity(new) == polarity(old)
+    if told_anew or polarity(new) != polarity(old):
+        return False
+    return same_one(new, old) and is_past(new) == is_past(old)
 
 
 def sharing(text: str, lines: Iterable[str]) -> Iterator[str]:

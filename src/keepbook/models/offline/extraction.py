@@ -13,13 +13,14 @@ from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.matters import (
     apart,
     begin_alike,
+    can_mean,
     content_words,
     one_more,
     other_values,
     same_matter,
     says_again,
-    subject,
 )
+from keepbook.models.lines.people import subject
 from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled, slots
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
@@ -247,7 +248,7 @@ def tied(
     best: tuple[float, str, Known | None] = (0.0, "", None)
     beside = set[str]()
     before = next((each.text for each in reversed(said[:at]) if each.role == "assistant"), "")
-    for memory in _near(known, one):
+    for memory in _near([old for old in known if can_mean(one.content, old.content)], one):
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"

@@ -10,6 +10,7 @@ from typing import Any
 
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.patterns import regex
+from keepbook.models.lines.clauses import LED, clauses, leans
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import content_words
 from keepbook.models.orders.hear import sentences
@@ -43,8 +44,15 @@ def asked(text: str) -> list[tuple[int, int]]:
         if one is None or ONCE.match(one["what"]) or not (content_words(one["what"]) and whole(one["what"])):
             continue
         if _PLAIN.fullmatch(one["verb"]) or _MINE.search(one["what"]):
-            found.append((start + one.start("what"), start + one.end("what")))
+            first = start + one.start("what")
+            found += [(first + begin, first + end) for begin, end in parts(one["what"])]
     return found
+
+
+def parts(what: str) -> list[tuple[int, int]]:
+    """What is to be remembered, thing by thing; one where a later one leans on an earlier."""
+    spans = [(end - len(LED.sub("", what[start:end], count=1)), end) for start, end in clauses(what)]
+    return spans if not any(leans(what[start:end]) for start, end in spans[1:]) else [(0, len(what))]
 
 
 def is_written(text: str, line: str, written: Sequence[str]) -> bool:

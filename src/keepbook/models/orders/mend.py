@@ -11,6 +11,7 @@ from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import (
     apart,
+    can_mean,
     content_words,
     ends,
     meant,
@@ -313,7 +314,7 @@ def _likely(new: str, lines: Sequence[Held]) -> list[Held]:
 
 def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
     """Whether a statement takes the place of an older one: by its words, and by the reader's judgement."""
-    if apart(new, old.content):
+    if apart(new, old.content) or not can_mean(new, old.content):
         return False
     if ends(new, old.content) or only_one(new, old.content):
         return True

@@ -9,7 +9,7 @@ import re
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.topics import group_named, named_in
-from keepbook.models.lines.matters import KIN
+from keepbook.models.lines.people import KIN
 from keepbook.models.orders.hear import Heard, sentences
 
 _NOTES = (

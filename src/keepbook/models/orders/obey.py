@@ -116,9 +116,13 @@ def _now_noted(book: Book, chat: Chat, read: Reader) -> tuple[Noted, ...]:
     said = as_said(threads.standing(chat.messages()))
     found = noted(said, read, vocabulary=preset.categories, never=never, sense=book.meaning)
     with book.reading() as (tx, _, _):
-        gone = frozenset(unquoted(tx).get(chat.id, {}).values())
-    wanted = (one for one in found if not any(fit(matter, one.content) >= HUSHED for matter in gone))
-    return tuple(one for one in wanted if one.place.turn > thread.extracted_through)
+        gone = unquoted(tx).get(chat.id, {})
+
+    def is_forgotten(one: Noted) -> bool:
+        before = {matter for turn, matter in gone.items() if one.place.turn <= turn}
+        return any(fit(matter, one.content) >= HUSHED for matter in before)
+
+    return tuple(one for one in found if one.place.turn > thread.extracted_through and not is_forgotten(one))
 
 
 def _scene(book: Book, chat: Chat, earlier: Sequence[Message], text: str, hidden: str | None, read: Reader) -> Scene:

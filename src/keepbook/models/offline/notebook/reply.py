@@ -11,7 +11,6 @@ import re
 from collections.abc import AsyncIterator, Callable
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.text.secrets import find_secrets
 from keepbook.models.lines.matters import content_words
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
 from keepbook.models.offline.notebook import asking, saving, trading, trading_ahead
@@ -84,6 +83,14 @@ def _said(talk: Talk) -> str:
         return confirmations.told(talk.conversation.deeds) or talk.say("understood")
     if MEMORY_OFF in talk.conversation.system:
         return talk.say("off")
+    if not talk.holds_secret:
+        return _told(talk) or _beyond(talk)
+    rest = _told(talk) if talk.text else _barred(talk)
+    return "\n".join(filter(None, [rest, talk.say("secret")]))
+
+
+def _told(talk: Talk) -> str | None:
+    """What there is to say to the message, by the first that has a word on it."""
     for act in (
         saving.resume,
         _small,
@@ -99,7 +106,7 @@ def _said(talk: Talk) -> str:
         told = act(talk)
         if told is not None:
             return _with_noted(talk, told) if act == asking.answer else told
-    return _beyond(talk)
+    return None
 
 
 def _small(talk: Talk) -> str | None:
@@ -112,7 +119,7 @@ def _barred(talk: Talk) -> str | None:
     topics = talk.conversation.barred
     if topics and not asking.is_question(talk.text):
         return talk.say("never", topic=topics[0])
-    return talk.say("secret") if find_secrets(talk.text) else None
+    return None
 
 
 def _of_trading(talk: Talk) -> str | None:

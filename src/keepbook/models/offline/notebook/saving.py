@@ -10,12 +10,13 @@ from typing import Any
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
-from keepbook.models.lines.matters import meant, same_matter, subject
+from keepbook.models.lines.matters import meant, same_matter
+from keepbook.models.lines.people import subject
 from keepbook.models.lines.wording import line
 from keepbook.models.offline.notebook.phrases import asks
 from keepbook.models.offline.notebook.talk import Talk, why
 from keepbook.models.orders.answers import agrees, refuses
-from keepbook.models.orders.asked import ONCE, REMEMBER
+from keepbook.models.orders.asked import ONCE, REMEMBER, parts
 from keepbook.models.orders.hear import sentences, withdrawals
 
 _STANDING = regex(
@@ -68,7 +69,8 @@ def explicit(talk: Talk) -> str | None:
     if not matters:
         return None
     found = [what or _pointed_to(talk, told[:at]) for at, what in matters]
-    return "\n".join(dict.fromkeys(keep(talk, line(what)) for what in found if what)) or talk.say("matter")
+    lines = [line(what[start:end]) for what in found if what for start, end in parts(what)]
+    return "\n".join(dict.fromkeys(keep(talk, one) for one in lines)) or talk.say("matter")
 
 
 def _pointed_to(talk: Talk, before: Sequence[str]) -> str | None:

@@ -8,11 +8,14 @@ nothing is read back out of the prompt.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from keepbook.book.text.secrets import find_secrets
+from keepbook.models.lines.clauses import clauses
 from keepbook.models.lines.wording import joined, tongue
 from keepbook.models.model import Conversation, Said, Toolbox
 from keepbook.models.noted import unpasted
 from keepbook.models.offline.notebook.abilities import Abilities
 from keepbook.models.offline.notebook.phrases import TONGUES, say
+from keepbook.models.orders.hear import sentences
 from keepbook.tools.definition import Answer
 
 HEARD = 4
@@ -30,7 +33,9 @@ class Talk:
         now = people[-1] if people else len(said)
         self.conversation = conversation
         self.tools = Abilities(tools, conversation.preset, len(said))
-        self.text = said[now].text if people else ""
+        said_now = said[now].text if people else ""
+        self.text = open_words(said_now)
+        self.holds_secret = self.text != said_now
         self.earlier: tuple[Said, ...] = tuple(said[:now])
         self.last = next((one for one in reversed(self.earlier) if one.role == "assistant"), None)
         self.tongue = "en"
@@ -54,6 +59,16 @@ class Talk:
 
     def quote(self, lines: Iterable[str]) -> str:
         return joined(lines)
+
+
+def open_words(text: str) -> str:
+    """A text without the clauses that hold a secret: those are for nobody's notes, the rest stays to be heard."""
+    secrets = find_secrets(text)
+    if not secrets:
+        return text
+    spans = ((start + a, start + b) for start, end in sentences(text) for a, b in clauses(text[start:end]))
+    kept = (text[a:b] for a, b in spans if not any(one.start < b and a < one.end for one in secrets))
+    return "".join(kept).strip(" ,;")
 
 
 def why(answer: Answer) -> str:
