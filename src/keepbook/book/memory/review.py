@@ -82,15 +82,18 @@ def first(book: Opened, most: int) -> Sequence[Question]:
         asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")
         about = [one.memory_id for one in asked if one.memory_id is not None]
         named = {row.id: row for row in _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})}
-        told = [(2 - (one.nature == "conflict"), one.content, one) for one in asked]
-        read = [(3, named[id].content, id) for id in unsaid if id in named]  # not what was deleted a moment ago
-        chosen = sorted([*told, *read], key=lambda one: not is_weighty(one[1]))[:most]
+        waits = [(one.content, one.memory_id, one) for one in asked]
+        read = [(named[id].content, id, None) for id in unsaid if id in named]  # not what was deleted a moment ago
+        chosen = sorted([*waits, *read], key=lambda one: not is_weighty(one[0]))[:most]
         return [
-            Question(shaped(named[one], now, preset))
-            if isinstance(one, str)
-            else Question(shaped(named[one.memory_id], now, preset) if one.memory_id in named else None, one)
-            for _, _, one in sorted(chosen, key=lambda one: one[0])
+            Question(shaped(named[id], now, preset) if id in named else None, proposal)
+            for _, id, proposal in sorted(chosen, key=_kind)
         ]
+
+
+def _kind(one: tuple[str, str | None, Proposal | None]) -> int:
+    proposal = one[2]
+    return 3 if proposal is None else 1 if proposal.nature == "conflict" else 2
 
 
 @lru_cache(maxsize=4096)
