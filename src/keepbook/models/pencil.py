@@ -4,6 +4,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats.pencil import Pencil, key_of
 from keepbook.book.chats.threads import standing
 from keepbook.book.ground.opened import Opened
+from keepbook.models.lines.people import with_relation
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, reader
 from keepbook.models.offline.extraction import tied
@@ -31,7 +32,8 @@ def pencil(opened: Opened, thread_id: str) -> list[Pencil]:
 def _line(one: Noted, target: Known | None) -> Pencil:
     key = key_of(one.place.turn, one.content)
     protected = target is not None and target.protected
+    content = one.content if target is None else with_relation(one.content, target.content)
     return Pencil(
-        key, one.place.turn, one.content, one.category, "update" if target else "add", target.id if target else None,
+        key, one.place.turn, content, one.category, "update" if target else "add", target.id if target else None,
         one.score, one.sure and not protected,
     )  # fmt: skip
