@@ -111,10 +111,10 @@ def choose(settings: ModelSettings, offline: Model) -> Models:
     """The models that the settings name; `Invalid` for a name that is none. Nothing is loaded or called yet."""
     chat = _model(settings.model, settings, offline)
     cheap, reader = (
-        chat if name in (None, settings.model) else _model(name or OFFLINE, settings, offline)
+        None if name in (None, settings.model) else _model(name or OFFLINE, settings, offline)
         for name in (settings.cheap_model, settings.reader_model)
     )
-    return Models(chat, cheap, offline, lambda name: _model(name, settings, offline), reader)
+    return Models(chat, cheap or chat, offline, lambda name: _model(name, settings, offline), reader)
 
 
 def _model(name: str, settings: ModelSettings, offline: Model) -> Model:

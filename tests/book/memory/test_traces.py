@@ -4,7 +4,7 @@ from typing import Any
 
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import traces
-from keepbook.book.memory.traces import chat_titles, instants, past, seen_by
+from keepbook.book.memory.traces import chats_named, instants, past, seen_by
 
 
 def test_every_entry_has_its_instant_in_order(alice: Any) -> None:
@@ -37,16 +37,16 @@ def test_a_chat_that_was_given_a_memory_has_seen_it_with_its_replies(alice: Any)
     assert (latest.session, latest.thread_id, latest.replies) == ("outside-7", None, 0)
 
 
-def test_a_deleted_chat_is_named_no_more(alice: Any) -> None:
+def test_a_deleted_chat_is_named_as_one_in_the_trash(alice: Any) -> None:
     memory = alice.remember("Lives in Vienna")
     chat = alice.threads.start()
     chat.add("user", "Hello there")
     chat.inject()
-    assert chat_titles(alice, [chat.id, "unknown1"]) == {chat.id: None}
+    assert chats_named(alice, [chat.id, "unknown1"]) == {chat.id: ("a chat without a title", False, None)}
 
     alice.threads.delete(chat.id)
 
-    assert chat_titles(alice, [chat.id]) == {}
+    assert chats_named(alice, [chat.id])[chat.id].in_trash
     assert [sighting.thread_id for sighting in seen_by(alice, memory.id)] == [None]
 
 

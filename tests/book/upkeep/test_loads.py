@@ -131,6 +131,82 @@ def test_undo_takes_what_was_accepted_and_what_came_of_a_deleted_chat(alice: Any
     assert [(one.text, one.outcome) for one in again.came] == [("Dinner", "there"), ("Moving", "trash")]
 
 
+def test_what_was_forgotten_stays_so_when_the_file_comes_again_until_it_is_ticked(alice: Any) -> None:
+    ids = ['"moving"']
+
+    def load() -> int:
+        told = chats("Dinner", "Moving").getvalue().replace('"moving"', ids[0])
+        nth: int = alice.import_(io.StringIO(told)).load
+        chats_read.read(alice, nth, offline=True)
+        return nth
+
+    def peanuts(nth: int) -> Any:
+        return next(line for line in chats_read.found(alice, nth) if "peanuts" in line.content)
+
+    loads.take_back(alice, load())
+    load_twice = load()
+    line = peanuts(load_twice)
+    assert (line.fate, line.forgotten) == ("kept", False)
+    alice.forget(line.memory_id)
+    for _ in range(2):
+        loads.take_back(alice, load_twice)
+        load_twice = load()
+        line = peanuts(load_twice)
+        assert (line.fate, line.forgotten) == ("out", True)
+        assert line.content not in contents(alice)
+    loads.take_back(alice, load_twice)
+    ids[0] = '"other"'  # the same words in a chat that is new to the book, and read anew
+    anew = load()
+    line = peanuts(anew)
+    assert (line.fate, line.forgotten, line.memory_id) == ("out", True, None)
+    assert line.content not in contents(alice)
+    assert line.key not in {one.id for one in alice.proposals.list()}, "nobody is asked about it"
+    keys = {one.key for one in chats_read.found(alice, anew) if one.fate == "kept"}
+    chats_read.choose(alice, anew, keys | {line.key})
+    assert [one.fate for one in chats_read.found(alice, anew) if "peanuts" in one.content] == ["kept"]
+    loads.take_back(alice, anew)
+    assert peanuts(load()).fate == "kept", "what was ticked since is wanted"
+    assert alice.verify().ok
+
+
+def test_lines_of_a_list_that_were_forgotten_stay_out_too(alice: Any) -> None:
+    told = json.dumps([{"memory": "Keeps bees", "created_at": "2024-01-01"}, {"memory": "Sings"}])
+    alice.import_(io.StringIO(told))
+    bees = next(one for one in alice.list() if one.content == "Keeps bees")
+    alice.forget(bees.id)
+    alice.remember("Plays the cello")
+    alice.forget(next(one.id for one in alice.list() if "cello" in one.content))
+    again = alice.import_(io.StringIO(told))
+    assert [one.why for one in again.refused] == ["you asked to forget this"]
+    other = '[{"memory": "Plays the cello", "created_at": "2024-01-01"}]'
+    assert [one.why for one in alice.import_(io.StringIO(other)).refused] == ["you asked to forget this"]
+    assert contents(alice) == {"Sings"}
+    assert alice.import_(io.StringIO(other.replace("2024", "2099"))).memories == 1, "what is said later is said anew"
+
+
+def test_a_line_that_was_ticked_can_be_ticked_again_whatever_happened_to_what_it_changed(alice: Any) -> None:
+    """The file that brought the line before it is taken back too, and comes again."""
+    first = alice.import_(chats("Moving")).load
+    chats_read.read(alice, first, offline=True)
+    chats_read.choose(alice, first, {one.key for one in chats_read.found(alice, first)})
+    second = alice.import_(chats("Dinner")).load
+    chats_read.read(alice, second, offline=True)
+    chats_read.choose(alice, second, {one.key for one in chats_read.found(alice, second)})
+    changed = next(one for one in chats_read.found(alice, second) if one.before)
+    before = contents(alice)
+    loads.take_back(alice, second)
+    loads.take_back(alice, first)
+    assert contents(alice) == set()
+    first = alice.import_(chats("Moving")).load
+    second = alice.import_(chats("Dinner")).load
+    again = next(one for one in chats_read.found(alice, second) if one.content == changed.content)
+    assert (again.fate, changed.content in contents(alice)) == ("out", False)
+    chats_read.choose(alice, second, {one.key for one in chats_read.found(alice, second)})
+    assert contents(alice) == before
+    assert {one.fate for one in chats_read.found(alice, second)} == {"kept"}
+    assert alice.verify().ok
+
+
 def test_reading_can_be_stopped_and_goes_on_later(alice: Any) -> None:
     def enough(_: int) -> None:
         raise Enough
@@ -196,3 +272,16 @@ def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: 
     bob.import_(io.StringIO(sent.getvalue()))
     bob.export(again)
     assert again.getvalue() == sent.getvalue(), "what came in moves house with the book"
+
+
+def test_what_the_book_knows_better_by_now_is_shown_left_out_and_can_be_ticked(alice: Any) -> None:
+    chat = alice.threads.start()
+    chat.add("user", "I live in Linz.")
+    chat.close()
+    load = alice.import_(chats("Moving")).load
+    chats_read.read(alice, load, offline=True)
+    (line,) = (one for one in chats_read.found(alice, load) if one.outdated)
+    assert (line.fate, line.content) == ("out", "Lives in Leipzig with their two kids")
+    assert contents(alice) >= {"Lives in Linz"}
+    chats_read.choose(alice, load, {line.key})
+    assert contents(alice) >= {"Lives in Linz", line.content}

@@ -29,6 +29,8 @@ from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import proposals
 
 WAITING_DAYS = 30
+FORGOTTEN, OUTDATED = "you asked to forget this", "a later word of yours stands"
+"""Why something that comes in from elsewhere is left out until the person takes it."""
 AGENT = "agent"
 """Who found what no reader of a chat did."""
 
@@ -132,6 +134,14 @@ def take_back_no(tx: Tx, id: str, now: str) -> Proposal:
     if get(tx, id).status != "declined":
         raise Conflict(f"proposal {id} was not declined", code="decided")
     return _decide(tx, id, "expired", now)
+
+
+def reopen(tx: Tx, id: str, now: str) -> Proposal:
+    """Ask it again: it waits as if nothing had been said."""
+    waiting = update(proposals).where(proposals.c.owner == tx.owner, proposals.c.id == id)
+    tx.conn.execute(waiting.values(status="waiting", decided_at=None))
+    due.remind(tx, due.EXPIRE, id, later(now, days=WAITING_DAYS))
+    return get(tx, id)
 
 
 def expire(tx: Tx, id: str, now: str) -> bool:

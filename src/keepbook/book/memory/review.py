@@ -8,12 +8,11 @@ software read between the lines and nobody has confirmed. An answer is an ordina
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, func, select
 
-from keepbook.book.ground import due
 from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
-from keepbook.book.ground.when import later, stamp
+from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.listing import overview
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope
@@ -48,10 +47,7 @@ def reopen(book: Opened, proposal_id: str, answers: Sequence[str] = ("accepted",
         found = proposals.get(tx, proposal_id)
         if found.status not in answers:
             raise Conflict(f"proposal {proposal_id} is {found.status}; there is no answer to take back", code="decided")
-        waiting = update(rows).where(rows.c.owner == tx.owner, rows.c.id == proposal_id)
-        tx.conn.execute(waiting.values(status="waiting", decided_at=None))
-        due.remind(tx, due.EXPIRE, proposal_id, later(stamp(tx.clock()), days=proposals.WAITING_DAYS))
-        return proposals.get(tx, proposal_id)
+        return proposals.reopen(tx, proposal_id, stamp(tx.clock()))
 
 
 # Queries

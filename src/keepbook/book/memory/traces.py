@@ -33,6 +33,14 @@ class Sighting:
     replies: int
 
 
+class Named(NamedTuple):
+    """What a chat is called, and whether it lies in the trash. Its session tells where it was spoken."""
+
+    title: str
+    in_trash: bool
+    session: str | None
+
+
 class Stood(NamedTuple):
     """A memory as it stood at some time."""
 
@@ -60,6 +68,7 @@ class _Known(NamedTuple):
     many: int
 
 
+UNTITLED = "a chat without a title"
 MOST_PASTS, MOST_IN_ONE, FIRST = 64, 5_000, 100
 _PASTS: dict[tuple[Any, ...], _Known] = {}
 
@@ -150,16 +159,15 @@ def seen_by(book: Opened, memory_id: str) -> Sequence[Sighting]:
         ]  # fmt: skip
 
 
-def chat_titles(book: Opened, ids: Iterable[str]) -> dict[str, str | None]:
-    """The titles of those of these chats that are still here."""
+def chats_named(book: Opened, ids: Iterable[str]) -> dict[str, Named]:
+    """Those of these chats that are still here, if only in the trash."""
     wanted = sorted(set(ids))
-    found: dict[str, str | None] = {}
+    found: dict[str, Named] = {}
     with book.reading() as (tx, _, _):
         for start in range(0, len(wanted), 500):
-            query = select(threads.c.id, threads.c.title).where(
-                threads.c.owner == tx.owner,
-                threads.c.deleted_at.is_(None),
-                threads.c.id.in_(wanted[start : start + 500]),
+            query = select(threads.c.id, threads.c.title, threads.c.session, threads.c.deleted_at).where(
+                threads.c.owner == tx.owner, threads.c.id.in_(wanted[start : start + 500])
             )
-            found.update({row.id: row.title for row in tx.conn.execute(query)})
+            for row in tx.conn.execute(query):
+                found[row.id] = Named(row.title or UNTITLED, row.deleted_at is not None, row.session)
     return found

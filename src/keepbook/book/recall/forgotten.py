@@ -3,22 +3,59 @@
 A chat stays as it was said, readable and found by search; to be rid of its words, the person deletes it. Which turns
 are meant is kept as an accepted proposal that forgets no memory (`memory/proposals.py`), so that it can be taken back
 and moves house with the book.
+
+The same proposals, with the lines that the person forgot or deleted, say what is forgotten in the whole book: what a
+file brings that was said before then is left out, until the person takes it in again.
 """
 
 import re
 from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, or_, select
 
 from keepbook.book.ground import stored
 from keepbook.book.ground.patterns import regex
-from keepbook.book.text.words import query_terms
+from keepbook.book.memory.proposals import alike
+from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import messages, proposals, threads, turn_terms
+from keepbook.storage.tables import memories, messages, proposals, threads, turn_terms, versions
 
 MOST = 2000
 """A word that more turns say than this names no matter."""
+DROPPED = "user_deleted"
+"""Why a memory is archived that its person forgot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What the person wanted forgotten, each with when: matters, and lines by one of their words."""
+
+    matters: tuple[tuple[str, str], ...] = ()
+    lines: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+
+    def meant(self, text: str, at: str) -> bool:
+        """Whether a text that was said at an instant has been forgotten since."""
+        words = [stem(word) for word in tokens(text)]
+        if any(since > at and _speaks_of(matter, text, set(words)) for matter, since in self.matters):
+            return True
+        near = {one for word in words for one in self.lines.get(word, ())}
+        return any(since > at and alike(line, text) for line, since in near)
+
+    def put_away(self, state: Any, text: str) -> bool:
+        """Whether a memory that is out is so by the person's wish: it was forgotten or deleted, or what it says was
+        after they last had to do with it."""
+        return state.archived_reason == DROPPED or state.trashed_at is not None or self.meant(text, state.edited_at)
+
+
+# Rules
+
+
+def _speaks_of(matter: str, text: str, words: set[str]) -> bool:
+    wanted = query_terms(matter)
+    return bool(wanted) and words.issuperset(wanted) and _names(matter, text)
+
 
 # Queries
 
@@ -55,6 +92,25 @@ def _names(matter: str, text: str) -> bool:
 
 
 _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
+
+
+def forgotten(tx: Tx) -> Forgotten:
+    """What of the whole book the person wanted forgotten, as far as that stands."""
+    mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
+    query = select(proposals.c.content, proposals.c.decided_at).where(*mine, proposals.c.memory_id.is_(None))
+    matters = {(row.content, row.decided_at) for row in tx.conn.execute(query)}
+    joined = and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id)
+    gone = or_(memories.c.archived_reason == DROPPED, memories.c.trashed_at.isnot(None))
+    query = (
+        select(versions.c.content, memories.c.archived_at, memories.c.trashed_at)
+        .join(memories, and_(joined, memories.c.version == versions.c.version))
+        .where(versions.c.owner == tx.owner, versions.c.content.isnot(None), gone)
+    )
+    lines: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for row in tx.conn.execute(query):
+        for word in {stem(word) for word in tokens(row.content)}:
+            lines[word].append((row.content, row.trashed_at or row.archived_at))
+    return Forgotten(tuple(sorted(matters)), lines)
 
 
 def unquoted(tx: Tx) -> dict[str, dict[int, str]]:

@@ -3,12 +3,12 @@ what was said later wins.
 
 What reading found is told line by line, each to be kept or left out: a tick that is taken away takes its line back, one
 that is set brings it back or says yes: what is ticked when the person saves is their own word, and nobody asks again.
-Nothing of it is stored beside the book itself.
+What they have asked to forget is left out until they tick it. Nothing of it is stored beside the book itself.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,9 +22,11 @@ from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger import loads as rows
-from keepbook.book.ledger import undo as undoing
 from keepbook.book.memory import changes, proposals
+from keepbook.book.memory.changes import Statement
+from keepbook.book.memory.memories import State
 from keepbook.book.memory.proposals import Proposal
+from keepbook.book.recall.forgotten import Forgotten, forgotten
 from keepbook.book.upkeep import loads
 from keepbook.book.upkeep.elsewhere.incoming import Enough
 from keepbook.book.upkeep.loads import KEPT, OUT
@@ -51,6 +53,12 @@ class Line:
     memory_id: str | None = None
     before: str | None = None
     """What it took the place of, or would."""
+    forgotten: bool = False
+    """Whether it is out because the person asked to forget it."""
+    outdated: bool = False
+    """Whether it is out because the book says something newer."""
+    proposal: str | None = None
+    """The question by whose answer it would be kept, where it stands in no memory."""
 
 
 # Queries
@@ -69,13 +77,20 @@ def found(book: Opened, nth: int) -> Sequence[Line]:
         chats = {one.id: one for one in _chats(tx, nth)}
         written = _by_memory(tx, list(chats))
         texts = _texts(tx, list(written))
-        kept = [_line(tx, chats, entries, texts) for entries in written.values()]
+        lost = forgotten(tx)
+        kept = [_line(tx, chats, entries, texts, lost) for entries in written.values()]
         asked = [one for one in proposals.listed(tx) if one.thread_id in chats]
         known = _texts(tx, [one.memory_id for one in asked if one.memory_id])
         unsure = [_question(chats, one, known) for one in asked]
-    waiting = {(one.op, one.content) for one in unsure}
-    kept = [one for one in kept if one.fate != OUT or (one.op, one.content) not in waiting]  # a yes that was taken back
-    return [*sorted(kept, key=lambda one: (one.said_at, one.key)), *unsure]
+        gone = [one for one in proposals.listed(tx, status="expired") if one.thread_id in chats]
+        offered = (proposals.FORGOTTEN, proposals.OUTDATED)
+        out = [_question(chats, one, known, OUT) for one in gone if one.reason in offered]
+    told = {(one.op, one.content) for one in [*kept, *unsure] if one.fate != OUT}
+    missing = {
+        (one.op, one.content): one for one in [*out, *kept] if one.fate == OUT
+    }  # once, however often it was said
+    lines = [*(one for one in kept if one.fate != OUT), *(missing[one] for one in missing if one not in told)]
+    return [*sorted(lines, key=lambda one: (one.said_at, one.key)), *unsure]
 
 
 def _chats(tx: Tx, nth: int) -> list[Thread]:
@@ -107,26 +122,33 @@ def _texts(tx: Tx, ids: Sequence[str]) -> dict[str, list[Any]]:
     return texts
 
 
-def _line(tx: Tx, chats: Mapping[str, Thread], entries: Sequence[Any], texts: Mapping[str, list[Any]]) -> Line:
+def _line(
+    tx: Tx, chats: Mapping[str, Thread], entries: Sequence[Any], texts: Mapping[str, list[Any]], lost: Forgotten
+) -> Line:
     first, last = entries[0], entries[-1]
     said = texts[last.memory_id]
     version = said[stored.loads(last.after)["version"] - 1]
     old = None if first.before is None else said[stored.loads(first.before)["version"] - 1]
     op = "forget" if last.action == "forget" else "add" if old is None else "update"
+    newest, fate = loads.fate_of(tx, entries)
     return Line(
-        key=last.memory_id, op=op, content=version.content or "", fate=loads.fate_of(tx, entries)[1],
-        thread=chats[last.thread_id], said_at=parse_stamp(version.valid_from), memory_id=last.memory_id,
+        key=last.memory_id, op=op, content=version.content or "", fate=fate, thread=chats[last.thread_id],
+        said_at=parse_stamp(version.valid_from), memory_id=last.memory_id,
         before=old.content if op == "update" and old is not None else None,
+        forgotten=fate == OUT
+        and op != "forget"
+        and lost.put_away(State(**stored.loads(newest.after)), version.content or ""),
     )  # fmt: skip
 
 
-def _question(chats: Mapping[str, Thread], one: Proposal, known: Mapping[str, list[Any]]) -> Line:
+def _question(chats: Mapping[str, Thread], one: Proposal, known: Mapping[str, list[Any]], fate: str = UNSURE) -> Line:
     thread = chats[one.thread_id or ""]
     said = known.get(one.memory_id or "", [])
     return Line(
-        key=one.id, op=one.op, content=one.content, fate=UNSURE, thread=thread, memory_id=one.memory_id,
+        key=one.id, op=one.op, content=one.content, fate=fate, thread=thread, memory_id=one.memory_id,
         said_at=parse_stamp(one.valid_from) if one.valid_from else thread.touched_at,
         before=said[-1].content if said and one.op == "update" else None,
+        forgotten=one.reason == proposals.FORGOTTEN, outdated=one.reason == proposals.OUTDATED, proposal=one.id,
     )  # fmt: skip
 
 
@@ -159,9 +181,12 @@ def choose(book: Opened, nth: int, ticked: Collection[str]) -> int:
         first = ledger.head(tx).seq
         written = _by_memory(tx, [one.id for one in _chats(tx, nth)])
         for line in found(book, nth):
-            if line.fate == UNSURE and line.key in ticked:
-                proposals.accept(tx, book.origin, preset, line.key, stamp(tx.clock()))
-            elif line.fate in (KEPT, OUT):
+            if line.proposal is not None and line.key in ticked:
+                now = stamp(tx.clock())
+                if line.fate == OUT:
+                    proposals.reopen(tx, line.key, now)
+                proposals.accept(tx, book.origin, preset, line.key, now)
+            elif line.proposal is None and line.fate in (KEPT, OUT):
                 _settle(tx, book, preset, line, written[line.key], wanted=line.key in ticked)
         return ledger.head(tx).seq - first
 
@@ -172,6 +197,22 @@ def _settle(tx: Tx, book: Opened, preset: Preset, line: Line, entries: Sequence[
     if not wanted and line.fate == KEPT:
         loads.take_out(tx, book, preset, entries, newest)
     if wanted and line.fate == OUT:
-        undoing.undo(tx, book.origin, preset, newest.seq)
+        _bring_back(tx, book, preset, line, entries[-1])
     if wanted and line.op != "forget":
         changes.set_confidence(tx, book.origin, preset, line.key, "asserted")
+
+
+def _bring_back(tx: Tx, book: Opened, preset: Preset, line: Line, last: Any) -> None:
+    """Let the book say it again: forgotten, restored, or in the place of what it says by now."""
+    if line.op == "forget":
+        changes.forget(tx, book.origin, preset, line.key, stored.loads(last.after)["archived_reason"])
+        return
+    back = changes.restore(tx, book.origin, preset, line.key)
+    if back.state != "active":  # out of the trash into the archive
+        back = changes.restore(tx, book.origin, preset, line.key)
+    if back.content != line.content:
+        told = _texts(tx, [line.key])[line.key][stored.loads(last.after)["version"] - 1]
+        said = Statement(
+            line.content, valid_from=told.valid_from, turn_ids=stored.loads(told.turn_ids), made_by=told.made_by
+        )
+        changes.update(tx, replace(book.origin, thread_id=line.thread.id), preset, line.key, said)

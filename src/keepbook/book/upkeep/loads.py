@@ -24,14 +24,12 @@ from keepbook.book.trading.imports import loads as trading_loads
 from keepbook.errors import NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import ledger
+from keepbook.storage.tables import ledger, versions
 
 AT_ONCE = 200
 KEPT, OUT, TOUCHED = "kept", "out", "touched"
 CLOSING = "close"
 """The door through which the reading of a chat writes."""
-YES_OR_NO = ("confirm", "promote", "demote")
-"""What the person thinks of a line, which changes no word of it."""
 
 
 # Queries
@@ -85,19 +83,21 @@ def take_back(book: Opened, nth: int) -> Arrival:
         came = tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
         written = [*came, *read_out(tx, [*still, *deleted])]
         memories: list[str] = []
+        left = 0
         for entries in _by_what_they_touch(written).values():
             newest, fate = fate_of(tx, entries)
             if fate == KEPT:
                 take_out(tx, book, preset, entries, newest)
                 memories += [] if newest.link_id else [newest.memory_id]
             stayed += fate == TOUCHED
+            left += fate == OUT and not newest.link_id and stored.loads(newest.after)["archived_reason"] == "undone"
         now = stamp(tx.clock())
         for id in (*still, *deleted):
             for one in proposals.listed(tx, thread_id=id):
                 proposals.expire(tx, one.id, now)
         for id in still:
             threads.trash(tx, id, now, by_person=book.hand.is_person)
-        gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed}
+        gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed, "left": left}
         loads.mark_taken_back(tx, nth, gone)
         return loads.get(tx, nth)
 
@@ -141,23 +141,28 @@ def take_out(tx: Tx, book: Opened, preset: Preset, entries: Sequence[Any], newes
 
 def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
     """What became of a memory or link after these entries on it: `kept`, taken `out` again, or `touched` by something
-    else; with the newest entry about it."""
+    else; with the newest entry about it. It is told by how the book stands now, whatever way led there."""
     last = entries[-1]
     same = ledger.c.link_id == last.link_id if last.link_id else ledger.c.memory_id == last.memory_id
-    mine = (ledger.c.owner == tx.owner, ledger.c.seq > last.seq, same)
-    later = tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
-    newest, fate, before = last, KEPT, {last.seq: OUT}
-    for newest in (row for row in later if row.link_id == last.link_id):
-        before[newest.seq], fate = fate, _next_fate(newest, fate, before, forgot=last.action == "forget")
-    return newest, OUT if last.salt is None else fate  # without salt it was deleted for good
+    mine = (ledger.c.owner == tx.owner, ledger.c.seq >= last.seq, same)
+    rows = tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
+    newest = [row for row in rows if row.link_id == last.link_id][-1]
+    if last.salt is None:  # it was deleted for good
+        return newest, OUT
+    if last.link_id:
+        stands = stored.loads(newest.after)["removed_at"] == stored.loads(last.after)["removed_at"]
+        return newest, KEPT if stands else OUT
+    ours, now = (State(**stored.loads(row.after)) for row in (last, newest))
+    if last.action == "forget":  # what a load forgot is kept as long as it stays forgotten
+        return newest, OUT if now.name == "active" else KEPT
+    texts = _texts(tx, last.memory_id)
+    if texts[now.version] == texts[ours.version]:
+        return newest, KEPT if now.name == "active" else OUT
+    return newest, OUT if texts[now.version] in [texts[one] for one in range(1, ours.version)] else TOUCHED
 
 
-def _next_fate(row: Any, fate: str, before: Mapping[int, str], *, forgot: bool) -> str:
-    """How it stands after one more entry. What a load forgot is kept as long as it stays forgotten."""
-    if row.action == "undo":
-        return before.get(row.undoes, TOUCHED)
-    if row.action in YES_OR_NO:
-        return fate
-    if fate != TOUCHED and row.action in ("forget", "delete", "restore"):
-        return OUT if (row.action == "restore") == forgot else KEPT
-    return TOUCHED
+def _texts(tx: Tx, memory_id: str) -> dict[int, str | None]:
+    mine = (versions.c.owner == tx.owner, versions.c.memory_id == memory_id)
+    return {
+        row.version: row.content for row in tx.conn.execute(select(versions.c.version, versions.c.content).where(*mine))
+    }

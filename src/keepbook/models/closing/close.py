@@ -29,7 +29,7 @@ from keepbook.book.memory import changes, proposals
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.proposals import alike
 from keepbook.book.owners import choices, owners, spending
-from keepbook.book.recall.forgotten import unquoted
+from keepbook.book.recall.forgotten import Forgotten, forgotten, unquoted
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
@@ -99,10 +99,10 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
         return "it names a memory that was not shown"
     target = known.get(candidate.target or "")
     if reading.elsewhere and target is not None and (target.since or "") > said_at(candidate, reading):
-        return "a later word of yours stands"
+        return proposals.OUTDATED
     if candidate.op == "forget":
         return None  # what the person means is the model's to say; where their words do not show it, it is proposed
-    told = f"{candidate.subject or ''} {candidate.content}"
+    told = _whole(candidate)
     if find_secrets(told):
         return "it holds a secret"
     if (topic := next(iter(touched(told, reading.never, reading.sense)), None)) is not None:
@@ -112,6 +112,10 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
     if _is_taken_back(candidate, reading):
         return "you asked not to keep it"
     return "it is known already" if _is_known(candidate, reading) else None
+
+
+def _whole(candidate: Candidate) -> str:
+    return f"{candidate.subject or ''} {candidate.content}"
 
 
 def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
@@ -289,12 +293,17 @@ def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Ext
         return kept
     reading = replace(reading, known=known_memories(tx), never=chosen.never)
     gone = kept_from.taken_back(tx, held.thread.id)
-    for candidate, why in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
-        if why is not None:
-            kept.skipped.append(Skipped(candidate.op, candidate.content, why))
-            continue
+    lost = forgotten(tx) if reading.elsewhere else Forgotten()  # here an order reaches what was said before it anyway
+    for candidate, barred in judge(reading, _with_held_back(extraction, reading), proposals.declined(tx), gone):
+        told = candidate.op != "forget" and lost.meant(_whole(candidate), said_at(candidate, reading))
+        why = barred or (proposals.FORGOTTEN if told else None)
         try:
-            _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
+            if why is None:
+                _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
+            else:
+                kept.skipped.append(Skipped(candidate.op, candidate.content, why))
+                if why in (proposals.FORGOTTEN, proposals.OUTDATED) and candidate.op != "forget":
+                    _offer(tx, origin, preset, reading, replace(candidate, reason=why), extraction.made_by, now)
         except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
             kept.skipped.append(Skipped(candidate.op, candidate.content, error.message))
     return kept
@@ -367,6 +376,16 @@ def _keep_one(
         if candidate.op != "forget":
             proposals.settle(tx, written.content, now)
         kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
+
+
+def _offer(
+    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str
+) -> None:
+    """What is left out for what the person has said since: nobody is asked, but the page of the load offers it."""
+    asked, left = _Kept(), replace(candidate, op="add", target=None, sure=False)
+    _keep_one(tx, origin, preset, reading, left, made_by, now, asked)
+    for id in asked.proposed:
+        proposals.expire(tx, id, now)
 
 
 def _failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> Closed:

@@ -84,7 +84,7 @@ HUSHED = 0.9
 """From which fit on a line is about a matter that is to be kept out."""
 
 
-@lru_cache(maxsize=32_768)  # each statement is held against every line of a book
+@lru_cache(maxsize=131_072)  # each statement is held against every line of a book
 def content_words(text: str) -> tuple[str, ...]:
     """The words that say what a text is about, stemmed, in order."""
     found = [word for word in tokens(text.replace("-", " ")) if word not in STOP_WORDS and word not in _FAINT]

@@ -130,7 +130,10 @@ def test_a_second_import_leaves_what_the_person_did_with_the_first(alice: Any) -
     alice.update(oslo.id, "Lives in Bodø")
     alice.forget(rye.id)
 
-    assert alice.import_(text_of(items)).unchanged == 2
+    again = alice.import_(text_of(items))
+    assert (again.unchanged, [(one.where, one.why) for one in again.refused]) == (
+        1, [("item 2", "you asked to forget this")],
+    )  # fmt: skip
     assert [one.content for one in alice.list()] == ["Lives in Bodø"]
 
 

@@ -49,6 +49,8 @@ class Noted:
     metadata: Mapping[str, str] = field(default_factory=dict)
     earlier: tuple[Wording, ...] = ()
     """What it said before, oldest first."""
+    wanted: bool = False
+    """Whether the person takes it though they asked to forget it."""
 
 
 @dataclass(frozen=True, slots=True)

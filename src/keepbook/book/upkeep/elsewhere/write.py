@@ -20,10 +20,12 @@ from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import labels
 from keepbook.book.memory.changes import Statement, remember, restore, update
-from keepbook.book.memory.memories import Memory
+from keepbook.book.memory.memories import Memory, find_row
+from keepbook.book.memory.proposals import FORGOTTEN
 from keepbook.book.memory.similar import find_alike
 from keepbook.book.owners import owners
 from keepbook.book.owners.choices import chosen
+from keepbook.book.recall.forgotten import Forgotten, forgotten
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
@@ -123,7 +125,8 @@ class _Writer:
         self._looks = looks
         self._tx, self._origin, self._preset = tx, origin, preset
         self._source, self._never, self._sense = source, never, sense
-        self._known = _came_before(tx, source)
+        self._forgotten = forgotten(tx)
+        self._known = _came_before(tx, source, self._forgotten)
         self._gone = _taken_back(tx)
         self.chats: dict[str, int] = {}
         self.grown: list[str] = []
@@ -134,13 +137,17 @@ class _Writer:
         said = self._statement(one)
         self._refuse("\n".join(filter(None, (said.content, said.body, one.subject, said.summary))))
         before = self._known.get(said.made_by or "")
+        if not one.wanted and (
+            self._forgotten.meant(one.text, one.since or "") if before is None else before.forgotten
+        ):
+            raise _StaysOut(FORGOTTEN)
         outcome, repeats = self._anew(one, said) if before is None else self._again(before, said)
         return Came(outcome, "memory", said.content, said.category, one.since, repeats)
 
     def _anew(self, one: Noted, said: Statement) -> tuple[str, str | None]:
         first, *rest = [*self._earlier(one, said), said]
         written = remember(self._tx, self._origin, self._preset, first)
-        self._known[said.made_by or ""] = _Before(written.id, True, said.content)
+        self._known[said.made_by or ""] = _Before(written.id, said.content)
         if written.unchanged:
             return THERE, written.content
         for later in rest:
@@ -159,7 +166,7 @@ class _Writer:
 
     def _again(self, before: "_Before", said: Statement) -> tuple[str, str | None]:
         """Known from an earlier import: only what the source says otherwise since, and nobody has touched here."""
-        if not before.untouched and before.memory_id in self._gone:
+        if before.forgotten or (not before.untouched and before.memory_id in self._gone):
             back = restore(self._tx, self._origin, self._preset, before.memory_id)
             if back.content != said.content:
                 update(self._tx, self._origin, self._preset, before.memory_id, said)
@@ -225,7 +232,8 @@ class _Writer:
         """A chat that went with a load that was taken back, and what had been read out of it."""
         threads.restore(self._tx, thread_id)
         for id in kept_from.learned_from(self._tx, thread_id):
-            if id in self._gone:
+            row = find_row(self._tx, id)
+            if id in self._gone and not self._forgotten.put_away(row, row.content):
                 restore(self._tx, self._origin, self._preset, id)
 
 
@@ -259,18 +267,20 @@ def _metadata(one: Noted) -> dict[str, str] | None:
 @dataclass(frozen=True, slots=True)
 class _Before:
     memory_id: str
-    untouched: bool
     content: str | None
+    untouched: bool = True
+    forgotten: bool = False
 
 
-def _came_before(tx: Tx, source: str) -> dict[str, _Before]:
-    """What came from this source before, by its name there; whether it still stands as it came in."""
+def _came_before(tx: Tx, source: str, lost: Forgotten) -> dict[str, _Before]:
+    """What came from this source before, by its name there; whether it still stands as it came in, and whether the
+    person wanted it forgotten."""
     joined = versions.join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
     query = (
         select(
             versions.c.made_by, versions.c.memory_id, versions.c.content, versions.c.version,
             memories.c.version.label("newest"), memories.c.archived_at, memories.c.trashed_at,
-            memories.c.purged_at, memories.c.last_confirmed_at,
+            memories.c.purged_at, memories.c.last_confirmed_at, memories.c.archived_reason, memories.c.edited_at,
         )
         .select_from(joined)
         .where(versions.c.owner == tx.owner, versions.c.source == "imported", versions.c.made_by.like(f"{source} %"))
@@ -278,7 +288,8 @@ def _came_before(tx: Tx, source: str) -> dict[str, _Before]:
     )  # fmt: skip
     found: dict[str, _Before] = {}
     for row in tx.conn.execute(query):
-        found[row.made_by] = _Before(row.memory_id, _stands(row), row.content)
+        away = not _is_active(row) and row.content is not None and lost.put_away(row, row.content)
+        found[row.made_by] = _Before(row.memory_id, row.content, _stands(row), away)
     return found
 
 
@@ -293,6 +304,9 @@ def _taken_back(tx: Tx) -> frozenset[str]:
     return frozenset(gone)
 
 
+def _is_active(row: Any) -> bool:
+    return row.archived_at is None and row.trashed_at is None and row.purged_at is None
+
+
 def _stands(row: Any) -> bool:
-    is_active = row.archived_at is None and row.trashed_at is None and row.purged_at is None
-    return is_active and row.version == row.newest and row.last_confirmed_at is None
+    return _is_active(row) and row.version == row.newest and row.last_confirmed_at is None

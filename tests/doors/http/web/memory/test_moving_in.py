@@ -85,7 +85,7 @@ def test_what_is_taken_comes_in_with_its_category_and_goes_again_in_one_step(cli
     form["take"] = ["0"]
     form["category-0"] = "profile"
     at, page = loaded(client, form)
-    assert "1 memory came in, entries № 1 to 1." in page
+    assert "1 memory came in, entry № 1 of your ledger." in re.sub(r"</?span[^>]*>", "", page)
     assert "From a plain list, notes.txt" in page
     (kept,) = alice.list()
     assert (kept.content, kept.category, kept.source) == ("Is allergic to peanuts", "profile", "imported")
@@ -120,6 +120,14 @@ def test_what_is_there_already_says_which_line_it_repeats(client: TestClient, al
     alice.remember("Cycles to work unless it rains.", category="profile")
     page = looked(client, b"Cycles to work unless it rains\n")
     assert "as “Cycles to work unless it rains.”" in page, "also where it stands under another heading"
+    for one in alice.list():
+        alice.forget(one.id)
+    page = looked(client, b"Is allergic to peanuts\nIs fond of trains\n")
+    assert "1 new, 0 you already have, 1 you asked to forget, 0 refused" in page
+    assert "You asked to forget this. Tick it to keep it." in page
+    assert sent_again(page)["take"] == ["1"]
+    loaded(client, sent_again(page) | {"take": ["0", "1"]})
+    assert contents(alice) == {"Is allergic to peanuts", "Is fond of trains"}
 
 
 def test_any_line_can_be_left_out_however_long_the_file_is(client: TestClient, alice: Any) -> None:
@@ -352,10 +360,10 @@ def test_many_chats_are_read_when_one_asks_for_it(
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
-    width: int, opens: Any, alice: Any, tmp_path: Path
+    width: int, opens: Any, alice: Any, tmp_path: Path, talk: Any
 ) -> None:
     """From an empty book, by what stands on the pages: find the way, leave one chat out, have the others read, leave a
-    line of what was found out, find the load again, take it back."""
+    line of what was found out, find the load again, take it back. What is to be forgotten stays out the next time."""
     file = tmp_path / "conversations.json"
     file.write_bytes(chatgpt("Oslo", "Paris", "Bergen", said="I have a sister in {} who is a nurse. I live in Graz."))
     person = opens(width=width).new_page()
@@ -395,6 +403,23 @@ def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     expect(person.get_by_text("taken out again")).to_be_visible()
     assert contents(alice) == set()
     assert not alice.threads.list()
+    talk("Please forget everything about Graz.")
+    _what_is_forgotten_stays_out(person, alice, file)
+
+
+def _what_is_forgotten_stays_out(person: Page, alice: Any, file: Path) -> None:
+    person.goto("/import")
+    person.wait_for_load_state()
+    person.get_by_label("A file to bring in").set_input_files(file)
+    person.get_by_role("button", name="Bring in 3 chats").click()
+    forgotten = person.get_by_role("row").filter(has_text="You asked to forget this")
+    expect(forgotten).to_contain_text("Lives in Graz")
+    expect(forgotten.get_by_role("checkbox")).not_to_be_checked()
+    assert "Lives in Graz" not in contents(alice)
+    forgotten.get_by_role("checkbox").check()
+    person.get_by_role("button", name="Keep what is ticked").click()
+    expect(person.get_by_text("You asked to forget this")).to_have_count(0)
+    assert "Lives in Graz" in contents(alice)
 
 
 def test_somebody_i_know_is_named_in_the_browser(person: Page, alice: Any, tmp_path: Path) -> None:

@@ -403,8 +403,9 @@ def leave(visit: Changing, id: str, view: str = "") -> Response:
     if has_news(chat.thread) and not still_here and not only_looked_at and not waits:
         closed = chat.close()
         told = closed.status if closed.status in (UNREAD, BUSY) else _counted(closed) or told
-    secure, words = visit.request.url.scheme == "https", f"{id}.{told.replace(',', '.')}"
-    gone.set_cookie(LEFT, words, LEFT_SECONDS, samesite="strict", secure=secure)  # for a script's eyes
+    secure = visit.request.url.scheme == "https"
+    name, words = f"{LEFT}_{chat.id}", told.replace(",", ".")
+    gone.set_cookie(name, words, LEFT_SECONDS, samesite="strict", secure=secure)  # for a script's eyes
     return gone
 
 

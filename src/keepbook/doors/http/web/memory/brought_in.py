@@ -39,7 +39,8 @@ def earlier(visit: Visit, what: str | None = None) -> list[Any]:
 def readers(visit: Visit) -> tuple[str | None, bool]:
     """The model that could read chats instead of this machine's reader, if there is one; whether memory is on."""
     models = visit.kb.models
-    return None if models.extractor is models.offline else models.called(None), visit.book.choices.memory
+    reader = models.extractor
+    return None if reader is models.offline else models.called(reader.name), visit.book.choices.memory
 
 
 @router.get(f"{PATH}/{{nth}}")

@@ -21,7 +21,7 @@ from keepbook.book.memory import review
 from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.memory.traces import chat_titles
+from keepbook.book.memory.traces import chats_named
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.rows import Rows
 from keepbook.doors.http.web.memory.wording import FOUND, Teller, group_name, kind_of
@@ -285,9 +285,9 @@ def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.Q
     threads = [memory.thread_id for memory in memories]
     threads += [one.proposal.thread_id for one in asked if one.proposal]
     threads += [one.memory.thread_id for one in asked if one.memory]
-    titles = chat_titles(visit.book, [id for id in threads if id])
+    chats = chats_named(visit.book, [id for id in threads if id])
     on = visit.book.choices.memory
-    return Teller(visit.book.preset(), overview(visit.book), titles, visit.zone, visit.now, on)
+    return Teller(visit.book.preset(), overview(visit.book), chats, visit.zone, visit.now, on)
 
 
 # What was done just now, and how to take it back

@@ -19,6 +19,7 @@ from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.memory.proposals import FORGOTTEN
 from keepbook.book.upkeep import chats_read
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked, named
@@ -39,6 +40,9 @@ READ_AT_ONCE = 20
 """So many chats are read for what to remember with the load, unless one says no; more are read when one asks for it."""
 ROWS = 200
 """So many lines are shown on a page, each to be taken or left."""
+OPEN = ("new", "alike", "changed", "forgotten")
+UNTICKED = ("alike", "forgotten")
+"""What comes in only if the person ticks it."""
 ME, KNOWN, OUT = "me", "known", "out"
 Short = Annotated[str, Form(max_length=400)]
 
@@ -58,7 +62,7 @@ class Person:
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line or chat of the file and what would become of it: new, alike (new, but nearly what stands in the book),
-    changed, there (a chat may lie in the trash) or refused."""
+    forgotten (the person asked for that), changed, there (a chat may lie in the trash) or refused."""
 
     at: int
     what: str
@@ -75,7 +79,7 @@ class Row:
     @property
     def open(self) -> bool:
         """Whether it is for the person to take it or leave it."""
-        return self.outcome in ("new", "alike", "changed")
+        return self.outcome in OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class Chosen:
     left: frozenset[int] = frozenset()
     page: int = 1
     fresh: bool = False
-    """Whether nobody has chosen anything yet: then what is nearly in the book stays out."""
+    """Whether nobody has chosen anything yet: then what is nearly in the book, or was forgotten, stays out."""
 
     def takes(self, at: int) -> bool:
         return at not in self.left
@@ -208,7 +212,7 @@ def _looked(visit: Visit, chosen: Chosen, act: str) -> Response:
         incoming = look(Found(chosen.name or "file", raw=chosen.sent))
         seen = _seen(visit, chosen, incoming)
         if act == "none" or chosen.fresh:
-            out = frozenset(row.at for row in seen.rows if row.open and (act == "none" or row.outcome == "alike"))
+            out = frozenset(row.at for row in seen.rows if row.open and (act == "none" or row.outcome in UNTICKED))
             chosen = replace(chosen, left=out)
             seen = replace(seen, rows=[replace(row, taken=row.at not in out) for row in seen.rows])
         chosen = replace(chosen, page=min(chosen.page, seen.pages))
@@ -320,7 +324,7 @@ def _as_chosen(chosen: Chosen, at: int, one: Noted | Talked, person: Person | No
 
 def _wanted(chosen: Chosen, incoming: Incoming) -> Incoming:
     taken = [_as_chosen(chosen, at, one, person) for at, one, person in _steps(chosen, incoming) if chosen.takes(at)]
-    return _only(incoming, taken)
+    return _only(incoming, [replace(one, wanted=True) if isinstance(one, Noted) else one for one in taken])
 
 
 def _only(incoming: Incoming, things: Sequence[Noted | Talked]) -> Incoming:
@@ -338,12 +342,16 @@ def _seen(visit: Visit, chosen: Chosen, incoming: Incoming) -> Seen:
     for at, one, person in steps:
         what = "memory" if isinstance(one, Noted) else "chat"
         about = person.name if person is not None and person.role == KNOWN else None
-        if (why := out.get(str(at))) is not None:
+        why, taken = out.get(str(at)), chosen.takes(at)
+        if why == FORGOTTEN and isinstance(one, Noted):
+            rows.append(Row(at, what, one.text, one.since, one.category, "forgotten", "", about, taken))
+            continue
+        if why is not None:
             told = next(one.text for one in tried.refused if one.where == str(at))  # a secret is not told again
             rows.append(Row(at, what, told or one.where or "not shown", None, None, "refused", why, about, False))
             continue
         got = next(came)
-        taken, outcome = chosen.takes(at), "alike" if got.outcome == "new" and got.repeats else got.outcome
+        outcome = "alike" if got.outcome == "new" and got.repeats else got.outcome
         rows.append(Row(at, what, got.text, got.since, got.category, outcome, "", about, taken, got.repeats))
     people = _people(chosen, incoming)
     return Seen(

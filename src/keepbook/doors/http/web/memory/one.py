@@ -13,7 +13,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.links import RELATIONS
 from keepbook.book.memory.memories import Memory, Version
-from keepbook.book.memory.traces import chat_titles, seen_by
+from keepbook.book.memory.traces import chats_named, seen_by
 from keepbook.doors.http.web.frame.charts import Spell, clocks
 from keepbook.doors.http.web.frame.diff import word_diff
 from keepbook.doors.http.web.frame.times import shown
@@ -286,5 +286,5 @@ def _is_there(state: Mapping[str, Any] | None) -> bool:
 def _teller(visit: Visit, memory: Detailed) -> Teller:
     """With the titles of every chat that any version came from."""
     found = teller_of(visit, [memory])
-    titles = chat_titles(visit.book, [version.thread_id for version in memory.versions if version.thread_id])
-    return Teller(found.preset, found.all, titles, found.zone, found.now, found.memory_on)
+    chats = chats_named(visit.book, [version.thread_id for version in memory.versions if version.thread_id])
+    return Teller(found.preset, found.all, chats, found.zone, found.now, found.memory_on)

@@ -1,6 +1,6 @@
 """How a memory is told on a page: its mark, whether the next chat is given it, when it is true, where it was said.
 
-Pure: `Teller` knows what the whole book says once (titles of chats, the block, the owner's zone) and answers for each
+Pure: `Teller` knows what the whole book says once (its chats, the block, the owner's zone) and answers for each
 memory in words. Times stay instants; the template writes them.
 """
 
@@ -15,6 +15,8 @@ from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import days_above_floor
 from keepbook.book.memory.listing import Brief, Overview
 from keepbook.book.memory.memories import AUTOMATIC, Memory, Version
+from keepbook.book.memory.traces import Named
+from keepbook.book.upkeep.elsewhere.incoming import source_of
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 
@@ -49,6 +51,7 @@ class Line(NamedTuple):
     fades: datetime | None
     new: bool
     where: Where | None
+    only_said: bool
 
 
 class Said(Protocol):
@@ -114,7 +117,7 @@ class Teller:
 
     preset: Preset
     all: Overview
-    titles: Mapping[str, str | None]
+    chats: Mapping[str, Named]
     zone: ZoneInfo
     now: datetime
     memory_on: bool = True
@@ -122,7 +125,7 @@ class Teller:
     def line(self, memory: Memory) -> Line:
         return Line(
             self.mark(memory), self.place(memory), self.in_block(memory), self.true_from(memory), self.fades(memory),
-            self.is_new(memory), self.where(memory),
+            self.is_new(memory), self.where(memory), self.only_said(memory),
         )  # fmt: skip
 
     def mark(self, memory: Memory) -> Mark:
@@ -171,10 +174,16 @@ class Teller:
         if said.thread_id is None:
             return None
         turn = next(iter(said.turn_ids), None)
-        if said.thread_id not in self.titles:
-            return Where("a chat that is not here", None, turn)
+        chat = self.chats.get(said.thread_id)
+        if chat is None:
+            return Where("a chat that is not here any more", None, turn)
         place = f"/chat/{said.thread_id}" + (f"#turn-{turn}" if turn else "")
-        return Where(self.titles[said.thread_id] or "a chat without a title", place, turn)
+        return Where(f"{chat.title} (in the trash)" if chat.in_trash else chat.title, place, turn)
+
+    def only_said(self, said: Said) -> bool:
+        """Whether its date is when it was said, in a chat from elsewhere, and not since when it is true."""
+        chat = self.chats.get(said.thread_id or "")
+        return chat is not None and source_of(chat.session) is not None
 
     def day(self, moment: datetime) -> date:
         return in_zone(moment, self.zone).date()

@@ -28,9 +28,13 @@ function atEnd() {
 
 const toEnd = () => scrollTo({ top: document.scrollingElement.scrollHeight });
 
+let unsent = "";
+
 async function post(address, body) {
   const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
-  const answer = await fetch(address, { method: "POST", headers, body: JSON.stringify(body), signal: writing?.signal });
+  const sent = JSON.stringify(body);
+  const keepalive = sent.length < 20_000; // it arrives though the page is left; browsers take no more than 64 kB so
+  const answer = await fetch(address, { method: "POST", headers, body: sent, keepalive, signal: writing?.signal });
   if (!answer.ok) throw new Error(await problem(answer));
   return answer;
 }
@@ -90,6 +94,8 @@ async function converse(text, from = 0, goOn = false) {
     }
     talk.toggleAttribute("data-unread", true);
     const answer = await post(`/api/chat/threads/${talk.dataset.thread}/messages`, goOn ? { go_on: true } : { text, ...(from && { instead_of: from }) });
+    unsent = "";
+    keepDraft();
     for await (const [name, data] of events(answer)) {
       if (!writing.heard) listChats();  // it has its name by now
       writing.heard = true;
@@ -103,6 +109,7 @@ async function converse(text, from = 0, goOn = false) {
   } catch (error) {
     if (error.name !== "AbortError") wrong = error.message;
   }
+  unsent = "";
   // The next message may be sent when this exchange is in its place: sent sooner, it would fetch this one again.
   const stay = !atEnd();
   if (talk.dataset.thread && await settled(last)) [said, reply].forEach(node => node.remove());
@@ -188,6 +195,7 @@ form?.addEventListener("submit", event => {
   if (!text) return;
   files.length = 0;
   listFiles();
+  unsent = text;
   field.value = "";
   keepDraft();
   converse(text);
@@ -219,10 +227,12 @@ function edit(open) {
 
 // ── what was typed and not sent stays through a reload; of an incognito chat nothing is kept ─────────────────
 
+// Whoever leaves before a message was sent finds it again, with what was typed meanwhile.
 const draft = () => `draft ${location.pathname}`;
 const keepDraft = () => {
   if (talk.hasAttribute("data-private")) return;
-  field.value ? sessionStorage.setItem(draft(), field.value) : sessionStorage.removeItem(draft());
+  const text = [unsent, field.value].filter(Boolean).join("\n\n");
+  text ? sessionStorage.setItem(draft(), text) : sessionStorage.removeItem(draft());
 };
 field?.addEventListener("input", keepDraft);
 if (field && !field.value && !talk.hasAttribute("data-private")) field.value = sessionStorage.getItem(draft()) ?? "";

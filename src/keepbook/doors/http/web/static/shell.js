@@ -189,13 +189,13 @@ document.documentElement.classList.add("js");  // what only script can do may be
 all("#toasts > .toast").forEach(toast => showToast(toast, toast.hasAttribute("data-stays") ? 0 : TOAST_MS));
 
 // ── a chat that was left is read behind the page that comes after it ────────────────────────────────────────
-// What came of it arrives as a cookie, with an answer that nobody waits for. Until then this page says that it is being
+// What came of it arrives as a cookie of its own (books on other ports share them), with an answer that nobody waits for. Until then this page says that it is being
 // read; then it says what was kept, and what shows the book (data-fresh, each by its id) is fetched anew.
 
 const LOOK_MS = 500;
 const LEFT_MS = 120_000;
 const WORDS = ["kept", "proposed", "left out"];
-const cameOf = id => document.cookie.match(new RegExp(`(?:^|; )keepbook_left=${id}\\.([\\w.]+)`))?.[1];
+const cameOf = id => document.cookie.match(new RegExp(`(?:^|; )keepbook_left_${id}=([\\w.]+)`))?.[1];
 const wait = ms => new Promise(on => setTimeout(on, ms));
 
 async function anew() {
@@ -218,7 +218,7 @@ async function readLeft(since, address) {
   let reading = null, came;
   for (let look = 0; Date.now() - since < LEFT_MS; look++) {
     came = cameOf(id);
-    if (came) document.cookie = "keepbook_left=; path=/; max-age=0";
+    if (came) document.cookie = `keepbook_left_${id}=; path=/; max-age=0`;
     if (came && came !== "busy") break;
     if (came) navigator.sendBeacon(address); // somebody else is reading it: asked again
     if (look && !here) reading ??= say("Reading the chat you left …", 0);
