@@ -19,6 +19,7 @@ from keepbook.book.text.topics import touched
 from keepbook.models.lines.clauses import clauses, leans
 from keepbook.models.lines.context import answered, named, whole
 from keepbook.models.lines.matters import HUSHED, content_words, fit, says_again
+from keepbook.models.lines.people import KIN
 from keepbook.models.lines.slots import slots
 from keepbook.models.lines.wording import LONGEST, line, only_leads, shares_subject, tongue
 from keepbook.models.orders.asked import NOTEBOOK, asked, is_written
@@ -140,7 +141,29 @@ def pieces(read: Reader, said: Sequence[Said]) -> tuple[Piece, ...]:
             whole[-1] = _joined(whole[-1], piece)
         else:
             whole.append(piece)
-    return tuple(whole)
+    return tuple(map(_of_own_people, whole))
+
+
+def _of_own_people(piece: Piece) -> Piece:
+    """ "My husband Lars can't have milk": what the reader leaves as somebody else's affair, and lasts, is asked about
+    where it is told of the person's own people; in whichever chat it was said."""
+    if (piece.verdict, piece.label) != ("leave", "other") or ASKS.search(piece.text) or _FLEETING.search(piece.text):
+        return piece
+    told = any(_OWN_PEOPLE.match(piece.text[start:end]) for start, end in clauses(piece.text))
+    return replace(piece, verdict="propose") if told else piece
+
+
+_OWN_PEOPLE = regex(
+    rf"\W*(?:(?:and|but|so|also|oh|btw|by the way)\b[\s,]*)*(?:my|our) (?:\w+ )?(?:{KIN})\b"
+    r"(?:,? (?-i:[A-ZÀ-Þ])[\w-]+)?,? "
+    r"(?:is (?:(?:also|now|still|very|severely|not) )*(?:an?\b|allergic|(?:\w+ )?intolerant|vegan|vegetarian|pregnant|"
+    r"married|divorced|engaged|retired|afraid|scared|coeliac|celiac|diabetic|deaf|blind|from|\d)|has an?\b|"
+    r"can(?:not|[’']?t) (?:eat|have|stand|drink|tolerate|swim|drive)|doesn[’']?t (?:eat|like|drink|smoke|drive|speak)|"
+    r"works|lives|likes|plays|speaks|teaches|studies|owns|prefers|hates|loves|eats|drinks|drives|enjoys|dislikes|avoids|"
+    r"sings|collects|smokes)\b",
+    re.IGNORECASE,
+)
+"""What people are and do for long, said of somebody by their relation."""
 
 
 def _goes_on(one: Piece, next_: Piece) -> bool:
