@@ -215,6 +215,9 @@ def test_the_coach_remembers_and_forgets(shelf: Keepbook, said: str, forget: str
         (("Is a teacher",), "I was a carpenter for ten years", ("^Is a teacher", "carpenter")),
         (("Lives in Oslo",), "My brother lives in Graz", ("^Lives in Oslo", "Brother lives in Graz")),
         (("Brother Tom lives in Bonn",), "My brother Jens lives in Graz", ("Tom.*Bonn", "Jens.*Graz")),
+        (("Anna is allergic to nuts",), "I am allergic to nuts", ("Anna is.*nuts", "^Is allergic to nuts")),
+        (("Is married to Anna",), "I was married to Kim once", ("^Is married to Anna", "Kim once")),
+        (("Dog Rex is afraid of thunder",), "I'm afraid of thunder", ("Rex", "^Is afraid of thunder")),
         (("Lars hates milk",), "I hate milk", ("Lars hates milk", "^Hates milk")),
         (("Birthday is 4 May",), "My mum's birthday is 9 June", ("^Birthday is 4 May", "Mum's birthday is 9 June")),
     ],
@@ -259,3 +262,99 @@ def test_an_order_to_forget_reaches_what_was_said_before_it(shelf: Keepbook) -> 
     )  # fmt: skip
     lines = [one.content for one in (*alice.list(), *alice.proposals.list())]
     assert sorted(lines) == ["Salary is 60,000 now", "Son Ola plays the violin"]
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("My friend Ola is allergic to eggs", "Friend Ola is allergic to eggs"),
+        ("My husband Lars can't have milk", "Husband Lars can't have milk"),
+        ("my brother Per plays the violin", "Brother Per plays the violin"),
+        ("I live in Oslo and I'm scared of heights", "Is scared of heights"),
+        ("My favourite colour is blue", "Favourite colour is blue"),
+        ("I used to smoke but I quit in 2019", "Used to smoke but they quit in 2019"),
+        ("I'm also allergic to cats", "Is allergic to cats"),
+        ("I also can't stand coriander", "Can't stand coriander"),
+        ("I'm allergic to shellfish too", "Is allergic to shellfish"),
+        ("It isn't cats I'm allergic to, it's dogs", "Is allergic to dogs"),
+    ],
+)
+def test_what_is_said_plainly_is_noted(shelf: Keepbook, said: str, line: str) -> None:
+    reply = f"noted.*“{re.escape(line)}”"
+    alice = talked(shelf, f"plainly {said}", "general", (), (Move(said, reply=reply),))
+    assert line in [one.content for one in (*alice.list(), *alice.proposals.list())]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Where does my ex-boyfriend live and what does he owe me?",
+        "where does my sister live and when is her birthday",
+        "Do you know where my brother lives and what my mother drinks?",
+        "I love this, thanks!",
+        "My boss is angry with me",
+    ],
+)
+def test_a_question_or_a_mood_is_no_fact(shelf: Keepbook, said: str) -> None:
+    alice = talked(shelf, f"asks {said}", "general", (), (Move(said, reply="^(?!Noted)"),))
+    assert not alice.list()
+    assert not alice.proposals.list()
+
+
+def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) -> None:
+    book = (
+        "Lives in Oslo", "Birthday is 4 May 1990", "Mum's birthday is 9 June", "Sister Eva works at DNB",
+        "Wife is called Anna", "Anna is allergic to nuts", "Is allergic to kiwi",
+    )  # fmt: skip
+    nothing = "^I have nothing"
+    talked(
+        shelf, "of whom", "general", book,
+        (Move("Where does my sister live and when is her birthday?", reply=nothing),
+         Move("where does my brother live?", reply=nothing),
+         Move("When is my birthday?", reply="^(?!.*Mum)[^9]*4 May"),
+         Move("when is my mother's birthday?", reply="^(?!.*4 May)[^4]*9 June"),
+         Move("Where does my sister work?", reply="DNB"),
+         Move("what is my wife allergic to?", reply="^(?!.*kiwi)[\\s\\S]*nuts"),
+         Move("What food must I avoid?", reply="kiwi")),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("book", "said", "line"),
+    [
+        ("Sister Eva lives in Bergen", "actually Eva moved to Trondheim last month", "Sister Eva moved to Trondheim"),
+        ("Sister Eva lives in Bergen", "My sister moved to Graz", "Sister Eva moved to Graz"),
+        ("Brother Tom works at Shell", "Tom works at Equinor now", "Brother Tom works at Equinor now"),
+        ("Is allergic to cats", "Oh no, it isn't cats I'm allergic to, it's dogs", "Is allergic to dogs"),
+        ("Is allergic to cats", "It's dogs I'm allergic to, not cats", "Is allergic to dogs"),
+        ("Wife Anna is allergic to nuts", "Anna is allergic to eggs, not nuts", "Wife Anna is allergic to eggs"),
+    ],
+)
+def test_a_correction_keeps_the_words_of_the_line(shelf: Keepbook, book: str, said: str, line: str) -> None:
+    alice = talked(shelf, f"keeps {said}", "general", (book,), (Move(said, reply="corrected"),))
+    assert [one.content for one in alice.list()] == [line]
+
+
+@pytest.mark.parametrize(
+    ("category", "said"),
+    [
+        (
+            "profile",
+            ("I am allergic to nuts", "oh and I can't eat gluten", "Please remember that I'm allergic to kiwi"),
+        ),
+        ("profile", ("I take metformin every morning", "remember that I take aspirin every day")),
+        ("preference", ("I can't stand coriander", "I don't like fish", "remember that I hate mushrooms")),
+        ("person", ("My friend Ola is allergic to eggs", "remember that my sister hates fish")),
+    ],
+)
+def test_a_matter_has_one_category_whenever_it_is_said(shelf: Keepbook, category: str, said: tuple[str, ...]) -> None:
+    alice = talked(shelf, f"category {said}", "general", (), tuple(Move(one) for one in said))
+    found = [(one.content, one.category) for one in (*alice.list(), *alice.proposals.list())]
+    assert len(found) == len(said)
+    assert {name for _, name in found} == {category}, found
+
+
+def test_what_a_person_plainly_says_of_themself_stays_as_long_as_any(shelf: Keepbook) -> None:
+    moves = (Move("Hello, I am allergic to peanuts"), Move("My favourite colour is blue"), Move("I'm diabetic"))
+    alice = talked(shelf, "scores", "general", (), moves)
+    assert [one.score for one in alice.list()] == [0.9, 0.9, 0.9]

@@ -16,12 +16,13 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import Secret, find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
-from keepbook.models.lines.clauses import clauses, leans
+from keepbook.models.lines.clauses import clauses, goes_on, leans
 from keepbook.models.lines.context import answered, named, whole
-from keepbook.models.lines.matters import HUSHED, content_words, fit, says_again
-from keepbook.models.lines.people import KIN
+from keepbook.models.lines.matters import HUSHED, category_of, content_words, fit, says_again
+from keepbook.models.lines.people import is_past, whose
+from keepbook.models.lines.plainly import tells_of_own_people, tells_plainly, tells_taste
 from keepbook.models.lines.slots import slots
-from keepbook.models.lines.wording import LONGEST, line, only_leads, shares_subject, tongue
+from keepbook.models.lines.wording import CLEFT, LONGEST, bare, line, only_leads, shares_subject, tongue
 from keepbook.models.orders.asked import NOTEBOOK, asked, is_written
 from keepbook.models.orders.hear import sentences
 from keepbook.models.orders.values import Deed, Place
@@ -30,7 +31,7 @@ from keepbook.models.reader.values import Piece, Reader
 
 PLAIN_WORD = "Good to know. What else can I help you with?"
 SAID_YES = 0.9
-"""How sure an offer is that the person says yes to, and what they ask to remember."""
+"""How sure it is what the person says yes to, what they ask to remember, and what they plainly say of themself."""
 DOUBTED = ("if", "talk")
 PLAINLY = 0.12
 """How likely a plain sentence must be worth keeping where the reader takes it for supposed, or for the small talk that
@@ -48,7 +49,10 @@ _PASTED = regex(
     re.DOTALL | re.MULTILINE,
 )
 ASKS = regex(
-    r"\?\s*$|^\W*(?:when|what|where|who|which|how|why) (?:is|are|was|were|do|does|did|can|should)\b", re.IGNORECASE
+    r"\?\s*$|^\W*(?:(?:and|but|so|ok(?:ay)?|hey|oh|well|btw|tell me|remind me|do you know)\b[\s,]*)*"
+    r"(?:when|what|where|who|which|how|why)(?: (?:much|many|old|long|often|else|\w+ \w+))? "
+    r"(?:is|are|was|were|do|does|did|can|should)\b",
+    re.IGNORECASE,
 )
 
 
@@ -149,26 +153,17 @@ def _of_own_people(piece: Piece) -> Piece:
     where it is told of the person's own people; in whichever chat it was said."""
     if (piece.verdict, piece.label) != ("leave", "other") or ASKS.search(piece.text) or _FLEETING.search(piece.text):
         return piece
-    told = any(_OWN_PEOPLE.match(piece.text[start:end]) for start, end in clauses(piece.text))
+    told = any(tells_of_own_people(piece.text[start:end]) for start, end in clauses(piece.text))
     return replace(piece, verdict="propose") if told else piece
-
-
-_OWN_PEOPLE = regex(
-    rf"\W*(?:(?:and|but|so|also|oh|btw|by the way)\b[\s,]*)*(?:my|our) (?:\w+ )?(?:{KIN})\b"
-    r"(?:,? (?-i:[A-ZÀ-Þ])[\w-]+)?,? "
-    r"(?:is (?:(?:also|now|still|very|severely|not) )*(?:an?\b|allergic|(?:\w+ )?intolerant|vegan|vegetarian|pregnant|"
-    r"married|divorced|engaged|retired|afraid|scared|coeliac|celiac|diabetic|deaf|blind|from|\d)|has an?\b|"
-    r"can(?:not|[’']?t) (?:eat|have|stand|drink|tolerate|swim|drive)|doesn[’']?t (?:eat|like|drink|smoke|drive|speak)|"
-    r"works|lives|likes|plays|speaks|teaches|studies|owns|prefers|hates|loves|eats|drinks|drives|enjoys|dislikes|avoids|"
-    r"sings|collects|smokes)\b",
-    re.IGNORECASE,
-)
-"""What people are and do for long, said of somebody by their relation."""
 
 
 def _goes_on(one: Piece, next_: Piece) -> bool:
     """Whether a cut lies where nothing ends: after "Dr.", or in the midst of a clause."""
-    if _SHORT.search(one.text):
+    if (
+        _SHORT.search(one.text)
+        or goes_on(next_.text)
+        or any(pattern.match(bare(one.text + next_.text)) for pattern in CLEFT)
+    ):
         return True
     inside = "keep" in (one.label, next_.label) and not _CLOSED.search(one.text)
     return inside and (shares_subject(next_.text) or not (_OPENS.match(next_.text) and whole(next_.text)))
@@ -228,18 +223,18 @@ def _ordered(
     content = line(turn.text[start:end])
     if is_written(turn.text, content, turn.written or ()):
         return None
-    return Noted(
-        Place(turn.turn, start, end, content), content, turn.text[start:end], _category(piece, vocabulary), SAID_YES,
-        True, True,
-    )  # fmt: skip
+    place, category = Place(turn.turn, start, end, content), _category(piece, content, vocabulary)
+    return Noted(place, content, turn.text[start:end], category, SAID_YES, True, True)
 
 
 def _meets(place: Place, order: tuple[int, int]) -> bool:
     return place.start < order[1] and order[0] < place.end
 
 
-def _category(piece: Piece, vocabulary: Sequence[str]) -> str | None:
-    return next((name for name in piece.categories.values() if name in vocabulary), None)
+def _category(piece: Piece, content: str, vocabulary: Sequence[str]) -> str | None:
+    """By its matter where that has one, else as the reader says."""
+    read = next((name for name in piece.categories.values() if name in vocabulary), None)
+    return category_of(content, vocabulary) or read
 
 
 def _told(text: str, piece: Piece, start: int, end: int) -> list[tuple[int, int]]:
@@ -259,7 +254,8 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
         place = Place(turn.turn, start, end, content)
         return Noted(place, content, words, None, SAID_YES, True, True)
     plain = _is_plain(turn.text, piece, words)
-    kept = (piece.verdict != "leave" or plain) and not ASKS.search(words)
+    likely = piece.verdict != "leave" or plain or _is_told(turn.text, piece)
+    kept = likely and not ASKS.search(words) and not _asks_before(turn.text, start)
     if (not kept and piece.label not in _TELLS) or only_leads(words) or _only_mends(said, piece.turn, words):
         return None
     alone = _alone(said, piece.turn, start, words)
@@ -269,7 +265,15 @@ def _statement(said: Sequence[Said], piece: Piece, start: int, end: int, vocabul
     place = Place(turn.turn, start, end, content)
     sure = piece.verdict == "keep" or (plain and piece.label in ("keep", *DOUBTED) and piece.keep >= PLAINLY)
     sure = sure and not leans(alone) and (plain or _says_enough(words, content))
-    return Noted(place, content, words, _category(piece, vocabulary), round(piece.keep, 3), sure, kept)
+    own = sure and tells_plainly(words) and whose(content) is None and not is_past(content)
+    score = max(SAID_YES, piece.keep) if own else piece.keep
+    return Noted(place, content, words, _category(piece, content, vocabulary), round(score, 3), sure, kept)
+
+
+def _asks_before(text: str, start: int) -> bool:
+    """Whether words are the rest of a question: "Where does | my ex-boyfriend live | and what does he owe me?" """
+    asking = next((text[first:start] for first, end in sentences(text) if first < start < end), "")
+    return bool(ASKS.match(asking)) and not re.search(r"[,;:–—-]\s*$", asking)
 
 
 def _says_enough(words: str, content: str) -> bool:
@@ -306,23 +310,8 @@ _MENDS = regex(
     r"this)|(?:it|that)'?s (?:spelled|spelt))\b",
     re.IGNORECASE,
 )
-_POINTS = regex(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so)\W*", re.IGNORECASE)
+_POINTS = regex(r"(?:[\w']+ ){1,2}(?:it|that|this|them|so|too)\W*|them too\W*", re.IGNORECASE)
 """ "Has raised it": words that only point elsewhere say nothing alone."""
-_PLAIN = regex(
-    r"\W*(?:(?:oh|and|so|also|btw|by the way|ok(?:ay)?|well|hi|hey|hello|um+|uh+|er|you forgot(?: that)?|"
-    r"(?:i(?:'ve)? )?(?:already )?told you(?: that)?)\b[\s,]*)*"
-    r"(?:(?:i|we) (?:only |always |never |also |"
-    r"usually )?(?:live|have|own|work|teach|speak|drive|am|are|don'?t eat|was born)\b|"
-    r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:also )?(?:allergic|a|an|from|"
-    r"married|vegan|vegetarian)\b|"
-    r"i'?m (?-i:[A-ZÀ-Þ][a-zà-ÿ’'-]+)(?: (?-i:[A-ZÀ-Þ][a-zà-ÿ’'-]+))?"
-    r"(?=\W*$|\W+(?:it'?s )?(?:nice|good|great|pleased|a pleasure) to meet\b)|"
-    r"i'?ve got\b|(?:my|our) [\w' -]{2,40}? (?:is|"
-    r"are|has|costs?|starts?|ends?|lives?|works?|weighs?|runs?)\b)"
-    r"(?!.*\b(?:if|maybe|might|would|wish|tired|hungry|today|tonight|right now|this morning)\b)[^?\n]{0,90}",
-    re.IGNORECASE,
-)
-"""One plain sentence about the person: who writes that wants it noted."""
 
 
 _RELATION = regex(r"\s*[A-ZÀ-Þ][\w'-]+ is (?:my|our) [a-z]+(?! favou?rite)\b[^?]*$")
@@ -333,12 +322,14 @@ def _is_plain(turn: str, piece: Piece, words: str) -> bool:
     """A greeting before it, a question after it, or other facts beside it take nothing from a plain sentence. Where all
     of the turn is plain, what may pass or be supposed is so too."""
     if piece.label == "keep" or (piece.label in DOUBTED and piece.keep >= PLAINLY) or _RELATION.match(words):
-        return _tells_plainly(words) or _tells_plainly(turn)
-    return piece.label in ("if", "old", "passing") and _tells_plainly(turn)
+        return tells_plainly(words) or tells_plainly(turn)
+    return piece.label in ("if", "old", "passing", "question") and tells_plainly(turn)
 
 
-def _tells_plainly(text: str) -> bool:
-    return len(text) < 120 and bool(_PLAIN.fullmatch(text.strip()))
+def _is_told(turn: str, piece: Piece) -> bool:
+    """A turn that tells one thing and nothing else, of a taste or of one of the person's own people: it is noted, and
+    whether it is kept the person is asked."""
+    return piece.text.strip() == turn.strip() and (tells_taste(turn) or tells_of_own_people(turn))
 
 
 _OFFER = regex(

@@ -4,6 +4,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats.pencil import Pencil, key_of
 from keepbook.book.chats.threads import standing
 from keepbook.book.ground.opened import Opened
+from keepbook.models.lines.people import with_relation
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, reader
 from keepbook.models.offline.extraction import SURE, tied
@@ -32,7 +33,8 @@ def _line(one: Noted, target: Known | None, likely: float) -> Pencil:
     """As sure as closing will be of it."""
     key = key_of(one.place.turn, one.content)
     sure = one.sure and (target is None or (not target.protected and likely >= SURE))
+    content = one.content if target is None else with_relation(one.content, target.content)
     return Pencil(
-        key, one.place.turn, one.content, one.category, "update" if target else "add", target.id if target else None,
+        key, one.place.turn, content, one.category, "update" if target else "add", target.id if target else None,
         one.score, sure,
     )  # fmt: skip

@@ -390,7 +390,7 @@ def test_a_second_of_its_kind_is_no_repetition() -> None:
     [
         ("Hello, I am allergic to peanuts. What is for dinner?", ["Is allergic to peanuts"]),
         ("Good morning, I have celiac disease. Where can I buy bread?", ["Has celiac disease"]),
-        ("By the way I am also allergic to cats", ["Is also allergic to cats"]),
+        ("By the way I am also allergic to cats", ["Is allergic to cats"]),
         (
             "I'm Ana, I live in Oslo, I have two kids and I'm allergic to nuts",
             ["Is called Ana", "Lives in Oslo", "Has two kids", "Is allergic to nuts"],

@@ -107,7 +107,7 @@ def test_what_was_noted_stays_noted_whatever_is_said_later() -> None:
             assert "“Lives in Trondheim”" in reply
     chat.close()
     kept = {one.content for one in alice.list()}
-    assert kept >= {"Is allergic to peanuts", "Is also allergic to cats", "Lives in Trondheim", "Works as a nurse"}
+    assert kept >= {"Is allergic to peanuts", "Is allergic to cats", "Lives in Trondheim", "Works as a nurse"}
     assert not any("Oslo" in one or "Lena" in one for one in kept)
 
 

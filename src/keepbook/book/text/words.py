@@ -153,8 +153,19 @@ def jaccard(a: Iterable[str], b: Iterable[str]) -> float:
 
 
 def near_duplicate(a: str, b: str) -> bool:
-    """Nearly the same words, the same numbers, and not one the denial of the other."""
-    return jaccard(tokens(a), tokens(b)) >= NEAR and numbers(a) == numbers(b) and polarity(a) == polarity(b)
+    """Nearly the same words of the same one, the same numbers, and not one the denial of the other."""
+    if jaccard(tokens(a), tokens(b)) < NEAR or numbers(a) != numbers(b) or polarity(a) != polarity(b):
+        return False
+    return not (_is_of_another(tokens(a), tokens(b)) or _is_of_another(tokens(b), tokens(a)))
+
+
+_HEADS = 2
+
+
+def _is_of_another(longer: list[str], shorter: list[str]) -> bool:
+    """Whether one says of somebody it names what the other says of the person: "Anna is allergic to nuts"."""
+    many = len(longer) - len(shorter)
+    return 0 < many <= _HEADS and longer[many:] == shorter and not _OF_THE_SAME.issuperset(longer[:many])
 
 
 def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
@@ -310,6 +321,7 @@ STOP_WORDS = _words("""
     there these they this those through to too under until up us very was we were what when where which while
     who whom whose why will with would you your yours yourself yourselves
 """)
+_OF_THE_SAME = STOP_WORDS | {"user", "person", "now", "also", "currently", "still", "really"}
 _ASKING = regex(
     r"""\b(?:
     (?:can|could|would|will)[ ]you[ ](?:please[ ])?(?:tell|remind|show|give)[ ]me

@@ -63,7 +63,7 @@ def _cuts(text: str) -> Iterator[int]:
     begin = 0
     for found in _BOUNDARY.finditer(text):
         left, right = text[begin : found.start()], LED.sub("", text[found.end() :], count=1)
-        if _HANGS.match(left) or _TOLD_ON.search(left) or not (_stands(left) and _says(right)):
+        if _HANGS.match(left) or _TOLD_ON.search(left) or goes_on(right) or not (_stands(left) and _says(right)):
             continue
         begin = found.end()
         yield begin
@@ -71,6 +71,18 @@ def _cuts(text: str) -> Iterator[int]:
         if min(len(_HAN.findall(side)) for side in (text[begin : found.start()], text[found.end() :])) >= LEAST_HAN:
             begin = found.end()
             yield begin
+
+
+def goes_on(clause: str) -> bool:
+    """ "… but I quit in 2019": what was quit stands in the clause before."""
+    return bool(_QUIT.match(bare(clause)))
+
+
+_QUIT = regex(
+    r"(?:i|we|he|she) (?:have |'ve )?(?:quit|stopped|gave up|left)"
+    r"(?=\W*$|\s+(?:in|last|since|when|years|a|an|two|three|four|five|\d+|this|before|after) )",
+    re.IGNORECASE,
+)
 
 
 def _stands(clause: str) -> bool:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
 from keepbook.models.lines import wording
-from keepbook.models.lines.people import is_past, same_one, subject
+from keepbook.models.lines.people import is_of_somebody, is_past, same_one, subject
 from keepbook.models.lines.slots import WHEN, Slot, slots
 
 _FAINT = frozenset(
@@ -61,6 +61,7 @@ class Matter:
     several: bool
     words: frozenset[str]
     says: re.Pattern[str]
+    categories: tuple[str, ...]
 
 
 @cache
@@ -73,6 +74,7 @@ def matters() -> tuple[Matter, ...]:
             row.get("several", False),
             frozenset(map(stem, row["words"])),
             regex("|".join(row["says"]), re.IGNORECASE),
+            tuple(row.get("category", ())),
         )
         for name, row in told.items()
     )
@@ -108,6 +110,11 @@ def _same_root(word: str, other: str) -> bool:
     while shared < min(len(word), len(other)) and word[shared] == other[shared]:
         shared += 1
     return shared >= 6 and shared >= 0.8 * max(len(word), len(other))
+
+
+def states(word: str, line: str) -> bool:
+    """Whether a line has a word, given as its stem, or states its matter."""
+    return _states(word, line, set(content_words(line)))
 
 
 def fit(matter: str, line: str) -> float:
@@ -237,6 +244,18 @@ def _apart(noun: str, line: str, named: set[str]) -> str | None:
     return " ".join([*before, *after]) if before or indefinite else None
 
 
+OF_PEOPLE = "person"
+
+
+def category_of(line: str, vocabulary: Sequence[str]) -> str | None:
+    """The category that lines of this matter have whenever they are said, where the preset has it; that of lines about
+    somebody else is "person"."""
+    if subject(line) is not None:
+        return OF_PEOPLE if OF_PEOPLE in vocabulary and is_of_somebody(line) else None
+    names = (name for matter in matters() if matter.says.search(line) for name in matter.categories)
+    return next((name for name in names if name in vocabulary), None)
+
+
 # --- the same matter
 
 
@@ -290,11 +309,13 @@ def same_matter(new: str, old: str) -> bool:
 
 
 def can_mean(new: str, old: str) -> bool:
-    """Whether a line can repeat another or take its place: both are the same one's, and what is past stands beside what
-    holds, unless it is that very thing ("Used to live in Oslo" where "Lives in Oslo" stands)."""
+    """Whether a line can repeat another or take its place: both are the same one's, and what is past stands beside all
+    else, unless it is that very thing ("Used to live in Oslo" where "Lives in Oslo" stands)."""
     if not same_one(new, old):
         return False
-    return is_past(new) == is_past(old) or (is_past(new) and set(content_words(old)) <= set(content_words(new)))
+    if not is_past(new):
+        return not is_past(old)
+    return set(content_words(old)) <= set(content_words(new))
 
 
 def _touches(new: str, old: str) -> bool:
@@ -346,6 +367,11 @@ def one_more(new: str, old: str) -> bool:
     """Another of what a person has several of: "Is allergic to cats" beside "Is allergic to peanuts"."""
     several = any(matter.several and _speaks_of(matter, old) for matter in _spoken_of(new))
     return several and not _MENDS.search(new) and begin_alike(new, old, most=1)
+
+
+def adds(words: str) -> bool:
+    """Whether a person says that it is one more: "I also drive a van", "cats too"."""
+    return bool(wording.ADDS.search(wording.bare(words))) and not _MENDS.search(words)
 
 
 def begin_alike(new: str, old: str, most: int | None = None) -> bool:

@@ -6,6 +6,7 @@ holds.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ KIN = (
     r"(?:mother|father|brother|sister|son|daughter)-in-law|step-?(?:son|daughter|mother|mom|mum|father|dad|brother|sister)|"
     r"wife|husband|partner|boyfriend|girlfriend|son|daughter|mother|mom|mum|father|dad|brother|sister|boss|friend|uncle|"
     r"aunt|cousin|niece|nephew|neighbou?r|colleague|grand\w+|ex-\w+|ex|parents?|kids?|child(?:ren)?|team|managers?|"
-    r"doctor|dentist|therapist|landlord|landlady|teacher|fianc[eé]e?|co-?worker|(?:flat|room|house)mate"
+    r"doctor|dentist|therapist|landlord|landlady|teacher|fianc[eé]e?|co-?worker|(?:flat|room|house)mate|"
+    r"bro|sis|hubby"
 )
 _ELSEWHERE = (
     r"frau|mann|sohn|tochter|schwester|bruder|mutter|vater|freundin|freund|kone|sønn|datter|søster|bror|mor|far|venn|"
@@ -32,22 +34,33 @@ _RELATED = regex(
     re.IGNORECASE,
 )
 """ "Younger sister Eva": the relation that a line begins with, and who it is."""
+LASTING = (
+    r"(?:is (?:(?:also|now|still|very|severely|not) )*"
+    r"(?:allergic|(?:\w+ )?intolerant|vegan|vegetarian|pregnant|married|divorced|engaged|retired|afraid|scared|coeliac|"
+    r"celiac|diabetic|deaf|blind|born|fond of|into|learning|studying|living|from|"
+    r"an? (?-i:[a-z]+)(?:er|or|ist|ian|ant|man|woman|nurse|chef|cook|student|fan)\b)|"
+    r"was born|has (?:an? |two |three )(?:son|daughter|kid|dog|cat|(?:\w+ )?allergy|baby)|"
+    r"has (?:coeliac|celiac|diabetes|asthma|epilepsy)|can(?:not|[’']?t) (?:eat|have|stand|drink|tolerate|swim|drive)|"
+    r"doesn[’']?t (?:eat|like|drink|smoke|drive|speak)|works|lives|likes|plays|speaks|teaches|studies|goes to|"
+    r"owns|prefers|hates|loves|eats|drinks|drives|enjoys|dislikes|avoids|sings|collects|smokes|manages|leads|reports)"
+)
+"""What people are and do for long, as it is said of somebody else."""
 _NAMED = regex(
     rf"(?P<names>{_NAME}(?:(?:,| and| &) {_NAME})*)(?:['’]s?\s|\s+"
-    r"(?:(?:also|always|never|only|still|now|really|just) )*(?:is (?:(?:also|now|still|very|severely|not) )*"
-    r"(?:allergic|intolerant|vegan|vegetarian|pregnant|married|divorced|engaged|retired|afraid|scared|coeliac|celiac|"
-    r"diabetic|deaf|blind|born|fond of|into|learning|studying|living|from|an? (?-i:[a-z]+)(?:er|or|ist|ian|ant)\b)|"
-    r"was born|has (?:an? |two |three )(?:son|daughter|kid|dog|cat|allergy|nut allergy|baby)|"
-    r"works|lives|likes|wants|plays|speaks|teaches|studies|goes|owns|needs|prefers|hates|loves|eats|drinks|drives|"
-    r"enjoys|dislikes|avoids|sings|collects|smokes|snores|doesn[’']t|can[’']?t|cannot|can|manages|leads|reports|"
-    r"moved|will|left|joined|started|got|turns|turned|became|hate|love|like|live|play|work|are allergic)\b)",
+    rf"(?:(?:also|always|never|only|still|now|really|just) )*(?:{LASTING}|goes|needs|wants|snores|doesn[’']t|"
+    r"can[’']?t|cannot|can|moved|will|left|joined|started|got|turns|turned|became|hate|love|like|live|play|work|"
+    r"are allergic)\b)",
     re.IGNORECASE,
 )
 """ "Eva moved to …", "Ola and Kari hate fish": a name, and something that people do or are."""
-_CLEARLY = regex(r"['’]s?\s$|(?:s|[’']t|cannot|allergic)$")
+_CLEARLY = regex(r"['’]s?\s$|(?:s|[’']t|cannot|is (?:\w+ )*\w+)$")
 _NO_NAME = regex(
     r"\w+ed|\w+ing|I|Is|Has|Was|Had|Will|Would|Can|Could|Should|Must|May|My|We|The|Their|This|That|No|Not|It|Also|Never|"
     r"Always|Only|Usually|Often|Now|Still|Just|Since|Used|Got|Left|People|Everyone|Nobody|Who|What|If|When|On|In|At",
+    re.IGNORECASE,
+)
+_PET = regex(
+    rf"(?:(?:my|our|their) )?(?:dog|cat|puppy|kitten|horse|pony|rabbit|hamster|parrot) (?P<name>{_NAME})\b",
     re.IGNORECASE,
 )
 _ROLE = regex(rf"(?P<name>{_NAME}) (?:is|was) (?:now )?(?:my|our|their) (?:new )?(?P<kin>{KIN})\b", re.IGNORECASE)
@@ -56,7 +69,8 @@ _SAME = {
     stem(said): stem(meant)
     for said, meant in (
         ("mom", "mother"), ("mum", "mother"), ("dad", "father"), ("boss", "manager"), ("kid", "child"),
-        ("children", "child"), ("kids", "child"), ("parents", "parent"),
+        ("children", "child"), ("kids", "child"), ("parents", "parent"), ("bro", "brother"), ("sis", "sister"),
+        ("hubby", "husband"),
     )
 }  # fmt: skip
 _ONE = frozenset(
@@ -85,6 +99,8 @@ def whose(text: str) -> Whose | None:
     if related := _RELATED.match(text):
         name = related["name"]
         return Whose(_kin(related["kin"]), (stem(name.lower()),) if name else ())
+    if pet := _PET.match(text):
+        return Whose(None, (stem(pet["name"].lower()),))
     named = _NAMED.match(text)
     if named is None:
         return None
@@ -100,9 +116,70 @@ def subject(text: str) -> str | None:
     return None if who is None else who.kin or who.names[0]
 
 
+def is_of_somebody(text: str) -> bool:
+    """Whether a line tells of somebody, and not of an appointment with them: "Dentist appointment is on Friday"."""
+    related = _RELATED.match(text)
+    if related is None or related["name"]:
+        return whose(text) is not None and not _PET.match(text)
+    return _kin(related["kin"]) != "team" and bool(_ACTS.match(text, related.end()))
+
+
+_ACTS = regex(
+    r"['’]s?\b|\s+(?:\w+s|are|have|can\w*|will|moved|got|left|hate|love|like|live|work|don[’']?t)\b", re.IGNORECASE
+)
+
+
+def with_relation(new: str, old: str) -> str:
+    """The new line with all that the old one says of who it is: "Eva moved to Graz" in the place of "Sister Eva lives
+    in Bergen" is "Sister Eva moved to Graz"."""
+    mine, theirs, head = whose(new), whose(old), _RELATED.match(old)
+    if mine is None or theirs is None or head is None or not theirs.names:
+        return new
+    if mine.kin is None and mine.names == theirs.names:
+        return f"{head[0]}{re.sub(_NAME, '', new, count=1)}"
+    said = _RELATED.match(new)
+    if said is not None and not mine.names and mine.relation == theirs.relation:
+        return f"{head[0]}{new[said.end() :]}"
+    return new
+
+
 def _kin(word: str) -> str:
     plain = word.lower()
     return stem(plain.split("-")[0] if plain.startswith("ex") else plain)
+
+
+_ASKED = regex(rf"\b(?:my|our) (?:\w+ ){{0,2}}?(?P<kin>{KIN})s?\b(?:['’]s)?", re.IGNORECASE)
+
+
+def of_those(question: str, lines: Iterable[str]) -> list[str]:
+    """The lines of whom a question asks: where it names a relation or somebody of these lines, those of the one that it
+    names; where it asks of "me" and "my", those of nobody else."""
+    held = [(line, whose(line)) for line in lines]
+    kin = {_SAME.get(one, one) for one in (_kin(found["kin"]) for found in _ASKED.finditer(question))}
+    said = {stem(word) for word in tokens(question)} | {stem(word.removesuffix("'s")) for word in tokens(question)}
+    names = {name for _, who in held if who for name in who.names if name in said or who.relation in kin}
+    names |= {stem(name.lower()) for line, who in held if who and who.relation in kin for name in _CALLED.findall(line)}
+    if kin or names:
+        return [line for line, who in held if _speaks_of(line, kin, names)]
+    if _OF_ME.search(question) and not _OF_ANYONE.search(question):
+        return [line for line, who in held if who is None]
+    return [line for line, _ in held]
+
+
+def _speaks_of(line: str, kin: set[str], names: set[str]) -> bool:
+    words = {stem(word.removesuffix("'s")) for word in tokens(line)}
+    return bool(words & names or {_SAME.get(word, word) for word in words} & kin)
+
+
+_CALLED = regex(rf"\b(?:called|named|name is) ({_NAME})", re.IGNORECASE)
+_OF_ME = regex(
+    r"\b(?:(?:do|am|did|was|have|can|must|should|will) i|my|i (?:live|work|like|eat|drink|have))\b", re.IGNORECASE
+)
+_OF_ANYONE = regex(
+    r"\b(?:who|whose|we|our|us|any(?:one|body)|some(?:one|body)|every(?:one|body|thing)|family|friends|people|names?|"
+    r"know|said?|told|tell|remember|about)\b",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=32_768)
@@ -129,8 +206,10 @@ _PAST = regex(
     r"^(?:(?:once|formerly|previously|originally|(?:years|long) ago|back then|"
     r"as an? (?:kid|child|student|teenager|boy|girl)|in (?:their|my) (?:youth|twenties|childhood)|"
     r"when (?:they were|i was) (?:\w+ ){1,3})\b|"
-    r"(?:lived|worked|studied|grew up|was an?|were|had an?|played|smoked|taught|rented|drove)\b)|"
-    r"^\w+(?: \w+)? (?:lived|worked|studied|grew up) |"
+    r"(?:lived|worked|studied|grew up|was (?:an?|married|engaged|single|employed)|were|had an?|played|smoked|taught|"
+    r"rented|drove)\b)|"
+    r"^\w+(?: \w+)? (?:lived|worked|studied|grew up) |\bwas (?!born\b|\w+ed\b).*\b(?:in|until) (?:19|20)\d\d\b|"
+    r"\b(?:once|back then|at the time|in those days|years ago)\W*$|"
     r"\b(?:früher|damals|tidligere|før i tiden|bodde|antes vivía|autrefois)\b",
     re.IGNORECASE,
 )

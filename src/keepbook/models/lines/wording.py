@@ -80,6 +80,11 @@ _AND = regex(
     r"part|full|mostly|mainly|remotely|nights|shifts|(?-i:[A-ZÀ-Þ]))\b)))\b",
     re.IGNORECASE,
 )
+_COMMA = regex(
+    rf"(?P<and>,\s+(?:(?:{_ADVERBS})\s+)*)(?P<verb>hate|love|like|dislike|prefer|eat|speak|own|live)\b(?=\s+\w)",
+    re.IGNORECASE,
+)
+""" "I love hiking, hate mushrooms"; "keep that in mind" behind a comma is said to somebody."""
 _INFINITIVE = regex(
     r"\b(?:to|can|will|would|could|should|must|might|let|don'?t|did|used) (?-i:[a-z]+)\b", re.IGNORECASE
 )
@@ -163,12 +168,46 @@ def line(text: str) -> str:
     """One readable line of at most `LONGEST` letters."""
     out = re.sub(r"\s+", " ", bare(text))
     if tongue(out) == "en":
-        out = _lead(out)
+        out = _lead(_without_too(_straight(out)))
         for pattern, plain in _INSIDE:
             out = pattern.sub(plain, out)
     if len(out) > LONGEST:
         out = out[:LONGEST].rsplit(" ", 1)[0]
     return out[:1].upper() + out[1:]
+
+
+_ALSO = regex(r"^(?!.*\b(?:not only|but also)\b)(?P<before>(?:[\w'’-]+ ){1,5}?)also (?=\w)", re.IGNORECASE)
+_TOO = regex(r"(?<=\w)[\s,]+(?:too|as well|either)\W*$", re.IGNORECASE)
+ADDS = regex(rf"\w[^,;]*? also \w|{_TOO.pattern}", re.IGNORECASE)
+""" "I also …", "… too": one more beside what is known."""
+
+
+def _without_too(text: str) -> str:
+    """A line stands alone: that it is one more was said of the conversation."""
+    plain = _TOO.sub("", _ALSO.sub(r"\g<before>", text, count=1))
+    return plain if len(plain.split()) > 2 else text
+
+
+_WHO = r"(?P<who>(?:i|we|he|she|they)(?:'?m|'?re|'?s| am| are| is)?|(?:my|our) [\w ]{2,20}? (?:is|are))"
+CLEFT = (
+    regex(
+        rf"(?:it|that)(?:'s not| is not| isn'?t| was not| wasn'?t) (?P<old>[^,;]{{1,40}}?) (?:that |which )?{_WHO} "
+        r"(?P<does>[^,;]{2,40}?)(?:[,;]\s*(?:but |it'?s |it is |it was )+|\s+but\s+)(?P<new>[^,;]{1,40})$",
+        re.IGNORECASE,
+    ),
+    regex(
+        rf"(?:it|that)(?:'s| is| was) (?P<new>[^,;]{{1,40}}?) (?:that |which )?{_WHO} "
+        r"(?P<does>[^,;]{2,40}?),? (?:and )?not (?P<old>[^,;]{1,40})$",
+        re.IGNORECASE,
+    ),
+)
+""" "It isn't cats I'm allergic to, it's dogs", "it's dogs I'm allergic to, not cats"."""
+
+
+def _straight(text: str) -> str:
+    """Such a sentence said straight: "I'm allergic to dogs"."""
+    found = next((one for pattern in CLEFT if (one := pattern.match(text))), None)
+    return text if found is None else f"{found['who']} {found['does']} {found['new']}"
 
 
 _NAMED = regex(
@@ -207,7 +246,7 @@ def _turned(text: str) -> str:
     def turn(found: re.Match[str]) -> str:
         return found[0] if _INFINITIVE.search(text[: found.start()]) else found["and"] + third(found["verb"])
 
-    return _AND.sub(turn, text)
+    return _COMMA.sub(turn, _AND.sub(turn, text))
 
 
 def joined(lines: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.matters import (
+    adds,
     apart,
     begin_alike,
     can_mean,
@@ -20,14 +21,14 @@ from keepbook.models.lines.matters import (
     same_matter,
     says_again,
 )
-from keepbook.models.lines.people import subject
+from keepbook.models.lines.people import subject, with_relation
 from keepbook.models.lines.since import said_from
 from keepbook.models.lines.slots import filled, slots
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
 from keepbook.models.noted import Noted, Said, noted, reader
 from keepbook.models.orders.asked import asked
 from keepbook.models.orders.decide import decide
-from keepbook.models.orders.mend import CERTAIN, LATELY
+from keepbook.models.orders.mend import CERTAIN, DENIED, LATELY
 from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Deed
 from keepbook.models.reader.values import Reader
@@ -208,7 +209,8 @@ def _candidate(
         return replace(made, op="skip", target=target.id, reason="it is known already")
     if target.protected:
         return replace(made, op="skip", target=target.id, reason=CONFLICT)
-    return replace(made, op="update", target=target.id, sure=one.sure and likely >= SURE)
+    content = with_relation(DENIED.sub("", content), target.content)
+    return replace(made, op="update", target=target.id, content=content, sure=one.sure and likely >= SURE)
 
 
 def _answers(known: Sequence[Known], one: Noted, said: Sequence[Said]) -> tuple[Known, str] | None:
@@ -246,12 +248,14 @@ def tied(
     if again is not None:
         return "repeats", again, 1.0
     best: tuple[float, str, Known | None] = (0.0, "", None)
-    beside = set[str]()
+    beside, more_beside = set[str](), adds(one.words)
     before = next((each.text for each in reversed(said[:at]) if each.role == "assistant"), "")
     for memory in _near([old for old in known if can_mean(one.content, old.content)], one):
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
+            if name == "corrects" and more_beside:
+                continue
             here, there = set(content_words(one.content)), set(content_words(memory.content))
             if name == "corrects" and found["corrects"] < CERTAIN and here.isdisjoint(there):
                 continue  # about something else altogether, but for the reader's half a word
@@ -268,7 +272,7 @@ def tied(
             best = max(best, (likely, name, memory), key=lambda each: each[0])
     if best[0] >= (CHANGED if _CHANGES.search(one.words) else TIED):
         return best[1], best[2], best[0]
-    rest = (memory for memory in reversed(known) if memory.id not in beside)
+    rest = (memory for memory in reversed(known) if memory.id not in beside and not more_beside)
     return "corrects", next((memory for memory in rest if same_matter(one.content, memory.content)), None), SURE
 
 

@@ -25,18 +25,18 @@ _LEADS = regex(
     r"need|want|like|would|have|got|am|are|trying|thinking|looking|wondering|planning|sorting|about|of|for|some|"
     r"write|draft|make|give|find|show|explain|summari[sz]e|translate|check|run|tell|compare|plan|calculate|suggest|"
     r"recommend|list|create|build|fix|review|remember|note|know|look|up|out|into|that|"
-    r"what|which|how|when|where|who|why|is|was|were|do|does|did|should|may|there|it|much|many|the|an?|my|our|your|"
+    r"what|which|how|when|where|who|why|is|was|were|do|does|did|should|may|there|it'?s|that'?s|it|much|many|the|an?|my|our|your|"
     r"best|good|way|any|tips?|ideas?|what's|whats|how's|where's)\b[\s,]*)+",
     re.IGNORECASE,
 )
 _TELLS = regex(r"(?:i|i'm|im|i've|ive|we|we're|my|our)\b", re.IGNORECASE)
 _CLAUSE = regex(
-    rf"[,;!?()–—]|(?!{INSIDE})[.:](?![\d/])|"
+    rf"[;!?()–—]|,(?!\d)|(?!{INSIDE})[.:](?![\d/])|"
     r"\b(?:because|but|so|which|that(?= (?:i|i'?m|we|he|she|they|you)\b)|since|when|if|"
     r"while|though)\b",
     re.IGNORECASE,
 )
-_WORD = regex(r"[\w€£$%][\w€£$%'’:/.-]*")
+_WORD = regex(r"[\w€£$%](?:[\w€£$%'’:/.-]|,(?=\d))*")
 _DROPPED = frozenset(
     (
         "a",
@@ -104,7 +104,7 @@ def _titled(text: str) -> str:
     said = [redact(own[start:end].strip()) for start, end in sentences(own)[:_SENTENCES]]
     phrases = [phrase for sentence in said for clause in _CLAUSE.split(sentence) if (phrase := _phrase(clause))]
     whole = next((phrase for phrase in phrases if len(phrase) >= _LEAST), None)
-    words = whole or _question(said) or max(phrases, key=len, default=_few(own))
+    words = _plain_question(said) or whole or _question(said) or max(phrases, key=len, default=_few(own))
     title = " ".join(map(_no_longer, words)).strip(" '’-:/.")
     return title[:1].upper() + title[1:] or UNTITLED
 
@@ -116,6 +116,18 @@ def _few(text: str) -> list[str]:
 def _question(said: Sequence[str]) -> list[str]:
     """A short question names its matter best in its own words: "What am I allergic to"."""
     return next((few for one in said if one.endswith("?") and _LEADS.match(one) and (few := _few(one))), [])
+
+
+_DOES = regex(
+    r"\W*(?:where|when|what|who|how|why)(?: \w+)? (?:do|does|did) (?:my|our) [^,;?]+?(?=\W*$|[,;?]| and\b)",
+    re.IGNORECASE,
+)
+
+
+def _plain_question(said: Sequence[str]) -> list[str]:
+    """ "Where does my sister live": without "does" no phrase is left."""
+    asked = _DOES.match(said[0]) if said else None
+    return _few(asked[0]) if asked else []
 
 
 def _phrase(clause: str) -> list[str]:

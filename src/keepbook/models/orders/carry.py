@@ -24,6 +24,7 @@ from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.errors import KeepbookError
 from keepbook.models.compress import ORDER
+from keepbook.models.lines.matters import category_of
 from keepbook.models.orders.confirmations import EVERYTHING
 from keepbook.models.orders.hear import TAKES_OUT
 from keepbook.models.orders.values import Change, Deed, Held, of_parts
@@ -124,21 +125,22 @@ def _change(tx: Tx, hand: Hand, change: Change, calls: list[dict[str, Any]]) -> 
     if hand.preset.consent == "ask" and (old is None or old.memory is None):
         proposals.propose(
             tx, stamp(tx.clock()), nature="proposal", op="add", content=new, thread_id=hand.thread_id,
-            category=_category(hand, change.category), **told,
+            category=_category(hand, new, change.category), **told,
         )  # fmt: skip
         return change, None
     written = changes.remember(
         tx,
         hand.origin(old),
         hand.preset,
-        Statement(new, category=_category(hand, change.category), force=True, **told),
+        Statement(new, category=_category(hand, new, change.category), force=True, **told),
     )
     calls.extend(_call(tx, written))
     return change, None
 
 
-def _category(hand: Hand, name: str | None) -> str | None:
-    return name if name in hand.preset.categories else None
+def _category(hand: Hand, content: str, name: str | None) -> str | None:
+    known = hand.preset.categories
+    return category_of(content, known) or (name if name in known else None)
 
 
 def _drop(tx: Tx, hand: Hand, old: Held, reason: str, calls: list[dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.lines.slots import INSIDE, NUMBER_WORDS, slots, value
+from keepbook.models.lines.wording import CLEFT
 from keepbook.models.orders.hear import Heard, sentences
 
 _MARK = (
@@ -183,8 +184,8 @@ def _slip(text: str) -> Heard | None:
     marked = _MARKS.match(plain)
     rest = plain[marked.end() :] if marked else plain
     strong = marked is not None and not _PLAIN_MARK.fullmatch(marked[0].strip(" ,.!"))
-    for pattern in (_SWAP, _INSTEAD, _SAID, _WRONG, _FIGURED, _NOT_FIRST):
-        if one := pattern.match(rest):
+    for pattern in (*CLEFT, _SWAP, _INSTEAD, _SAID, _WRONG, _FIGURED, _NOT_FIRST):
+        if one := pattern.match(rest.rstrip(" .!")):
             return _heard(text, one)
     if one := _CHANGE.match(rest):
         made, was = _heard(text, one), _WAS.search(rest)

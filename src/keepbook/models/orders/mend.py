@@ -10,6 +10,7 @@ from itertools import islice
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import (
+    adds,
     apart,
     can_mean,
     content_words,
@@ -22,6 +23,7 @@ from keepbook.models.lines.matters import (
     says_again,
     told_apart,
 )
+from keepbook.models.lines.people import subject, with_relation
 from keepbook.models.lines.slots import Slot, exchanged, filled, misspelt, of_size, slots, turned, value
 from keepbook.models.lines.wording import line
 from keepbook.models.noted import ASKS, Noted
@@ -227,7 +229,7 @@ def _restated(scene: Scene) -> Deed | None:
     for one in scene.here:
         if value(one.content) is not None or ASKS.search(one.words):
             continue
-        new = _DENIED.sub("", one.content)
+        new = DENIED.sub("", one.content)
         new = _RECENT.sub("", new)
         said = _FIRST.split(new)[0]
         target = next((old for old in _likely(said, _before(scene)) if _replaces(scene, one, said, old)), None)
@@ -238,7 +240,7 @@ def _restated(scene: Scene) -> Deed | None:
             if mended is None:
                 continue  # it says something of its own; the longer line stays
             new = mended
-        new = within(new, target.content)
+        new = with_relation(within(new, target.content), target.content)
         taken = (one.place, *((target.place,) if target.place else ()))
         return Deed("correct", changes=(Change(target, new, one.category),), taken=taken)
     return None
@@ -287,7 +289,7 @@ def _part_anew(new: str, old: str) -> str | None:
     return f"{old[: after[0].start]}{values[0].text}{old[after[0].end :]}"
 
 
-_DENIED = regex(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?\W*$")
+DENIED = regex(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?\W*$")
 """The value that was wrong, behind the one that is right."""
 _FIRST = regex(r",\s+(?=\w+ (?:is|are|was|has)\b)")
 """The first of two statements in one sentence: "my manager is Pooja, Priya is the one from HR"."""
@@ -314,7 +316,11 @@ def _likely(new: str, lines: Sequence[Held]) -> list[Held]:
 
 def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
     """Whether a statement takes the place of an older one: by its words, and by the reader's judgement."""
-    if apart(new, old.content) or not can_mean(new, old.content):
+    if not can_mean(new, old.content):
+        return False
+    if _denies(one, old):
+        return True
+    if apart(new, old.content) or adds(one.words):
         return False
     if ends(new, old.content) or only_one(new, old.content):
         return True
@@ -327,6 +333,14 @@ def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
         likely = tied["corrects"] + (tied["repeats"] if other_values(new, old.content) else 0.0)
         return likely >= least and (same_matter(new, old.content) or tied["corrects"] >= CERTAIN)
     return same_matter(new, old.content) and (marked or one.kept)
+
+
+def _denies(one: Noted, old: Held) -> bool:
+    """ "Anna is allergic to hazelnuts now, not walnuts": what was wrong is named, and the rest is the same."""
+    found = DENIED.search(one.content)
+    words, wrong = set(content_words(old.content)), set(content_words(found[0])) if found else set()
+    about = set(content_words(DENIED.sub("", one.content))) - set(content_words(subject(old.content) or ""))
+    return bool(wrong) and wrong <= words and bool(about & (words - wrong))
 
 
 def _related(new: str, old: str) -> bool:

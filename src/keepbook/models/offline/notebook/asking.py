@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, fold, stem, tokens
-from keepbook.models.lines.matters import content_words, fit
+from keepbook.models.lines.matters import content_words, fit, states
+from keepbook.models.lines.people import of_those
 from keepbook.models.lines.slots import TITLE
 from keepbook.models.offline.notebook.phrases import day
 from keepbook.models.offline.notebook.talk import Talk
@@ -72,7 +73,7 @@ _LIGHT = frozenset(
     for words in (
         "what where when who which how much many again know remember tell say said told book have has had get got",
         "long old name called just mind remind is was were ever written down noted still exactly test testing figure",
-        "number u ur rn altogether day days n forgot whats abt mine one the do does did i my",
+        "number u ur rn altogether day days n forgot whats abt mine one the do does did i my must should can need",
         "two three four five six seven eight nine ten",
     )
     for word in words.split()
@@ -106,7 +107,11 @@ _SOMEBODY = regex(
     re.IGNORECASE,
 )
 """Who asks of somebody by name asks for what the book says of them."""
-_FROM = regex(r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
+_FROM = regex(
+    r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])|"
+    r"^(?:Has )?(?:just |recently )?(?:moved|relocated)\b.*\bto (?-i:[A-ZÀ-Þ])",
+    re.IGNORECASE,
+)
 
 
 class Found(NamedTuple):
@@ -156,15 +161,17 @@ def answer(talk: Talk) -> str | None:
 def found(talk: Talk, question: str) -> list[Found]:
     """The lines that answer, newest first: those that state most of what is asked, rare words counting more."""
     clauses = _asked(question)
-    every = [one for one in lines(talk) if all(_has_head(clause, one.content) for clause in clauses)]
+    theirs = set(of_those(question, (one.content for one in lines(talk))))
+    every = [one for one in lines(talk) if one.content in theirs]
+    every = [one for one in every if all(_has_head(clause, one.content) for clause in clauses)]
     if _AT_WORK.search(question):
         every = [one for one in every if not re.search(r"\bat work\b", one.content, re.IGNORECASE)]
     if any(_OWN_NAME.search(clause) for clause in clauses):
         return [one for one in every if _NAMED.match(one.content)][:1]
     wanted = list(dict.fromkeys(word for clause in clauses for word in content_words(clause) if word not in _LIGHT))
-    states = {word: [fit(word, one.content) > 0 for one in every] for word in wanted}
-    weights = {word: 1 / sum(hits) for word, hits in states.items() if any(hits)}
-    scored = [sum(weights[word] for word in weights if states[word][at]) for at in range(len(every))]
+    stated = {word: [states(word, one.content) for one in every] for word in wanted}
+    weights = {word: 1 / sum(hits) for word, hits in stated.items() if any(hits)}
+    scored = [sum(weights[word] for word in weights if stated[word][at]) for at in range(len(every))]
     best = max(scored, default=0.0)
     core = {word for clause in clauses for word in content_words(clause.split(",")[0]) if word not in _LIGHT}
     if not best or len(core & weights.keys()) * 2 < len(core):

@@ -10,7 +10,7 @@ from typing import Any
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
-from keepbook.models.lines.matters import meant, same_matter
+from keepbook.models.lines.matters import category_of, meant, same_matter
 from keepbook.models.lines.people import subject
 from keepbook.models.lines.wording import line
 from keepbook.models.offline.notebook.phrases import asks
@@ -137,9 +137,9 @@ def _subject(content: str) -> str | None:
 
 
 def _category(talk: Talk, content: str) -> str | None:
-    """The category that the reader gave the same line, else the preset's own choice."""
-    given = talk.conversation.categories.get(content)
+    """The category that the same line was noted with, else that of its matter, else the preset's own choice."""
     preset = talk.conversation.preset
+    given = talk.conversation.categories.get(content) or (category_of(content, preset.categories) if preset else None)
     if given is not None or preset is None or not preset.categories:
         return given
     wish = next((name for name in _WISHES if name in preset.categories), None) if _WISH.match(content) else None
