@@ -70,7 +70,7 @@ def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
     assert "Recognised: A plain list" in page
     assert "2 new, 0 you already have, 1 refused" in page
     assert "It holds a secret" in page
-    assert "4111" not in page
+    assert "4111 1111" not in page
     assert "Bring in 2 lines" in page
     key = re.search(r'name="key" value="([^"]+)"', page)
     assert key is not None
