@@ -27,7 +27,7 @@ def test_a_deleted_memory_leaves_the_chat_and_the_note_that_said_it(alice: Any) 
     assert alice.notes.get(note.id).text == CARD
     alice.threads.delete(chat.id, forever=True)
     alice.notes.delete(note.id)
-    assert "4111" not in exported(alice)
+    assert "4111 1111" not in exported(alice)
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

@@ -146,6 +146,7 @@ def test_settings_open_the_model_step_alone_and_come_back(
     assert "Ollama does not answer on this machine. Start it, or choose" in client.get("/settings").text
     page = client.get("/settings/model").text
     assert page.count("does not answer") == 1
+    assert "answers now" not in page, "never both"
     assert "<b>Ollama does not answer on this machine.</b> Start it and" in page
     assert "none is running" not in page
     assert f'value="{ollama.url}"' not in page, "what does not answer is not offered again"

@@ -556,6 +556,7 @@ def test_the_queue_asks_about_three_at_most_and_yes_makes_it_the_persons_word(pe
     person.goto(FACTS)
     queue.first.get_by_role("button", name="Yes").click()
     expect(queue.first).to_contain_text("1 of 3")
+    expect(person.locator("#pages .count")).to_contain_text("3 to review")
     assert alice.get(made[3].id).confidence == "asserted"
     queue.first.get_by_role("button", name="No, forget it").click()
     expect(queue).to_have_count(2)

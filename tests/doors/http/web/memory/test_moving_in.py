@@ -70,7 +70,7 @@ def test_nothing_is_written_by_looking(client: TestClient, alice: Any) -> None:
     assert "Recognised: A plain list" in page
     assert "2 new, 0 you already have, 1 refused" in page
     assert "It holds a secret" in page
-    assert "4111" not in page
+    assert "4111 1111" not in page
     assert "Bring in 2 lines" in page
     key = re.search(r'name="key" value="([^"]+)"', page)
     assert key is not None
@@ -354,8 +354,12 @@ def test_many_chats_are_read_when_one_asks_for_it(
     assert "Are these right?" not in facts, "the person has said yes"
     assert facts.count("You confirmed it") == len(contents(alice))
     assert "You typed it" not in facts
+    assert re.search(r">said <time[^>]*>14 Nov 2023<", facts), "its date is when it was said"
+    assert "true since" not in facts
     assert re.search(r"Undone: \d lines? and 2 chats taken out again", client.post(f"{at}/undo").text)
-    assert '<span class="mark">Undone</span>' in client.get("/profile/facts?archived=1").text
+    archived = client.get("/profile/facts?archived=1").text
+    assert '<span class="mark">Undone</span>' in archived
+    assert "(in the trash)</a>" in archived, "and where it was said"
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -401,6 +405,7 @@ def test_a_chatgpt_export_comes_in_without_what_one_does_not_want(
     person.get_by_role("link", name="2 chats").click()
     person.get_by_role("button", name="Undo all of it").click()
     expect(person.get_by_text("taken out again")).to_be_visible()
+    expect(person.get_by_text("beside 1 that you had left out before")).to_be_visible()
     assert contents(alice) == set()
     assert not alice.threads.list()
     talk("Please forget everything about Graz.")
