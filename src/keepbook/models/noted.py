@@ -108,12 +108,13 @@ def _pieces(read: Any, turns: tuple[reader_values.Turn, ...], only: int | None =
 
 
 def _read(read: Any, said: Sequence[Said]) -> Iterator[Piece]:
-    """A turn that the notebook answers is read as it stands then, with the reply and with the person's next words, and
-    never again: what they heard to be noted stays noted until they take it back. Any other turn is read with all that
-    came after it."""
+    """A turn that was said here is read as it stands then, with the reply and with the person's next words, and never
+    again: what they saw noted stays noted until they take it back. Any other turn is read with all that came after
+    it."""
     turns = tuple(one.as_read() for one in said)
     people = [at for at, one in enumerate(said) if one.role == "user"]
-    heard = {at for at in people if at + 1 == len(said) or said[at + 1].speaker == NOTEBOOK}
+    here = {at for at in people if said[at].written is not None}
+    heard = {at for at in people if at in here or at + 1 == len(said) or said[at + 1].speaker == NOTEBOOK}
     with_later = _pieces(read, turns) if len(heard) < len(people) else ()
     for at, next_ in zip_longest(people, people[1:], fillvalue=len(said) - 1):
         if at not in heard:
