@@ -7,7 +7,7 @@ from keepbook.book.ground.opened import Opened
 from keepbook.models.lines.people import with_relation
 from keepbook.models.model import Known
 from keepbook.models.noted import Noted, reader
-from keepbook.models.offline.extraction import tied
+from keepbook.models.offline.extraction import SURE, tied
 from keepbook.models.orders.obey import as_said, at_hand
 
 
@@ -23,17 +23,18 @@ def pencil(opened: Opened, thread_id: str) -> list[Pencil]:
     read = reader()
     found = []
     for one in noted:
-        how, target, _ = tied(known, one, said, read, at[one.place.turn])
+        how, target, likely = tied(known, one, said, read, at[one.place.turn])
         if how != "repeats" or target is None:
-            found.append(_line(one, target))
+            found.append(_line(one, target, likely))
     return found
 
 
-def _line(one: Noted, target: Known | None) -> Pencil:
+def _line(one: Noted, target: Known | None, likely: float) -> Pencil:
+    """As sure as closing will be of it."""
     key = key_of(one.place.turn, one.content)
-    protected = target is not None and target.protected
+    sure = one.sure and (target is None or (not target.protected and likely >= SURE))
     content = one.content if target is None else with_relation(one.content, target.content)
     return Pencil(
         key, one.place.turn, content, one.category, "update" if target else "add", target.id if target else None,
-        one.score, one.sure and not protected,
+        one.score, sure,
     )  # fmt: skip

@@ -30,6 +30,10 @@ def test_conflicts_come_first_then_proposals_then_what_was_read_newest_first(ali
     assert found[1].memory is None
     assert review.waiting(alice) == 4
     assert [one.id for one in review.first(alice, 2)] == [conflict.id, proposal.id]
+    alice.forget(older.id)
+    weighs = alice.remember("Is allergic to peanuts", confidence="inferred")
+    alice.remember("Likes rain", confidence="inferred")
+    assert [one.id for one in review.first(alice, 2)] == [conflict.id, weighs.id], "what could hurt somebody is asked"
 
 
 @pytest.mark.parametrize("answer", ["promote", "confirm", "forget", "delete"])

@@ -50,7 +50,7 @@ def test_what_is_to_be_forgotten_is_not_quoted_from_earlier_chats(kb: Keepbook) 
     chat = alice.threads.start(preset="general")
     told = _say(kb, chat, "Forget everything about Mark")
     assert told.startswith(
-        "Your book says nothing about “Mark”. An earlier chat speaks of it (“Dinner”): I quote that no"
+        "Your book says nothing about “Mark”. An earlier chat speaks of it (“Dinner”): I will not bring that up"
     )
     assert not [hit.text for hit in alice.recall_chats("What did I say about Mark?") if "Mark" in hit.text]
     assert alice.recall_chats("When do we fly to Porto?")[0].turn == 2, "nothing else is touched"

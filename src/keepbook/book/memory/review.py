@@ -7,6 +7,7 @@ software read between the lines and nobody has confirmed. An answer is an ordina
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlalchemy import bindparam, func, select
 
@@ -18,10 +19,14 @@ from keepbook.book.memory.listing import overview
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.shape import shaped
+from keepbook.book.text.topics import touched
 from keepbook.errors import Conflict
 from keepbook.storage.prepared import Among, Prepared
 from keepbook.storage.tables import memories
 from keepbook.storage.tables import proposals as rows
+
+LOOKED = 60
+"""So many of what was read, the newest, are looked at for what weighs most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +75,31 @@ def waiting(book: Opened, unsaid: int | None = None) -> int:
 
 
 def first(book: Opened, most: int) -> Sequence[Question]:
-    """The first to answer: conflicts with the person's word, then proposals, then what was read, newest first."""
-    every = overview(book).unsaid
+    """The first to answer: conflicts with the person's word, then proposals, then what was read, newest first; what
+    is about somebody's health comes first of all, and first among its like."""
+    unsaid = overview(book).unsaid[: max(most, LOOKED)]
     with book.reading() as (tx, preset, now):
-        asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")[:most]
-        unsaid = every[: most - len(asked)]
+        asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")
         about = [one.memory_id for one in asked if one.memory_id is not None]
-        named = _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})
-        known = {row.id: shaped(row, now, preset) for row in named}
+        named = {row.id: row for row in _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})}
+        waits = [(one.content, one.memory_id, one) for one in asked]
+        read = [(named[id].content, id, None) for id in unsaid if id in named]  # not what was deleted a moment ago
+        chosen = sorted([*waits, *read], key=lambda one: not is_weighty(one[0]))[:most]
         return [
-            *(Question(known.get(one.memory_id or ""), one) for one in asked),
-            *(Question(known[id]) for id in unsaid if id in known),  # not what was deleted a moment ago
+            Question(shaped(named[id], now, preset) if id in named else None, proposal)
+            for _, id, proposal in sorted(chosen, key=_kind)
         ]
+
+
+def _kind(one: tuple[str, str | None, Proposal | None]) -> int:
+    proposal = one[2]
+    return 3 if proposal is None else 1 if proposal.nature == "conflict" else 2
+
+
+@lru_cache(maxsize=4096)
+def is_weighty(text: str) -> bool:
+    """Whether a mistake in it could hurt somebody."""
+    return bool(touched(text, ("health",)))
 
 
 @explained

@@ -78,7 +78,7 @@ def _in_chats(deed: Deed) -> str:
     )
     chats = "An earlier chat speaks" if len(deed.chats) == 1 else f"{len(deed.chats)} earlier chats speak"
     return (
-        f"{chats} of it ({listed}): I quote that no more, and nothing of it is kept. "
+        f"{chats} of it ({listed}): I will not bring that up again, and nothing of it is kept. "
         "To be rid of the words themselves, delete the chat."
     )
 

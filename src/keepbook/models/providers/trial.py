@@ -88,7 +88,9 @@ async def try_out(model: Model, prompt_tokens: int, now: datetime) -> Trial:
     try:
         found = await model.extract(reading)
     except ModelFailed as error:
-        checks.append(Check(False, f"It cannot read chats for memories: {error.message}"))
+        odd = error.details.get("cause") == "garbage"
+        why = "its answers do not have the form that this needs" if odd else error.message
+        checks.append(Check(False, f"It cannot read chats for memories ({why}); the notebook reads them instead."))
     else:
         spent = found.usage
         some = len(found.candidates)

@@ -157,6 +157,17 @@ def test_a_fact_told_in_chat_shows_its_line_and_is_undone_from_there(person: Pag
     assert alice.list().total == 0
     person.reload()
     expect(line.locator("summary")).to_have_text("Undone. Nothing was kept from this reply.")
+    say(person, "Remember that I sail on Sundays.")
+    sails, forgot = line.nth(1), line.nth(2)
+    expect(sails.locator("summary")).to_have_text("Memory saved · 1 change")
+    say(person, "Forget that I sail.")
+    expect(forgot.locator("summary")).to_contain_text("Not kept · 1 taken out")
+    expect(sails.locator("summary")).to_have_text("Kept from this reply, and taken out since")
+    expect(sails).not_to_contain_text("Counts from your next chat on.")
+    forgot.get_by_role("button", name="Undo").click()
+    expect(forgot.locator("summary")).to_have_text("Undone. It is back in your book.")
+    expect(sails.locator("summary")).to_have_text("Memory saved · 1 change")
+    assert alice.list().total == 1
 
 
 def test_a_change_shows_the_old_word_struck_and_the_new_one(client: TestClient, talk: Any) -> None:
@@ -522,6 +533,13 @@ def test_a_deleted_chat_is_shown_as_such_and_restored_from_the_trash(client: Tes
     assert f'action="/chat/{chat.id}/restore"' in trash.text
     client.post(f"/chat/{chat.id}/restore")
     assert chat.thread.deleted_at is None
+    client.post(f"/chat/{chat.id}/delete")
+    assert f'href="/chat/{chat.id}/purge">Delete for good' in client.get("/search?trash=1").text
+    assert "This cannot be undone" in client.get(f"/chat/{chat.id}/purge").text
+    assert "This cannot be undone" in client.post(f"/chat/{chat.id}/purge").text, "it asks first"
+    gone = client.post(f"/chat/{chat.id}/purge", data={"sure": "yes"})
+    assert (str(gone.url).endswith("/search?trash=1"), "The trash is empty." in gone.text) == (True, True)
+    assert client.get(f"/chat/{chat.id}").status_code == 404
 
 
 def test_without_script_the_menu_of_a_chat_is_a_page(client: TestClient, talk: Any) -> None:
@@ -550,6 +568,8 @@ def test_on_a_phone_the_sidebar_is_a_drawer_and_the_head_of_a_chat_stays_whole(
     opens: Any, talk: Any, alice: Any
 ) -> None:
     alice.remember("Likes tea")
+    for number in range(12):
+        alice.threads.rename(talk("Hello").id, f"Hello {number}")
     chat = talk("I live in Graz.", "Hello", "Hello again", "Good morning")
     person = opens(width=390, height=844).new_page()
     person.goto("/chat")
@@ -560,7 +580,10 @@ def test_on_a_phone_the_sidebar_is_a_drawer_and_the_head_of_a_chat_stays_whole(
     person.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     person.get_by_role("button", name="Open menu").click()
-    person.locator("#chats li > a").first.click()
+    low = person.locator("#chats li").last
+    low.locator("[data-manage]").click()
+    expect(low.get_by_role("button", name="Delete")).to_be_in_viewport()
+    person.locator("#chats li > a", has_text="Graz").click()
     expect(person).to_have_url(re.compile(f"/chat/{chat.id}$"))
     expect(drawer).to_be_hidden()
     keep, bar = person.get_by_role("button", name="Close and keep 1"), person.locator(".topbar")

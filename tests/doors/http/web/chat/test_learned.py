@@ -26,7 +26,7 @@ def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_beca
     person.goto(f"/chat/{chat.id}")
     gig, dog = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
     expect(gig).to_contain_text(GIG_LINE)
-    expect(person.locator(".given .would")).to_contain_text("3 noted. Kept when you close this chat")
+    expect(person.locator(".given .would")).to_contain_text("3 kept when you close this chat.")
     gig.get_by_role("button", name="Keep now").click()
     saved = person.locator("#turn-1 .saved")
     expect(saved.locator("summary")).to_contain_text("Memory saved · 1 change")
@@ -34,7 +34,7 @@ def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_beca
     dog.get_by_role("button", name="No", exact=True).click()
     expect(dog).to_have_class("line out")
     expect(dog).to_contain_text(re.compile(r"left out\s*you said No at \d\d:\d\d"))
-    expect(person.locator(".given .would")).to_contain_text("1 noted, 1 left out.")
+    expect(person.locator(".given .would")).to_contain_text("1 kept when you close this chat. 1 left out.")
     dog.get_by_role("button", name="Undo").click()
     expect(dog.get_by_role("button", name="Keep now")).to_be_visible()
     dog.get_by_role("button", name="No", exact=True).click()
@@ -132,7 +132,7 @@ def test_what_is_forgotten_is_shown_as_not_kept(client: TestClient, alice: Any, 
     assert "What you wrote stays in this chat." in page
     (event,) = {entry.event for entry in alice.ledger() if entry.action in ("forget", "delete")}
     undone = client.post(f"/chat/{chat.id}/turns/4/undo", data={"event": event}, headers={"X-Partial": "1"})
-    assert "undone" in text_of(undone)
+    assert "Undone. It is back in your book." in text_of(undone)
     assert alice.list().total == 1
 
 
@@ -140,19 +140,19 @@ def test_a_preset_that_saves_silently_shows_pencil_in_the_panel_only(client: Tes
     chat = talk(GIG, preset="coach")
     page = client.get(f"/chat/{chat.id}?pencil=1")
     assert 'class="pencils"' not in page.text
-    assert "What closing would keep" in text_of(page)
+    assert "What closing keeps 1 kept when you close this chat." in text_of(page)
 
 
 def test_where_closing_proposes_pencil_says_so(client: TestClient, talk: Any, alice: Any) -> None:
     chat = talk(GIG, preset="assistant")
     page = text_of(client.get(f"/chat/{chat.id}?pencil=1"))
-    assert "1 noted. Waits in Review once you close this chat, or is kept at once with Keep now." in page
+    assert "Noted in this chat 1 not sure: it waits in Review for your yes. Keep now keeps a line at once." in page
     assert page.count("Noted; waits in Review once you close this chat") == 1
     closed = text_of(client.post(f"/chat/{chat.id}/close"))
     assert re.search(r"1 proposed +Review", closed)
     assert " kept ·" not in closed
     review = text_of(client.get("/profile/facts"))
-    assert "Found in what you said, and not kept before you say Yes" in review
+    assert "Not kept yet Found in what you said, and kept only if you say Yes" in review
     assert "Read between the lines" not in review
 
 

@@ -36,10 +36,10 @@ def test_what_the_notebook_quotes_stays_as_it_was_written() -> None:
 
 
 def test_earlier_chats_that_the_notebook_names_have_the_way_there() -> None:
-    text = "Noted: “Dinner”. An earlier chat speaks of it (“Dinner”): I quote that no more."
+    text = "Noted: “Dinner”. An earlier chat speaks of it (“Dinner”): I will not bring that up again."
     said = of_notebook(text, "abcdefgh", [("Dinner", "12345678"), ("<b>", "87654321")])
     link = '<a href="/chat/12345678">“Dinner”</a>'
-    assert said == f"<p>Noted: “Dinner”. An earlier chat speaks of it ({link}): I quote that no more.</p>"
+    assert said == f"<p>Noted: “Dinner”. An earlier chat speaks of it ({link}): I will not bring that up again.</p>"
 
 
 def test_a_table_has_its_figures_at_the_right() -> None:

@@ -86,7 +86,7 @@ def test_the_review_count_stands_beside_memory(client: TestClient, alice: Any, t
     assert "to review" not in client.get("/chat").text
     alice.remember("Likes long walks", confidence="inferred")
     alice.acting(actor="agent").remember("Seems to like tea", confidence="inferred")
-    assert re.search(r'class="count due">\d', client.get("/chat").text)
+    assert re.search(r'class="count due" id="due">\d', client.get("/chat").text)
 
 
 # Keyboard

@@ -62,10 +62,11 @@ def test_the_head_counts_what_was_said_found_and_inferred(client: Any, alice: An
     extract(alice, "Has a dog", 0.82)
     page = " ".join(client.get(FACTS).text.split())
     assert "3 memories: 2 you said (1 of them found in chats), 1 inferred. 3 of them go into every new chat." in page
-    assert "Some you said, some were read between the lines" in page
+    assert "Read between the lines</h3>" in page
+    assert "In your book, and not said by you. Unanswered, it stays." in page
     alice.forget(read.id)
     page = client.get(FACTS).text
-    assert "Found in what you said. Unanswered ones fade, and then leave new chats." in page
+    assert "Found in what you said. Unanswered, it fades and then leaves new chats." in page
     assert "Read between the lines" not in page
 
 
@@ -375,11 +376,11 @@ def test_deleting_for_good_asks_first_and_leaves_a_blank_line(person: Page, alic
     alice.remember("Plays the piano")
     alice.delete(memory.id)
     person.goto(f"{FACTS}?trash=1")
-    more(person, "Vienna", "Delete for good")
+    row(person, "Vienna").get_by_role("link", name="Delete for good").click()
     expect(person.locator("h1")).to_have_text("Delete this for good?")
     person.get_by_role("link", name="Keep it").click()
     expect(row(person, "Vienna")).to_be_visible()
-    more(person, "Vienna", "Delete for good")
+    row(person, "Vienna").get_by_role("link", name="Delete for good").click()
     person.get_by_role("button", name="Delete for good").click()
     expect(person.get_by_label("Trash (0)")).to_be_visible()
     person.goto(f"/memory/{memory.id}")

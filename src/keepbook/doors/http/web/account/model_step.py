@@ -48,6 +48,7 @@ def told(
         "called": visit.kb.models.called(None), "stopped": _stopped(visit, offer, wishes, wrong),
         "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key), "serving": now,
         "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""), "able": able(known),
+        "down": not_answering(visit),
     }  # fmt: skip
 
 

@@ -127,9 +127,11 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
     """The newest turns as they stand in the page."""
     talked = whole(visit, id)
     shown = [turn for turn in talked.turns if turn.number > after]
+    older = talked.same_lines(slip for turn in shown for slip in turn.slips) - {turn.number for turn in shown}
     return visit.page(
-        "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id
-    )
+        "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id,
+        older=older,
+    )  # fmt: skip
 
 
 @router.get("/chat/{id}/pencil")
@@ -264,8 +266,9 @@ def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> 
     shown = next((one for one in talked.turns if one.number == turn), None)
     slips = shown.slips if shown else talked.kept
     return visit.page(
-        "chat_saved.html", talked=talked, turn=shown, number=turn, slips=slips, refused=refused, opened=True
-    )
+        "chat_saved.html", talked=talked, turn=shown, number=turn, slips=slips, refused=refused, opened=True,
+        others=talked.same_lines(slips) - {turn},
+    )  # fmt: skip
 
 
 @router.post("/chat/{id}/turns/{turn}/pin")

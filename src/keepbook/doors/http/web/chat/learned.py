@@ -49,6 +49,11 @@ class Learned:
         return sum(line.out is None for line in self.lines)
 
     @property
+    def waits(self) -> int:
+        """How many closing puts into the review."""
+        return self.noted - self.kept
+
+    @property
     def left_out(self) -> int:
         return sum(line.out is not None for line in self.lines)
 
@@ -56,10 +61,15 @@ class Learned:
         return [line for line in self.lines if line.turn == turn] if self.beside else []
 
     def groups(self, preset: Preset) -> list[tuple[str, list[Line]]]:
-        """In the order of the book."""
-        order = [*preset.categories, *{line.category: None for line in self.lines}]
-        found = [(one, [line for line in self.lines if line.category == one]) for one in dict.fromkeys(order)]
-        return [(group_name(category, preset), lines) for category, lines in found if lines]
+        """What closing keeps, in the order of the book; then what will wait, and what was left out."""
+        kept = [line for line in self.lines if line.sure and line.out is None]
+        order = [*preset.categories, *{line.category: None for line in kept}]
+        found = [
+            (group_name(one, preset), [line for line in kept if line.category == one]) for one in dict.fromkeys(order)
+        ]
+        found.append(("Waits in Review", [line for line in self.lines if not line.sure and line.out is None]))
+        found.append(("Left out", [line for line in self.lines if line.out is not None]))
+        return [(name, lines) for name, lines in found if lines]
 
 
 def is_open(visit: Visit, thread: Thread) -> bool:

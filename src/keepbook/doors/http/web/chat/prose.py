@@ -32,7 +32,7 @@ _CELLS = {
 _SET_ASIDE = {ord(mark): 0xE000 + at for at, mark in enumerate("*`[")}
 """What would be read as emphasis, code or a link; it stands aside as what no text has."""
 _PUT_BACK = {aside: Markup.escape(chr(mark)) for mark, aside in _SET_ASIDE.items()}
-EARLIER = re.compile(r"earlier chats? speaks? of .*?\): I quote")
+EARLIER = re.compile(r"earlier chats? speaks? of .*?\): I (?:will not|quote)")
 """Where the notebook names chats that speak of what is to be forgotten."""
 DEEPEST = 6
 """How far lists and quotes stand in each other."""

@@ -34,10 +34,21 @@ class Slip:
     by_person: bool = False
     undone: bool = False
     touched: Entry | None = None
+    in_book: bool = True
+    """Whether the book says the memory now, in whichever words."""
 
     @property
     def open(self) -> bool:
         return not self.undone and self.touched is None
+
+    @property
+    def took_out(self) -> bool:
+        return self.kind in ("Archived", "Deleted")
+
+    @property
+    def stands(self) -> bool:
+        """Whether what it did holds: of a line that came in, that the book still has it."""
+        return not self.undone and (self.took_out or self.in_book)
 
 
 def events_of(message: Message) -> list[int]:
@@ -83,6 +94,7 @@ def _slip(entry: Entry, entries: Sequence[Entry], memory: Detailed) -> Slip:
         by_person=entry.actor == "person",
         undone=undone,
         touched=None if undone or not newer else max(newer, key=lambda other: other.event),
+        in_book=memory.state == "active",
     )
 
 

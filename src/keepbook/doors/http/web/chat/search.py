@@ -3,14 +3,15 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import Response
 
 from keepbook.doors.http.web.frame.diff import Piece
-from keepbook.doors.http.web.frame.visit import Visiting, templates
+from keepbook.doors.http.web.frame.visit import Changing, Visiting, templates
 
 router = APIRouter(include_in_schema=False)
 
+TRASH = "/search?trash=1"
 FOUND = 50
 LISTED = 500
 _MARKED = re.compile("(⟦.*?⟧)", re.DOTALL)
@@ -41,3 +42,19 @@ def search(
         )
     chats = threads.list(trash=trash, state="archived" if archived else None, limit=LISTED)
     return visit.page("search.html", q=asked, found=[], chats=[chat for chat in chats if chat.turns], view=view)
+
+
+@router.get("/chat/{id}/purge")
+def ask_to_purge(visit: Visiting, id: str) -> Response:
+    """The one question: this cannot be undone."""
+    told = visit.book.threads.get(id).thread.title or "A chat without a title"
+    words = "The chat goes with every word in it. What was kept from it stays in your book."
+    return visit.page("purge.html", nav="chat", told=told, words=words, at=f"/chat/{id}/purge", back=TRASH)
+
+
+@router.post("/chat/{id}/purge")
+def purge(visit: Changing, id: str, sure: Annotated[str, Form(max_length=10)] = "") -> Response:
+    if sure != "yes":
+        return visit.back(f"/chat/{id}/purge")
+    visit.writing("chats.purge").threads.delete(id, forever=True)
+    return visit.back(TRASH)

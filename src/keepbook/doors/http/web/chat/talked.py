@@ -1,6 +1,6 @@
 """A whole chat as its page shows it: the turns that hold, each with what it kept and what it took the place of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,11 @@ class Talked:
     def elsewhere(self) -> str | None:
         """What the program is called that this chat was brought in from, where it was."""
         return came_from(self.thread) if self.thread is not None else None
+
+    def same_lines(self, slips: Iterable[Slip]) -> set[int]:
+        """The turns whose cards tell of the same memories."""
+        meant = {slip.memory_id for slip in slips}
+        return {turn.number for turn in self.turns if any(slip.memory_id in meant for slip in turn.slips)}
 
     @property
     def unanswered(self) -> bool:

@@ -145,7 +145,9 @@ def _list_of(back: str) -> str:
 @router.get("/memory/{id}/purge")
 def ask_to_purge(visit: Visiting, id: str, back: str = PATH) -> Response:
     """The one question: this cannot be undone."""
-    return visit.page("memory_purge.html", memory=visit.book.get(id), back=_list_of(back))
+    words = "It goes with all its versions, and the chats that were given it lose it. The ledger keeps a blank line."
+    told, at = visit.book.get(id).content, f"/memory/{id}/purge"
+    return visit.page("purge.html", nav="memory", told=told, words=words, at=at, back=_list_of(back))
 
 
 @router.post("/memory/{id}/purge")

@@ -24,7 +24,7 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.traces import chats_named
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.rows import Rows
-from keepbook.doors.http.web.memory.wording import FOUND, Teller, group_name, kind_of
+from keepbook.doors.http.web.memory.wording import FOUND, Teller, asked_by_kind, group_name, kind_of
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
 
@@ -162,7 +162,8 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
         dropped=all.dropped,
         fitting=sum(group.total for group in groups),
         block_text=book.block() if wanted.block else "",
-        asked=waiting,
+        asked=asked_by_kind(waiting, preset),
+        asked_here=len(waiting),
         to_ask=visit.waiting,
         group_name=group_name,
         many=done_to_many(visit),

@@ -5,7 +5,7 @@ memory in words. Times stay instants; the template writes them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple, Protocol
@@ -15,6 +15,7 @@ from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import days_above_floor
 from keepbook.book.memory.listing import Brief, Overview
 from keepbook.book.memory.memories import AUTOMATIC, Memory, Version
+from keepbook.book.memory.review import Question
 from keepbook.book.memory.traces import Named
 from keepbook.book.upkeep.elsewhere.incoming import source_of
 from keepbook.errors import Invalid
@@ -109,6 +110,32 @@ def fades_on(memory: Memory, preset: Preset) -> datetime | None:
         return since + timedelta(days=days_above_floor(memory.score, preset))
     except OverflowError:
         return None
+
+
+class Asked(NamedTuple):
+    """Questions of one kind: what holds for all of them, and what becomes of them unanswered."""
+
+    name: str
+    words: str
+    questions: list[Question]
+
+
+def asked_by_kind(asked: Sequence[Question], preset: Preset) -> list[Asked]:
+    """What waits for an answer, under headings that are true of all that stands under them."""
+    fades = "Unanswered, it fades and then leaves new chats." if preset.floor else "Unanswered, it stays."
+    kinds = {
+        "conflict": ("Against your word", "A chat said it otherwise. Your word stands unless you say Yes; the question "
+                     "is gone after 30 days."),
+        "proposal": ("Not kept yet", "Found in what you said, and kept only if you say Yes; the question is gone after "
+                     "30 days."),
+        "extracted": ("In your book, not confirmed", f"Found in what you said. {fades}"),
+        "inferred": ("Read between the lines", "In your book, and not said by you. Unanswered, it stays."),
+    }  # fmt: skip
+    found: dict[str, list[Question]] = {kind: [] for kind in kinds}
+    for one in asked:
+        read = one.memory is not None and one.memory.source == "extracted"
+        found[one.proposal.nature if one.proposal else "extracted" if read else "inferred"].append(one)
+    return [Asked(*kinds[kind], some) for kind, some in found.items() if some]
 
 
 @dataclass(frozen=True, slots=True)

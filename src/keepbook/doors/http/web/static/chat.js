@@ -140,7 +140,8 @@ async function settled(last) {
     if (!answer.ok) return false;
     const fresh = pieces(await answer.text());
     const any = Boolean(find("[data-turn]", fresh));
-    inPlace(all("#chat-head, #given", fresh)).forEach(piece => piece.remove());
+    inPlace(all("#chat-head, #given, #due, [data-older] > *", fresh)).forEach(piece => piece.remove()); // cards above, too
+    find("[data-older]", fresh)?.remove();
     all(".banner.bad", talk).forEach(banner => banner.remove());
     talk.append(fresh);
     return any;
@@ -157,7 +158,7 @@ async function pencil() {
   const stay = !atEnd();
   const lines = Boolean(find(".line", fresh));
   all(".learned .pencils", talk).forEach(old => old.remove());
-  const parts = inPlace(all(".learned, #chat-head, #given", fresh));
+  const parts = inPlace(all(".learned, #chat-head, #given, #due", fresh));
   for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
   for (const keys of all("[data-of-lines]")) keys.hidden = !lines;
   talk.removeAttribute("data-unpencilled");

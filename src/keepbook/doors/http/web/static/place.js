@@ -1,7 +1,7 @@
 // Another address of the same page, put in place: the server renders the page without its shell (X-Partial: 1), and
 // what it answers takes the place of <main>. A form that was refused comes back the same way, with what was typed.
 
-import { complain, find, pieces, problem, showToast } from "./shell.js";
+import { all, complain, find, inPlace, pieces, problem, showToast } from "./shell.js";
 
 const PASSING = ["undo", "events", "answered", "event", "exited"];
 let newest = 0;
@@ -42,6 +42,7 @@ async function put(asking, focus) {
   toasts.forEach(toast => showToast(toast));
   document.title = `${fresh.dataset.title} · Keepbook`;
   main.replaceWith(fresh);
+  inPlace(all("#due", made));
   if (answer.ok || answer.redirected) remember(url);
   const at = find("[autofocus], [aria-invalid=true]", fresh) ?? (focus && find(focus, fresh));
   at?.focus({ preventScroll: at.matches(".entry") });

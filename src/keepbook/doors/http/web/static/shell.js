@@ -122,6 +122,7 @@ document.addEventListener("click", async event => {
   if (!answer.ok) return location.assign(link.href);
   row.append(pieces(await answer.text()));
   find(".manage input", row)?.focus();
+  find(".manage", row)?.scrollIntoView({ block: "nearest" }); // all of it, also where the drawer ends
 });
 
 // ── keyboard ──────────────────────────────────────────────────────────────────────────────────────────────
