@@ -218,6 +218,8 @@ def test_the_coach_remembers_and_forgets(shelf: Keepbook, said: str, forget: str
         (("Anna is allergic to nuts",), "I am allergic to nuts", ("Anna is.*nuts", "^Is allergic to nuts")),
         (("Is married to Anna",), "I was married to Kim once", ("^Is married to Anna", "Kim once")),
         (("Dog Rex is afraid of thunder",), "I'm afraid of thunder", ("Rex", "^Is afraid of thunder")),
+        (("Ich bin allergisch gegen Nüsse",), "Ich bin auch allergisch gegen Kiwi", ("Nüsse", "gegen Kiwi")),
+        (("Meine Frau Anna ist allergisch gegen Nüsse",), "Ich bin allergisch gegen Nüsse", ("Frau", "^Ich bin")),
         (("Lars hates milk",), "I hate milk", ("Lars hates milk", "^Hates milk")),
         (("Birthday is 4 May",), "My mum's birthday is 9 June", ("^Birthday is 4 May", "Mum's birthday is 9 June")),
     ],
@@ -273,6 +275,9 @@ def test_an_order_to_forget_reaches_what_was_said_before_it(shelf: Keepbook) -> 
         ("I live in Oslo and I'm scared of heights", "Is scared of heights"),
         ("My favourite colour is blue", "Favourite colour is blue"),
         ("I used to smoke but I quit in 2019", "Used to smoke but they quit in 2019"),
+        ("I can't have nuts, it gives me hives", "Can't have nuts, it gives them hives"),
+        ("My girlfriend Lea is vegan and I eat everything", "Girlfriend Lea is vegan"),
+        ("My sister Eva is a doctor and she lives in Bergen", "Sister Eva lives in Bergen"),
         ("I'm also allergic to cats", "Is allergic to cats"),
         ("I also can't stand coriander", "Can't stand coriander"),
         ("I'm allergic to shellfish too", "Is allergic to shellfish"),
@@ -280,7 +285,7 @@ def test_an_order_to_forget_reaches_what_was_said_before_it(shelf: Keepbook) -> 
     ],
 )
 def test_what_is_said_plainly_is_noted(shelf: Keepbook, said: str, line: str) -> None:
-    reply = f"noted.*“{re.escape(line)}”"
+    reply = f"noted.*“{line}”"
     alice = talked(shelf, f"plainly {said}", "general", (), (Move(said, reply=reply),))
     assert line in [one.content for one in (*alice.list(), *alice.proposals.list())]
 
@@ -304,7 +309,7 @@ def test_a_question_or_a_mood_is_no_fact(shelf: Keepbook, said: str) -> None:
 def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) -> None:
     book = (
         "Lives in Oslo", "Birthday is 4 May 1990", "Mum's birthday is 9 June", "Sister Eva works at DNB",
-        "Wife is called Anna", "Anna is allergic to nuts", "Is allergic to kiwi",
+        "Wife is called Anna", "Anna is allergic to nuts", "Is allergic to kiwi", "Can't eat shellfish",
     )  # fmt: skip
     nothing = "^I have nothing"
     talked(
@@ -315,6 +320,7 @@ def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) 
          Move("when is my mother's birthday?", reply="^(?!.*4 May)[^4]*9 June"),
          Move("Where does my sister work?", reply="DNB"),
          Move("what is my wife allergic to?", reply="^(?!.*kiwi)[\\s\\S]*nuts"),
+         Move("What am I allergic to?", reply="^(?!.*nuts)[\\s\\S]*shellfish"),
          Move("What food must I avoid?", reply="kiwi")),
     )  # fmt: skip
 
@@ -328,6 +334,8 @@ def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) 
         ("Is allergic to cats", "Oh no, it isn't cats I'm allergic to, it's dogs", "Is allergic to dogs"),
         ("Is allergic to cats", "It's dogs I'm allergic to, not cats", "Is allergic to dogs"),
         ("Wife Anna is allergic to nuts", "Anna is allergic to eggs, not nuts", "Wife Anna is allergic to eggs"),
+        ("New boss is called Mark and he is Scottish", "My new boss is called Henry", "New boss is called Henry"),
+        ("Landlord is Mr. Berg, he lives upstairs", "Our landlord is Mrs. Dahl now", "Landlord is Mrs. Dahl now"),
     ],
 )
 def test_a_correction_keeps_the_words_of_the_line(shelf: Keepbook, book: str, said: str, line: str) -> None:

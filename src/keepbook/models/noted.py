@@ -16,9 +16,10 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import Secret, find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
+from keepbook.models.lines.categories import category_of
 from keepbook.models.lines.clauses import clauses, goes_on, leans
 from keepbook.models.lines.context import answered, named, whole
-from keepbook.models.lines.matters import HUSHED, category_of, content_words, fit, says_again
+from keepbook.models.lines.matters import HUSHED, content_words, fit, says_again
 from keepbook.models.lines.people import is_past, whose
 from keepbook.models.lines.plainly import tells_of_own_people, tells_plainly, tells_taste
 from keepbook.models.lines.slots import slots
@@ -160,11 +161,9 @@ def _of_own_people(piece: Piece) -> Piece:
 
 def _goes_on(one: Piece, next_: Piece) -> bool:
     """Whether a cut lies where nothing ends: after "Dr.", or in the midst of a clause."""
-    if (
-        _SHORT.search(one.text)
-        or goes_on(next_.text)
-        or any(pattern.match(bare(one.text + next_.text)) for pattern in CLEFT)
-    ):
+    if _SHORT.search(one.text) or any(pattern.match(bare(one.text + next_.text)) for pattern in CLEFT):
+        return True
+    if one.label == "keep" and goes_on(next_.text, one.text):
         return True
     inside = "keep" in (one.label, next_.label) and not _CLOSED.search(one.text)
     return inside and (shares_subject(next_.text) or not (_OPENS.match(next_.text) and whole(next_.text)))
@@ -279,7 +278,7 @@ def _asks_before(text: str, start: int) -> bool:
 
 def _says_enough(words: str, content: str) -> bool:
     """Whether a line can be kept unasked: a clause with a verb, and more in it than one thing and a word for it."""
-    if _FLEETING.search(words):
+    if _FLEETING.search(words) or _SUPPOSED.search(words):
         return False
     if tongue(words) != "en":
         return True
@@ -294,6 +293,10 @@ _FLEETING = regex(
     re.IGNORECASE,
 )
 """Said of a day: what is true of it only is not kept unasked."""
+_SUPPOSED = regex(
+    r"\b(?:probably|maybe|perhaps|possibly|might|not sure|thinking (?:of|about)|considering)\b", re.IGNORECASE
+)
+"""What may be so is not kept unasked either."""
 
 
 def _only_mends(said: Sequence[Said], at: int, words: str) -> bool:

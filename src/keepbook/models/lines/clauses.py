@@ -11,9 +11,9 @@ from itertools import pairwise
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import content_words
-from keepbook.models.lines.people import KIN
+from keepbook.models.lines.people import KIN, whose
 from keepbook.models.lines.slots import slots
-from keepbook.models.lines.wording import bare
+from keepbook.models.lines.wording import bare, line
 
 LEAST = 2
 """Words that say something, which a clause needs at least."""
@@ -63,7 +63,9 @@ def _cuts(text: str) -> Iterator[int]:
     begin = 0
     for found in _BOUNDARY.finditer(text):
         left, right = text[begin : found.start()], LED.sub("", text[found.end() :], count=1)
-        if _HANGS.match(left) or _TOLD_ON.search(left) or goes_on(right) or not (_stands(left) and _says(right)):
+        if _HANGS.match(left) or _TOLD_ON.search(left) or goes_on(right, left) or not _stands(left):
+            continue
+        if not _says(right) and not (_I.match(right) and whose(line(left)) is not None):
             continue
         begin = found.end()
         yield begin
@@ -73,9 +75,13 @@ def _cuts(text: str) -> Iterator[int]:
             yield begin
 
 
-def goes_on(clause: str) -> bool:
-    """ "… but I quit in 2019": what was quit stands in the clause before."""
-    return bool(_QUIT.match(bare(clause)))
+_I = regex(r"i\b", re.IGNORECASE)
+"""After what was told of somebody else it stands alone: as "they" it would seem to be told of both."""
+
+
+def goes_on(clause: str, after: str) -> bool:
+    """ "… but I quit in 2019", "…, it gives me hives": what is meant stands in the clause before."""
+    return not _ENDED.search(after) and bool(_QUIT.match(bare(clause)) or _IT.match(clause))
 
 
 _QUIT = regex(
@@ -83,6 +89,10 @@ _QUIT = regex(
     r"(?=\W*$|\s+(?:in|last|since|when|years|a|an|two|three|four|five|\d+|this|before|after) )",
     re.IGNORECASE,
 )
+
+
+_IT = regex(r"\W*(?:(?:and|but|because|as|since)\s+)?it(?:'s| is| was| gives| makes| has)\b", re.IGNORECASE)
+_ENDED = regex(r"(?:[.!?…]|\n)\s*$|^\s*$")
 
 
 def _stands(clause: str) -> bool:

@@ -39,8 +39,8 @@ _NO_MATTER = regex(
 _YES = regex(r"^\W*(?:yes|yeah|yep|yea|sure|ok(?:ay)?|correct|exactly|right|no|nope|nah)\b[\s,.!:–—-]*", re.IGNORECASE)
 _HE = regex(r"^(?P<he>he|she)(?P<is>'s|s|'ll|'d)?\b(?=\s)|^(?P<his>his|her)\b(?=\s\w)", re.IGNORECASE)
 _PERSON = regex(
-    r"\b(?:my|our) (?P<kin>(?:\w+ )?(?:wife|husband|partner|son|daughter|mother|mom|mum|father|dad|brother|sister|"
-    r"boss|friend|uncle|aunt|cousin|"
+    r"\b(?:[Mm]y|[Oo]ur) (?P<kin>(?:\w+ )?(?:wife|husband|partner|son|daughter|mother|mom|mum|father|dad|brother|"
+    r"sister|boss|friend|uncle|aunt|cousin|"
     r"girlfriend|boyfriend|manager|colleague|nephew|niece|grandmother|grandfather|grandma|grandpa)(?:,? [A-ZÀ-Þ]\w+)?)|"
     r"(?<=[a-z,;] )(?P<name>[A-ZÀ-Þ][a-zà-ÿ]+)\b"
 )

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
 from keepbook.models.lines import wording
-from keepbook.models.lines.people import is_of_somebody, is_past, same_one, subject
+from keepbook.models.lines.people import is_past, same_one, subject
 from keepbook.models.lines.slots import WHEN, Slot, slots
 
 _FAINT = frozenset(
@@ -30,6 +30,7 @@ _FAINT = frozenset(
         "old", "new", "current", "figure", "amount", "please", "pls", "user", "whole", "story", "name", "called",
         "also", "have", "has", "had", "got", "get", "is", "was", "are", "im", "ive", "my", "regarding", "concerning",
         "notes", "book", "file", "record", "still", "always", "yes", "no", "ok",
+        "ich", "bin", "gegen", "auch", "jeg", "mot", "ogsa", "yo", "soy", "tambien", "je", "suis", "aux", "aussi",
     ]
 )  # fmt: skip
 _WEAK = frozenset(
@@ -244,18 +245,6 @@ def _apart(noun: str, line: str, named: set[str]) -> str | None:
     return " ".join([*before, *after]) if before or indefinite else None
 
 
-OF_PEOPLE = "person"
-
-
-def category_of(line: str, vocabulary: Sequence[str]) -> str | None:
-    """The category that lines of this matter have whenever they are said, where the preset has it; that of lines about
-    somebody else is "person"."""
-    if subject(line) is not None:
-        return OF_PEOPLE if OF_PEOPLE in vocabulary and is_of_somebody(line) else None
-    names = (name for matter in matters() if matter.says.search(line) for name in matter.categories)
-    return next((name for name in names if name in vocabulary), None)
-
-
 # --- the same matter
 
 
@@ -376,13 +365,14 @@ def adds(words: str) -> bool:
 
 def begin_alike(new: str, old: str, most: int | None = None) -> bool:
     """Whether two lines begin alike, with at most so many words that say something, and go on about something else."""
-    one, other = ([word for word in line.lower().split() if word != "also"] for line in (new, old))
+    one, other = ([word for word in line.lower().split() if word not in _TOO] for line in (new, old))
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     ends = [set(content_words(" ".join(words[alike:]))) for words in (one, other)]
     few = most is None or len(content_words(" ".join(one[:alike]))) <= most
     return alike > 0 and few and all(ends) and ends[0].isdisjoint(ends[1])
 
 
+_TOO = frozenset(["also", "auch", "også", "también", "aussi"])
 _IS_ONE = regex(r"Is [A-ZÀ-Þ][\w-]+\W*$")
 _OWN_NAME = regex(r"(?:Is called|Name is)\b", re.IGNORECASE)
 _ALSO = regex(r"\b(?:as well|too|also|another|besides|a second)\b", re.IGNORECASE)

@@ -22,6 +22,7 @@ KIN = (
 )
 _ELSEWHERE = (
     r"frau|mann|sohn|tochter|schwester|bruder|mutter|vater|freundin|freund|kone|sønn|datter|søster|bror|mor|far|venn|"
+    r"søsteren|broren|moren|faren|kona|mannen|sønnen|dattera|datteren|kjæresten|samboeren|"
     r"venninne|samboer|kjæreste|mujer|esposa|marido|hijo|hija|hermana|hermano|madre|padre|amigo|amiga|novia|novio|"
     r"femme|mari|fils|fille|sœur|soeur|frère|mère|père|amie?"
 )
@@ -91,7 +92,7 @@ class Whose(NamedTuple):
         return None if self.kin is None else _SAME.get(self.kin, self.kin)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32_768)  # each statement is held against every line of a book
 def whose(text: str) -> Whose | None:
     """Somebody else whose the line is, where it says so at its head; None where it is the person's own."""
     if role := _ROLE.match(text):
@@ -125,7 +126,9 @@ def is_of_somebody(text: str) -> bool:
 
 
 _ACTS = regex(
-    r"['’]s?\b|\s+(?:\w+s|are|have|can\w*|will|moved|got|left|hate|love|like|live|work|don[’']?t)\b", re.IGNORECASE
+    r"['’]s?\b|\s+(?:\w+s|are|have|can\w*|will|moved|got|left|hate|love|like|live|work|don[’']?t|min|ist|hat|wohnt|"
+    r"arbeitet|mag|er|bor|har|liker|jobber|vive|tiene|trabaja|est|habite|travaille)\b",
+    re.IGNORECASE,
 )
 
 

@@ -27,9 +27,13 @@ _OWN = regex(
     rf"(?:can(?:no|')?t (?:eat|have|drink|tolerate)|don'?t (?:drink|smoke)|take)\b{_OBJECT}|"
     r"(?-i:[A-ZÀ-Þ])[\w'-]+ is (?:my|our)\b|i'?m working (?:with|for|at) |i'?m (?:also )?(?:allergic|a|an|from|married|"
     r"divorced|vegan|vegetarian|(?:\w+ )?intolerant|diabetic|coeliac|celiac|scared of|afraid of|retired|pregnant|"
-    r"left-handed|colou?r-?blind)\b|"
+    r"left-handed|colou?r-?blind|on an? [\w-]+(?: [\w-]+)? diet)\b|"
     rf"i'?m {_NAME}(?: {_NAME})?(?=\W*$|\W+(?:it'?s )?(?:nice|good|great|pleased|a pleasure) to meet\b)|"
     r"i'?ve got\b|"
+    r"ich bin (?:auch )?(?:allergisch|vegetarier(?:in)?|veganer(?:in)?|diabetiker(?:in)?)\b|ich (?:wohne|lebe) in |"
+    r"jeg er (?:også )?(?:allergisk|vegetarianer|veganer|diabetiker)\b|jeg bor i |"
+    r"soy (?:también )?(?:alérgic[oa]|vegetarian[oa]|vegan[oa]|diabétic[oa])\b|vivo en |"
+    r"je suis (?:aussi )?(?:allergique|végétarien(?:ne)?|végane?|diabétique)\b|j'habite |"
     r"(?:my|our) [\w' -]{2,40}? (?:is|are|has|costs?|starts?|ends?|lives?|works?|weighs?|runs?)\b)"
     rf"{_ENDING}",
     re.IGNORECASE,
@@ -41,7 +45,7 @@ _TASTE = regex(
     re.IGNORECASE,
 )
 _OF_OTHERS = regex(
-    rf"{_OPENING}(?:(?:my|our) (?:\w+ )?(?:{KIN})(?:,? (?-i:[A-ZÀ-Þ])[\w-]+)? (?:{LASTING}|is (?:called|named|\d))|"
+    rf"{_OPENING}(?:(?:my|our|the) (?:\w+ )?(?:{KIN})(?:,? (?-i:[A-ZÀ-Þ])[\w-]+)? (?:{LASTING}|is (?:called|named|\d))|"
     r"(?-i:[A-ZÀ-Þ])[\w-]+ (?:is (?:allergic|(?:\w+ )?intolerant|vegan|vegetarian|diabetic|pregnant)|"
     rf"can[’']?t (?:eat|have)))\b{_ENDING}",
     re.IGNORECASE,

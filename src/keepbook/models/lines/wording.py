@@ -58,6 +58,7 @@ _IRREGULAR = {
     "have": "has", "ve": "has", "do": "does", "don't": "doesn't", "dont": "doesn't", "am": "is", "are": "is", "be":
     "is",
     "go": "goes", "haven't": "hasn't", "havent": "hasn't", "aren't": "isn't", "were": "was",
+    "cant": "can't", "wont": "won't",
 }  # fmt: skip
 _LEADS = (
     (regex(r"(?:i'm|im|i am|we're|we are)\s+", re.IGNORECASE), "Is "),
@@ -178,7 +179,7 @@ def line(text: str) -> str:
 
 _ALSO = regex(r"^(?!.*\b(?:not only|but also)\b)(?P<before>(?:[\w'’-]+ ){1,5}?)also (?=\w)", re.IGNORECASE)
 _TOO = regex(r"(?<=\w)[\s,]+(?:too|as well|either)\W*$", re.IGNORECASE)
-ADDS = regex(rf"\w[^,;]*? also \w|{_TOO.pattern}", re.IGNORECASE)
+ADDS = regex(rf"\w[^,;]*? (?:also|auch|også|también|aussi) \w|{_TOO.pattern}", re.IGNORECASE)
 """ "I also …", "… too": one more beside what is known."""
 
 

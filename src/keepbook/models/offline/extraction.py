@@ -8,6 +8,7 @@ replaces.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.matters import (
@@ -250,7 +251,7 @@ def tied(
     best: tuple[float, str, Known | None] = (0.0, "", None)
     beside, more_beside = set[str](), adds(one.words)
     before = next((each.text for each in reversed(said[:at]) if each.role == "assistant"), "")
-    for memory in _near([old for old in known if can_mean(one.content, old.content)], one):
+    for memory in _near(known, one):
         found = read.tie(memory.content, one.words.strip(), before)
         if found is not None:
             name = "repeats" if found["repeats"] >= REPEATS and not differs(one.content, memory.content) else "corrects"
@@ -306,5 +307,7 @@ def differs(new: str, old: str) -> bool:
 def _near(known: Sequence[Known], one: Noted) -> list[Known]:
     words = set(content_words(one.content))
     shared = {memory.id: len(words.intersection(content_words(memory.content))) for memory in known}
-    near = sorted(known, key=lambda memory: -shared[memory.id])
-    return [memory for memory in near if shared[memory.id]][:SHARED] if len(known) > FEW else near
+    few = len(known) <= FEW
+    near = (old for old in sorted(known, key=lambda memory: -shared[memory.id]) if few or shared[old.id])
+    able = (old for old in near if can_mean(one.content, old.content))
+    return list(able if few else islice(able, SHARED))

@@ -119,7 +119,8 @@ def _question(said: Sequence[str]) -> list[str]:
 
 
 _DOES = regex(
-    r"\W*(?:where|when|what|who|how|why)(?: \w+)? (?:do|does|did) (?:my|our) [^,;?]+?(?=\W*$|[,;?]| and\b)",
+    r"\W*(?:where|when|what|who|how|why|which)(?: \w+)? (?:do|does|did|must|should|can|am|are|is) (?:my|our|i|we)\b"
+    r"[^,;?]+?(?=\W*$|[,;?]| and\b)",
     re.IGNORECASE,
 )
 

@@ -24,7 +24,7 @@ from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import touched
 from keepbook.errors import KeepbookError
 from keepbook.models.compress import ORDER
-from keepbook.models.lines.matters import category_of
+from keepbook.models.lines.categories import category_of
 from keepbook.models.orders.confirmations import EVERYTHING
 from keepbook.models.orders.hear import TAKES_OUT
 from keepbook.models.orders.values import Change, Deed, Held, of_parts

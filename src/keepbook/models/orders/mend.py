@@ -255,10 +255,20 @@ def within(new: str, old: str) -> str:
     if len(parts) < 2 or len(about) != 1:
         return new
     one, rest = parts[about[0]], [part for at, part in enumerate(parts) if at != about[0]]
+    another = _names(new).isdisjoint(_names(one.line)) and bool(_names(one.line))
     if any(_hangs(part.line) or set(content_words(part.line)) & set(content_words(new)) for part in rest):
         return new
+    if another and any(_OF_HIM.match(part.line) for part in rest):
+        return new  # what was told of "him" was told of the one whose place is taken
     head, tail = old[: one.start], old[one.end :]
     return f"{head}{new[:1].lower()}{new[1:]}{tail}" if head else f"{new}{tail}"
+
+
+def _names(text: str) -> set[str]:
+    return {slot.text for slot in slots(text) if slot.kind == "name"}
+
+
+_OF_HIM = regex(r"(?:he|she|it|his|her|its)\b", re.IGNORECASE)
 
 
 def _hangs(part: str) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import find_secrets
-from keepbook.models.lines.matters import category_of, meant, same_matter
+from keepbook.models.lines.categories import category_of
+from keepbook.models.lines.matters import meant, same_matter
 from keepbook.models.lines.people import subject
 from keepbook.models.lines.wording import line
 from keepbook.models.offline.notebook.phrases import asks
