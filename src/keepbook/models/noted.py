@@ -146,7 +146,16 @@ def pieces(read: Reader, said: Sequence[Said]) -> tuple[Piece, ...]:
             whole[-1] = _joined(whole[-1], piece)
         else:
             whole.append(piece)
-    return tuple(whole)
+    return tuple(map(_of_own_people, whole))
+
+
+def _of_own_people(piece: Piece) -> Piece:
+    """ "My husband Lars can't have milk": what the reader leaves as somebody else's affair, and lasts, is asked about
+    where it is told of the person's own people; in whichever chat it was said."""
+    if (piece.verdict, piece.label) != ("leave", "other") or ASKS.search(piece.text) or _FLEETING.search(piece.text):
+        return piece
+    told = any(tells_of_own_people(piece.text[start:end]) for start, end in clauses(piece.text))
+    return replace(piece, verdict="propose") if told else piece
 
 
 def _goes_on(one: Piece, next_: Piece) -> bool:

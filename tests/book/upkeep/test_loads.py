@@ -107,6 +107,21 @@ def test_what_is_not_certain_waits_for_the_person(alice: Any) -> None:
     assert [line.fate for line in chats_read.found(alice, load) if line.content == last.content] == ["unsure"]
 
 
+def test_what_is_told_of_ones_own_people_is_asked_about_as_in_a_chat(alice: Any) -> None:
+    said = [
+        "My husband Lars can't have milk and my brother Per plays the violin. I usually go running on Sundays.",
+        "Our neighbour Tor is a policeman. My colleague Ida asked me to send the report.",
+    ]
+    spoken = [{"sender": who, "text": text} for one in said for who, text in (("human", one), ("assistant", "ok"))]
+    told = [{"uuid": "family", "name": "Family", "chat_messages": spoken}]
+    load = alice.import_(io.StringIO(json.dumps(told))).load
+    chats_read.read(alice, load, offline=True)
+    assert kept(alice, load) == {
+        "Husband Lars can't have milk": "unsure", "Brother Per plays the violin": "unsure",
+        "Neighbour Tor is a policeman": "unsure", "Usually goes running on Sundays": "kept",
+    }  # fmt: skip
+
+
 def test_undo_takes_what_was_accepted_and_what_came_of_a_deleted_chat(alice: Any) -> None:
     before = alice.remember("Lives in Rostock", valid_from="2022-01-01")
     load = alice.import_(chats("Dinner", "Moving")).load
