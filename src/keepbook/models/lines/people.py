@@ -22,16 +22,17 @@ KIN = (
 )
 _ELSEWHERE = (
     r"frau|mann|sohn|tochter|schwester|bruder|mutter|vater|freundin|freund|kone|sønn|datter|søster|bror|mor|far|venn|"
-    r"søsteren|broren|moren|faren|kona|mannen|sønnen|dattera|datteren|kjæresten|samboeren|"
     r"venninne|samboer|kjæreste|mujer|esposa|marido|hijo|hija|hermana|hermano|madre|padre|amigo|amiga|novia|novio|"
     r"femme|mari|fils|fille|sœur|soeur|frère|mère|père|amie?"
 )
+_AFTER = r"søsteren|broren|moren|faren|kona|mannen|sønnen|dattera|datteren|kjæresten|samboeren"
 _NAME = r"(?-i:[A-ZÀ-Þ])[\w-]+"
 _RELATED = regex(
-    rf"(?:(?:my|our|their|the|mein\w*|min|mitt|mi|mon|ma) )?"
-    rf"(?:(?:best|old|older|elder|oldest|eldest|young|younger|youngest|little|big|twin|late|former|new|other|first|second|"
-    rf"middle|close|good|childhood) )*"
-    rf"(?P<kin>(?:{KIN}|{_ELSEWHERE})s?)\b(?:,? (?P<name>{_NAME}))?",
+    r"(?:(?:(?:my|our|their|the) )?"
+    r"(?:(?:best|old|older|elder|oldest|eldest|young|younger|youngest|little|big|twin|late|former|new|other|first|second|"
+    r"middle|close|good|childhood) )*"
+    rf"(?P<kin>(?:{KIN})s?)|(?:mein\w*|min|mitt|mi|mon|ma) (?P<before>{_ELSEWHERE})|(?P<after>{_AFTER})(?= min\b))\b"
+    rf"(?:,? (?P<name>{_NAME}))?",
     re.IGNORECASE,
 )
 """ "Younger sister Eva": the relation that a line begins with, and who it is."""
@@ -99,7 +100,7 @@ def whose(text: str) -> Whose | None:
         return Whose(_kin(role["kin"]), (stem(role["name"].lower()),))
     if related := _RELATED.match(text):
         name = related["name"]
-        return Whose(_kin(related["kin"]), (stem(name.lower()),) if name else ())
+        return Whose(_kin(_said(related)), (stem(name.lower()),) if name else ())
     if pet := _PET.match(text):
         return Whose(None, (stem(pet["name"].lower()),))
     named = _NAMED.match(text)
@@ -122,7 +123,7 @@ def is_of_somebody(text: str) -> bool:
     related = _RELATED.match(text)
     if related is None or related["name"]:
         return whose(text) is not None and not _PET.match(text)
-    return _kin(related["kin"]) != "team" and bool(_ACTS.match(text, related.end()))
+    return _kin(_said(related)) != "team" and bool(_ACTS.match(text, related.end()))
 
 
 _ACTS = regex(
@@ -144,6 +145,10 @@ def with_relation(new: str, old: str) -> str:
     if said is not None and not mine.names and mine.relation == theirs.relation:
         return f"{head[0]}{new[said.end() :]}"
     return new
+
+
+def _said(related: re.Match[str]) -> str:
+    return related["kin"] or related["before"] or related["after"]
 
 
 def _kin(word: str) -> str:
@@ -180,7 +185,7 @@ _OF_ME = regex(
 )
 _OF_ANYONE = regex(
     r"\b(?:who|whose|we|our|us|any(?:one|body)|some(?:one|body)|every(?:one|body|thing)|family|friends|people|names?|"
-    r"know|said?|told|tell|remember|about)\b",
+    r"know|say|said|told|tell|remember|about)\b",
     re.IGNORECASE,
 )
 
