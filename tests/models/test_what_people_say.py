@@ -321,8 +321,17 @@ def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) 
          Move("Where does my sister work?", reply="DNB"),
          Move("what is my wife allergic to?", reply="^(?!.*kiwi)[\\s\\S]*nuts"),
          Move("What am I allergic to?", reply="^(?!.*nuts)[\\s\\S]*shellfish"),
-         Move("What food must I avoid?", reply="kiwi")),
+         Move("What food must I avoid?", reply="kiwi"),
+         Move("My brother Ole can't eat fish. What can't I eat?", reply="^(?!.*fish\\n)[\\s\\S]*shellfish"),
+         Move("Do I have a sister?", reply="Eva"),
+         Move("Am I married?", reply="Anna"),
+         Move("Do I have kids?", reply=nothing)),
     )  # fmt: skip
+
+
+def test_how_old_somebody_is_has_nothing_to_do_with_what_they_are_allergic_to(shelf: Keepbook) -> None:
+    alice = talked(shelf, "eggs", "general", ("Son Max is allergic to eggs",), (Move("Actually Max is 5 now."),))
+    assert "Son Max is allergic to eggs" in [one.content for one in alice.list()]
 
 
 @pytest.mark.parametrize(
@@ -336,6 +345,8 @@ def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) 
         ("Wife Anna is allergic to nuts", "Anna is allergic to eggs, not nuts", "Wife Anna is allergic to eggs"),
         ("New boss is called Mark and he is Scottish", "My new boss is called Henry", "New boss is called Henry"),
         ("Landlord is Mr. Berg, he lives upstairs", "Our landlord is Mrs. Dahl now", "Landlord is Mrs. Dahl now"),
+        ("Daughter Lea is 4 and loves horses", "Actually Lea is 5, not 4.", "Daughter Lea is 5 and loves horses"),
+        ("Son Max is 4 and loves trains", "Actually Max is 5 now.", "Son Max is 5 and loves trains"),
     ],
 )
 def test_a_correction_keeps_the_words_of_the_line(shelf: Keepbook, book: str, said: str, line: str) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, close_terms, polarity, stem, tokens
 from keepbook.models.lines import wording
-from keepbook.models.lines.people import is_past, same_one, subject
+from keepbook.models.lines.people import is_past, same_one, subject, whose
 from keepbook.models.lines.slots import WHEN, Slot, slots
 
 _FAINT = frozenset(
@@ -305,6 +305,14 @@ def can_mean(new: str, old: str) -> bool:
     if not is_past(new):
         return not is_past(old)
     return set(content_words(old)) <= set(content_words(new))
+
+
+def common_ground(new: str, old: str) -> bool:
+    """Whether two lines have more in common than whose they are: a word, values of one kind, or the same matter. "Max
+    is 5" has nothing to do with what Max is allergic to."""
+    named = {stem for who in (whose(new), whose(old)) if who is not None for stem in (who.kin, *who.names)}
+    words = set(content_words(new)) & set(content_words(old)) - named
+    return bool(words) or other_values(new, old) is not None or same_matter(new, old)
 
 
 def _touches(new: str, old: str) -> bool:

@@ -163,7 +163,10 @@ def of_those(question: str, lines: Iterable[str]) -> list[str]:
     """The lines of whom a question asks: where it names a relation or somebody of these lines, those of the one that it
     names; where it asks of "me" and "my", those of nobody else."""
     held = [(line, whose(line)) for line in lines]
-    kin = {_SAME.get(one, one) for one in (_kin(found["kin"]) for found in _ASKED.finditer(question))}
+    asked = [found["kin"] for found in _ASKED.finditer(question)]
+    asked += [found[1] or found[2] for found in _HAS.finditer(question)]
+    said_kin = {_SAME.get(one, one) for one in map(_kin, asked)}
+    kin = {one for word in said_kin for one in _MEANT.get(word, (word,))}
     said = {stem(word) for word in tokens(question)} | {stem(word.removesuffix("'s")) for word in tokens(question)}
     names = {name for _, who in held if who for name in who.names if name in said or who.relation in kin}
     names |= {stem(name.lower()) for line, who in held if who and who.relation in kin for name in _CALLED.findall(line)}
@@ -172,6 +175,19 @@ def of_those(question: str, lines: Iterable[str]) -> list[str]:
     if _OF_ME.search(question) and not _OF_ANYONE.search(question):
         return [line for line, who in held if who is None]
     return [line for line, _ in held]
+
+
+_HAS = regex(
+    rf"\b(?:have|had|got) (?:(?:an?|any|some|more) )?({KIN}|siblings?)\b|\b(?:am i|are we) (married)\b", re.IGNORECASE
+)
+""" "Do I have a daughter?", "Am I married?": whom a question asks for."""
+_MEANT = {
+    stem(said): tuple(map(stem, meant))
+    for said, meant in (
+        ("child", ("child", "son", "daughter")), ("siblings", ("brother", "sister")), ("parent", ("mother", "father")),
+        ("married", ("wife", "husband", "partner")),
+    )
+}  # fmt: skip
 
 
 def _speaks_of(line: str, kin: set[str], names: set[str]) -> bool:

@@ -13,6 +13,7 @@ from keepbook.models.lines.matters import (
     adds,
     apart,
     can_mean,
+    common_ground,
     content_words,
     ends,
     meant,
@@ -54,7 +55,8 @@ def corrected(scene: Scene) -> Deed | None:
     if (one := _self_corrected(scene)) is not None:
         return one
     heard = corrections.correction(scene.text)
-    if heard is not None and (deed := _mended(scene, heard)) is not None:
+    told = heard is not None and bool(heard.old) and whole(heard.value)  # "Lea is 5, not 4" is a statement, no value
+    if heard is not None and not told and (deed := _mended(scene, heard)) is not None:
         return deed
     return _restated(scene)
 
@@ -299,7 +301,7 @@ def _part_anew(new: str, old: str) -> str | None:
     return f"{old[: after[0].start]}{values[0].text}{old[after[0].end :]}"
 
 
-DENIED = regex(r"(?<=\w\w\w),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?\W*$")
+DENIED = regex(r"(?:(?<=\w\w\w)|(?<=\d)),? (?:and )?not (?:a |the )?[\w.,%]+(?: [\w.,%]+)?\W*$")
 """The value that was wrong, behind the one that is right."""
 _FIRST = regex(r",\s+(?=\w+ (?:is|are|was|has)\b)")
 """The first of two statements in one sentence: "my manager is Pooja, Priya is the one from HR"."""
@@ -328,7 +330,7 @@ def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
     """Whether a statement takes the place of an older one: by its words, and by the reader's judgement."""
     if not can_mean(new, old.content):
         return False
-    if _denies(one, old):
+    if _denies(one, old) or _tells_age(new, old.content):
         return True
     if apart(new, old.content) or adds(one.words):
         return False
@@ -336,13 +338,24 @@ def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
         return True
     marked = bool(_NOW.search(one.words)) or corrections.begins(scene.text) or same_frame(new, old.content)
     tied = (
-        scene.tie(old.content, one.words.strip(), scene.previous) if scene.tie and _related(new, old.content) else None
+        scene.tie(old.content, one.words.strip(), scene.previous)
+        if scene.tie and common_ground(new, old.content)
+        else None
     )
     if tied is not None:
         least = CORRECTS / 2 if marked else CORRECTS
         likely = tied["corrects"] + (tied["repeats"] if other_values(new, old.content) else 0.0)
         return likely >= least and (same_matter(new, old.content) or tied["corrects"] >= CERTAIN)
     return same_matter(new, old.content) and (marked or one.kept)
+
+
+def _tells_age(new: str, old: str) -> bool:
+    """ "Max is 5" where it says "Son Max is 4 and loves trains"."""
+    found = _AGE.match(new)
+    return found is not None and bool(re.search(rf"\b{re.escape(found['who'])} (?:is|turned|turns) \d", old))
+
+
+_AGE = regex(r"(?:\w+ )??(?P<who>[A-ZÀ-Þ][\w-]+) (?:is|turned|turns) (?:now )?\d{1,3}\b(?: (?:now|already))?\W*$")
 
 
 def _denies(one: Noted, old: Held) -> bool:

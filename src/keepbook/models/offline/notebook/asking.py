@@ -161,7 +161,7 @@ def answer(talk: Talk) -> str | None:
 def found(talk: Talk, question: str) -> list[Found]:
     """The lines that answer, newest first: those that state most of what is asked, rare words counting more."""
     clauses = _asked(question)
-    theirs = set(of_those(question, (one.content for one in lines(talk))))
+    theirs = set(of_those(" ".join(clauses), (one.content for one in lines(talk))))
     every = [one for one in lines(talk) if one.content in theirs]
     every = [one for one in every if all(_has_head(clause, one.content) for clause in clauses)]
     if _AT_WORK.search(question):
