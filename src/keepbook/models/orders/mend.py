@@ -55,10 +55,14 @@ def corrected(scene: Scene) -> Deed | None:
     if (one := _self_corrected(scene)) is not None:
         return one
     heard = corrections.correction(scene.text)
-    told = heard is not None and bool(heard.old) and whole(heard.value)  # "Lea is 5, not 4" is a statement, no value
+    told = heard is not None and bool(heard.old) and bool(_TOLD.match(heard.value))
     if heard is not None and not told and (deed := _mended(scene, heard)) is not None:
         return deed
     return _restated(scene)
+
+
+_TOLD = regex(r"(?:\w+ )?[A-ZÀ-Þ][\w-]+ (?:is|was|has|lives|works|turned|turns)\b")
+""" "Lea is 5, not 4": a statement about somebody, and no value."""
 
 
 def _self_corrected(scene: Scene) -> Deed | None:
