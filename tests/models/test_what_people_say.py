@@ -329,6 +329,12 @@ def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) 
     )  # fmt: skip
 
 
+def test_who_is_to_be_forgotten_is_so_under_their_name_too(shelf: Keepbook) -> None:
+    book = ("Wife Ida is a teacher", "Ida plays the cello", "Lives in Oslo")
+    alice = talked(shelf, "forget ida", "general", book, (Move("forget everything about my wife", reply="Forgotten"),))
+    assert [one.content for one in alice.list()] == ["Lives in Oslo"]
+
+
 def test_how_old_somebody_is_has_nothing_to_do_with_what_they_are_allergic_to(shelf: Keepbook) -> None:
     alice = talked(shelf, "eggs", "general", ("Son Max is allergic to eggs",), (Move("Actually Max is 5 now."),))
     assert "Son Max is allergic to eggs" in [one.content for one in alice.list()]
@@ -345,6 +351,11 @@ def test_how_old_somebody_is_has_nothing_to_do_with_what_they_are_allergic_to(sh
         ("Wife Anna is allergic to nuts", "Anna is allergic to eggs, not nuts", "Wife Anna is allergic to eggs"),
         ("New boss is called Mark and he is Scottish", "My new boss is called Henry", "New boss is called Henry"),
         ("Landlord is Mr. Berg, he lives upstairs", "Our landlord is Mrs. Dahl now", "Landlord is Mrs. Dahl now"),
+        (
+            "Works as a carpenter in Bergen",
+            "Actually, I work as a joiner, not a carpenter.",
+            "Works as a joiner in Bergen",
+        ),
         ("Daughter Lea is 4 and loves horses", "Actually Lea is 5, not 4.", "Daughter Lea is 5 and loves horses"),
         ("Son Max is 4 and loves trains", "Actually Max is 5 now.", "Son Max is 5 and loves trains"),
     ],

@@ -159,6 +159,16 @@ def _kin(word: str) -> str:
 _ASKED = regex(rf"\b(?:my|our) (?:\w+ ){{0,2}}?(?P<kin>{KIN})s?\b(?:['’]s)?", re.IGNORECASE)
 
 
+def names_only_people(matter: str) -> bool:
+    """ "my wife", "everything about our kids": it asks for somebody, and for nothing in particular of them."""
+    return bool(_PEOPLE.fullmatch(matter.strip()))
+
+
+_PEOPLE = regex(
+    rf"(?:(?:everything|anything|all|stuff|whatever) (?:\w+ )?(?:about|on|of) )?(?:my|our) (?:{KIN})s?", re.IGNORECASE
+)
+
+
 def of_those(question: str, lines: Iterable[str]) -> list[str]:
     """The lines of whom a question asks: where it names a relation or somebody of these lines, those of the one that it
     names; where it asks of "me" and "my", those of nobody else."""

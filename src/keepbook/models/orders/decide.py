@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.matters import content_words, distinct, meant, part_of, says_again, without
+from keepbook.models.lines.people import names_only_people, of_those
 from keepbook.models.noted import Noted
 from keepbook.models.orders import answers, never
 from keepbook.models.orders.hear import TAKES_OUT, Heard, put_back, sentences, undo, withdrawals
@@ -89,7 +90,11 @@ _HE = regex(r"\b(?:he|she|they)\b", re.IGNORECASE)
 
 
 def _matter_withdrawn(scene: Scene, heard: Heard, matter: str, own: Place) -> list[Deed]:
-    found = meant(matter, [*scene.held(), *scene.waiting_elsewhere, *scene.loose()])
+    lines = [*scene.held(), *scene.waiting_elsewhere, *scene.loose()]
+    found = meant(matter, lines)
+    if found and names_only_people(matter):  # "my wife": also what is told of her by her name
+        theirs = set(of_those(matter, (one.content for one in lines)))
+        found = [one for one in lines if one in found or one.content in theirs]
     if not found and not heard.sure:
         return []
     if distinct(matter, found):

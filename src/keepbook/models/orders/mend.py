@@ -5,7 +5,7 @@ with that sentence in full. Pure: nothing is written here.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 
 from keepbook.book.ground.patterns import regex
 from keepbook.models.lines.context import whole
@@ -241,7 +241,9 @@ def _restated(scene: Scene) -> Deed | None:
         target = next((old for old in _likely(said, _before(scene)) if _replaces(scene, one, said, old)), None)
         if target is None or says_again(new, target.content):
             continue
-        if _is_part(new, target.content):
+        if (exchanged_here := _in_its_place(one.content, new, target.content)) is not None:
+            new = exchanged_here
+        elif _is_part(new, target.content):
             mended = _part_anew(new, target.content)
             if mended is None:
                 continue  # it says something of its own; the longer line stays
@@ -351,6 +353,20 @@ def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
         likely = tied["corrects"] + (tied["repeats"] if other_values(new, old.content) else 0.0)
         return likely >= least and (same_matter(new, old.content) or tied["corrects"] >= CERTAIN)
     return same_matter(new, old.content) and (marked or one.kept)
+
+
+def _in_its_place(words: str, new: str, old: str) -> str | None:
+    """ "Works as a joiner, not a carpenter" where it says "Works as a carpenter in Bergen": the rest of it stays."""
+    found = DENIED.search(words)
+    wrong = _ARTICLE.sub("", found[0].strip(" ,.")) if found else ""
+    alike = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(new.split(), old.split(), strict=False))]
+    right, rest = " ".join(new.split()[len(alike) :]), " ".join(old.split()[len(alike) :])
+    if not wrong or not alike or not rest.startswith(f"{wrong} "):
+        return None
+    return " ".join([*alike, right + rest[len(wrong) :]])
+
+
+_ARTICLE = regex(r"(?:and )?not (?:an? |the )?", re.IGNORECASE)
 
 
 def _tells_age(new: str, old: str) -> bool:
