@@ -329,6 +329,12 @@ def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) 
     )  # fmt: skip
 
 
+def test_what_else_was_said_of_somebody_stays_when_their_age_is_corrected(shelf: Keepbook) -> None:
+    said = "Our daughter Ella is 7 and she goes to school in Bergen."
+    alice = talked(shelf, "ella", "general", (), (Move(said), Move("Actually, Ella is 8 now.", reply="Corrected")))
+    assert {one.content for one in alice.list()} == {"Daughter Ella is 8", "Daughter Ella goes to school in Bergen"}
+
+
 def test_who_is_to_be_forgotten_is_so_under_their_name_too(shelf: Keepbook) -> None:
     book = ("Wife Ida is a teacher", "Ida plays the cello", "Lives in Oslo")
     alice = talked(shelf, "forget ida", "general", book, (Move("forget everything about my wife", reply="Forgotten"),))

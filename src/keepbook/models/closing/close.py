@@ -39,7 +39,7 @@ from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.lines.matters import content_words, sharing
+from keepbook.models.lines.matters import common_ground, content_words, sharing
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
 from keepbook.models.noted import keeps_out, unpasted
@@ -126,9 +126,9 @@ def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
     for turn, deed in ((str(turn), deed) for turn, deeds in reading.deeds.items() for deed in deeds):
         if keeps_out(deed, candidate.content, before=last <= order.get(turn, last)):
             return True
-        for place in deed.taken:
-            if str(place.turn) in cited and place.content and overlap(candidate.content, place.content) >= TAKEN_BACK:
-                return True
+        said = [place.content for place in deed.taken if str(place.turn) in cited and place.content]
+        if any(overlap(candidate.content, one) >= TAKEN_BACK and common_ground(candidate.content, one) for one in said):
+            return True
     return False
 
 

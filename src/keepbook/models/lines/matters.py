@@ -308,11 +308,11 @@ def can_mean(new: str, old: str) -> bool:
 
 
 def common_ground(new: str, old: str) -> bool:
-    """Whether two lines have more in common than whose they are: a word, values of one kind, or the same matter. "Max
+    """Whether two lines have more in common than whose they are: a word, figures of one kind, or the same matter. "Max
     is 5" has nothing to do with what Max is allergic to."""
     named = {stem for who in (whose(new), whose(old)) if who is not None for stem in (who.kin, *who.names)}
     words = set(content_words(new)) & set(content_words(old)) - named
-    return bool(words) or other_values(new, old) is not None or same_matter(new, old)
+    return bool(words) or _figures(new, old) or same_matter(new, old)
 
 
 def _touches(new: str, old: str) -> bool:

@@ -169,6 +169,14 @@ _PEOPLE = regex(
 )
 
 
+def names_of(matter: str, lines: Iterable[str]) -> list[str]:
+    """What those are called whom a matter asks for by their relation, as far as these lines say."""
+    if not names_only_people(matter):
+        return []
+    words = ((word, who) for line in lines if (who := whose(line)) for word in re.findall(r"[\w-]+", line))
+    return list(dict.fromkeys(word for word, who in words if stem(word.lower()) in who.names))
+
+
 def of_those(question: str, lines: Iterable[str]) -> list[str]:
     """The lines of whom a question asks: where it names a relation or somebody of these lines, those of the one that it
     names; where it asks of "me" and "my", those of nobody else."""

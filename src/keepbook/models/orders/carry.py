@@ -25,6 +25,7 @@ from keepbook.book.text.topics import touched
 from keepbook.errors import KeepbookError
 from keepbook.models.compress import ORDER
 from keepbook.models.lines.categories import category_of
+from keepbook.models.lines.people import names_of
 from keepbook.models.orders.confirmations import EVERYTHING
 from keepbook.models.orders.hear import TAKES_OUT
 from keepbook.models.orders.values import Change, Deed, Held, of_parts
@@ -94,13 +95,14 @@ def _silenced(tx: Tx, hand: Hand, deed: Deed) -> tuple[tuple[str, ...], tuple[st
         return (), ()
     matter = deed.matter.removeprefix(EVERYTHING)
     titles: dict[str, str] = {}
-    turns: dict[str, list[int]] = {}
-    for row in forgotten.saying(tx, matter):
-        turns.setdefault(row.thread_id, []).append(row.turn)
-        titles[row.thread_id] = row.title or UNTITLED
-    turns[hand.thread_id] = [*turns.get(hand.thread_id, ()), hand.turn, hand.turn + 1]
+    turns: dict[tuple[str, str], list[int]] = {(hand.thread_id, matter): [hand.turn, hand.turn + 1]}
+    lines = [change.old.content for change in deed.changes if change.old is not None]
+    for told in (matter, *names_of(matter, lines)):
+        for row in forgotten.saying(tx, told):
+            turns.setdefault((row.thread_id, told), []).append(row.turn)
+            titles[row.thread_id] = row.title or UNTITLED
     now = stamp(tx.clock())
-    silent = tuple(proposals.note_forgotten(tx, now, matter, id, some) for id, some in sorted(turns.items()))
+    silent = tuple(proposals.note_forgotten(tx, now, told, id, some) for (id, told), some in sorted(turns.items()))
     return tuple(title for id, title in titles.items() if id != hand.thread_id), silent
 
 

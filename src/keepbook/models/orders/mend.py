@@ -241,8 +241,8 @@ def _restated(scene: Scene) -> Deed | None:
         target = next((old for old in _likely(said, _before(scene)) if _replaces(scene, one, said, old)), None)
         if target is None or says_again(new, target.content):
             continue
-        if (exchanged_here := _in_its_place(one.content, new, target.content)) is not None:
-            new = exchanged_here
+        if (there := _aged(new, target.content) or _in_its_place(one.content, new, target.content)) is not None:
+            new = there
         elif _is_part(new, target.content):
             mended = _part_anew(new, target.content)
             if mended is None:
@@ -336,7 +336,7 @@ def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
     """Whether a statement takes the place of an older one: by its words, and by the reader's judgement."""
     if not can_mean(new, old.content):
         return False
-    if _denies(one, old) or _tells_age(new, old.content):
+    if _denies(one, old) or _aged(new, old.content) is not None:
         return True
     if apart(new, old.content) or adds(one.words):
         return False
@@ -369,13 +369,18 @@ def _in_its_place(words: str, new: str, old: str) -> str | None:
 _ARTICLE = regex(r"(?:and )?not (?:an? |the )?", re.IGNORECASE)
 
 
-def _tells_age(new: str, old: str) -> bool:
-    """ "Max is 5" where it says "Son Max is 4 and loves trains"."""
+def _aged(new: str, old: str) -> str | None:
+    """ "Max is 5 now" where it says "Son Max is 4 and loves trains"."""
     found = _AGE.match(new)
-    return found is not None and bool(re.search(rf"\b{re.escape(found['who'])} (?:is|turned|turns) \d", old))
+    if found is None:
+        return None
+    there = re.search(rf"\b{re.escape(found['who'])} (?:is|turned|turns) (?P<age>\d+)", old)
+    return None if there is None else f"{old[: there.start('age')]}{found['age']}{old[there.end('age') :]}"
 
 
-_AGE = regex(r"(?:\w+ )??(?P<who>[A-ZÀ-Þ][\w-]+) (?:is|turned|turns) (?:now )?\d{1,3}\b(?: (?:now|already))?\W*$")
+_AGE = regex(
+    r"(?:\w+ )??(?P<who>[A-ZÀ-Þ][\w-]+) (?:is|turned|turns) (?:now )?(?P<age>\d{1,3})\b(?: (?:now|already))?\W*$"
+)
 
 
 def _denies(one: Noted, old: Held) -> bool:
