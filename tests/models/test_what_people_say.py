@@ -353,6 +353,8 @@ def test_how_old_somebody_is_has_nothing_to_do_with_what_they_are_allergic_to(sh
         ("Sister Eva lives in Bergen", "My sister moved to Graz", "Sister Eva moved to Graz"),
         ("Brother Tom works at Shell", "Tom works at Equinor now", "Brother Tom works at Equinor now"),
         ("Is allergic to cats", "Oh no, it isn't cats I'm allergic to, it's dogs", "Is allergic to dogs"),
+        ("Is allergic to cats", "Actually I'm not allergic to cats, I was wrong", "Is not allergic to cats"),
+        ("Is allergic to cats", "Correction: I am not allergic to cats.", "Is not allergic to cats"),
         ("Is allergic to cats", "It's dogs I'm allergic to, not cats", "Is allergic to dogs"),
         ("Wife Anna is allergic to nuts", "Anna is allergic to eggs, not nuts", "Wife Anna is allergic to eggs"),
         ("New boss is called Mark and he is Scottish", "My new boss is called Henry", "New boss is called Henry"),

@@ -39,7 +39,7 @@ from keepbook.errors import KeepbookError
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.known import known_memories
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.lines.matters import common_ground, content_words, sharing
+from keepbook.models.lines.matters import can_mean, common_ground, content_words, sharing
 from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Extraction, Model, Op, Reading, Turn, TurnId
 from keepbook.models.noted import keeps_out, unpasted
@@ -127,9 +127,14 @@ def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
         if keeps_out(deed, candidate.content, before=last <= order.get(turn, last)):
             return True
         said = [place.content for place in deed.taken if str(place.turn) in cited and place.content]
-        if any(overlap(candidate.content, one) >= TAKEN_BACK and common_ground(candidate.content, one) for one in said):
+        if any(overlap(candidate.content, one) >= TAKEN_BACK and _can_be(candidate.content, one) for one in said):
             return True
     return False
+
+
+def _can_be(new: str, said: str) -> bool:
+    """Whether a line can be what was taken back: the same one's, of the same time, with more in common than that."""
+    return can_mean(new, said) and common_ground(new, said)
 
 
 def checked(candidate: Candidate, reading: Reading, made_by: str) -> Candidate:

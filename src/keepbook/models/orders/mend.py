@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice, takewhile
 
 from keepbook.book.ground.patterns import regex
+from keepbook.book.text.words import polarity
 from keepbook.models.lines.context import whole
 from keepbook.models.lines.matters import (
     adds,
@@ -29,7 +30,7 @@ from keepbook.models.lines.slots import Slot, exchanged, filled, misspelt, of_si
 from keepbook.models.lines.wording import line
 from keepbook.models.noted import ASKS, Noted
 from keepbook.models.orders import corrections
-from keepbook.models.orders.hear import Heard
+from keepbook.models.orders.hear import Heard, sentences
 from keepbook.models.orders.scene import Scene
 from keepbook.models.orders.values import Change, Deed, Held, Place, Question
 
@@ -58,7 +59,7 @@ def corrected(scene: Scene) -> Deed | None:
     told = heard is not None and bool(heard.old) and bool(_TOLD.match(heard.value))
     if heard is not None and not told and (deed := _mended(scene, heard)) is not None:
         return deed
-    return _restated(scene)
+    return _taken_for_the_opposite(scene) or _restated(scene)
 
 
 _TOLD = regex(r"(?:\w+ )?[A-ZÀ-Þ][\w-]+ (?:is|was|has|lives|works|turned|turns)\b")
@@ -236,7 +237,7 @@ def _restated(scene: Scene) -> Deed | None:
         if value(one.content) is not None or ASKS.search(one.words):
             continue
         new = DENIED.sub("", one.content)
-        new = _RECENT.sub("", new)
+        new = _WRONG.sub("", _RECENT.sub("", new))
         said = _FIRST.split(new)[0]
         target = next((old for old in _likely(said, _before(scene)) if _replaces(scene, one, said, old)), None)
         if target is None or says_again(new, target.content):
@@ -311,6 +312,7 @@ DENIED = regex(r"(?:(?<=\w\w\w)|(?<=\d)),? (?:and )?not (?:a |the )?[\w.,%]+(?: 
 """The value that was wrong, behind the one that is right."""
 _FIRST = regex(r",\s+(?=\w+ (?:is|are|was|has)\b)")
 """The first of two statements in one sentence: "my manager is Pooja, Priya is the one from HR"."""
+_WRONG = regex(r",? (?:i|they) (?:was|were|am|are|have been) (?:wrong|mistaken|confused)\W*$", re.IGNORECASE)
 _RECENT = regex(r",?\s+(?:last (?:week|month|night)|yesterday|today|this (?:week|morning|month))\W*$", re.IGNORECASE)
 """When it was is the version's; in the line it would be wrong tomorrow."""
 
@@ -336,7 +338,7 @@ def _replaces(scene: Scene, one: Noted, new: str, old: Held) -> bool:
     """Whether a statement takes the place of an older one: by its words, and by the reader's judgement."""
     if not can_mean(new, old.content):
         return False
-    if _denies(one, old) or _aged(new, old.content) is not None:
+    if _denies(one, old) or _says_the_opposite(new, old.content) or _aged(new, old.content) is not None:
         return True
     if apart(new, old.content) or adds(one.words):
         return False
@@ -367,6 +369,30 @@ def _in_its_place(words: str, new: str, old: str) -> str | None:
 
 
 _ARTICLE = regex(r"(?:and )?not (?:an? |the )?", re.IGNORECASE)
+
+
+def _taken_for_the_opposite(scene: Scene) -> Deed | None:
+    """ "Actually I'm not allergic to cats": the reader may see nothing to keep in it, but a line says otherwise."""
+    for start, end in sentences(scene.text):
+        new = _WRONG.sub("", line(_LEADS.sub("", scene.text[start:end])))
+        fit = (old for old in reversed(_before(scene)) if _says_the_opposite(new, old.content))
+        old = (
+            None
+            if ASKS.search(scene.text[start:end])
+            else next((one for one in fit if can_mean(new, one.content)), None)
+        )
+        if old is not None:
+            taken = (Place(scene.turn, start, end), *((old.place,) if old.place else ()))
+            return Deed("correct", changes=(Change(old, new),), taken=taken)
+    return None
+
+
+_LEADS = regex(r"\W*(?:(?:correction|actually|no|oh|wait|sorry|well|hm+)\b\W*)+", re.IGNORECASE)
+
+
+def _says_the_opposite(new: str, old: str) -> bool:
+    """ "Is not allergic to cats" where it says "Is allergic to cats", and the other way round."""
+    return polarity(new) != polarity(old) and set(content_words(new)) == set(content_words(old))
 
 
 def _aged(new: str, old: str) -> str | None:

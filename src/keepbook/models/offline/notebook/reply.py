@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 
 from keepbook.book.ground.patterns import regex
+from keepbook.book.text.words import polarity
 from keepbook.models.lines.matters import content_words
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
 from keepbook.models.offline.notebook import asking, saving, trading, trading_ahead
@@ -164,7 +165,8 @@ def _known(talk: Talk) -> str | None:
     held = []
     for one in talk.conversation.known:
         words = set(content_words(one.content))
-        if words and (words == said or (words < said and len(words) > 1)):
+        alike = polarity(one.content) == polarity(talk.text)
+        if words and alike and (words == said or (words < said and len(words) > 1)):
             held.append(one.content)
     if not held or asking.is_question(talk.text):
         return None
