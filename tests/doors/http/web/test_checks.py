@@ -68,15 +68,18 @@ PAGES = {
     "all chats": Shown("/search?all=1"),
     "archived": Shown("/search?archived=1"),
     "trash": Shown("/search?trash=1"),
+    "a chat for good": Shown("/chat/{trashed}/purge"),
     "toast": Shown("/chat?undo=1"),
     "api": Shown("/docs"),
     "nothing": Shown("/no-such-page"),
     "keyboard": Shown("/search?archived=1", ("body", "keys")),
     "memory": Shown("/profile/facts"),
     "one memory": Shown("/memory/{memory}"),
+    "a memory for good": Shown("/memory/{memory}/purge"),
     "time travel": Shown("/time"),
     "notes": Shown("/journal"),
     "settings": Shown("/settings"),
+    "erase": Shown("/settings/erase"),
     "a model": Shown("/settings/model", ("input[value=openai]",)),
     "bring in memories": Shown("/import"),
     "a file of memories": Shown("/import", file=TO_BRING_IN),
@@ -103,6 +106,7 @@ PAGES = {
     ),
     "where it comes from": Shown("/trading/{deployment}?parts=1"),
     "skill": Shown("/trading/skills/{skill}", (".more > summary",)),
+    "load trades of any": Shown("/trading/load"),
     "closed trades": Shown("/trading/{deployment}/trades"),
     "load trades": Shown("/trading/{deployment}/load"),
     "new deployment": Shown("/trading/new"),
@@ -306,6 +310,29 @@ def _at_each_width(name: str, opens: Any, lived: dict[str, str]) -> Iterator[tup
         if width in opened:
             show(person, PAGES[name], lived)
         yield width, person
+
+
+NO_PAGES = {
+    "/", "/results", "/sign-in", "/openapi.json", "/settings/export", "/memory/{id}/times.txt", "/chat/list",
+    "/chat/{id}/pencil", "/chat/{id}/turns", "/chat/{id}/turns/{turn}/saw",
+}  # fmt: skip
+"""What leads elsewhere, is looked at below, or is a file or a piece of a page."""
+
+
+def test_no_page_is_forgotten(kb: Any) -> None:
+    from keepbook.doors.http.app import create_app
+
+    def addresses(routes: Any) -> Iterator[str]:
+        for route in routes:
+            if "GET" in (getattr(route, "methods", None) or ()) and not route.include_in_schema:
+                yield route.path
+            yield from addresses(getattr(route, "routes", None) or ())
+
+    def plain(address: str) -> str:
+        return re.sub(r"\{\w+\}", "{}", address.partition("?")[0])
+
+    looked_at = {plain(page.path) for page in PAGES.values()}
+    assert {one for one in addresses(create_app(kb).routes) if plain(one) not in looked_at} == NO_PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
