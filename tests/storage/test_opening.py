@@ -253,16 +253,13 @@ def test_every_connection_is_durable_and_forgets_what_was_deleted(kb: Any) -> No
 def test_a_writer_takes_its_turn_before_it_reads(kb: Any, alice: Any) -> None:
     """A transaction that read first and wrote later could find that the book had moved on, and fail."""
     begun: list[str] = []
-    engine = kb._database.backend._engine
 
     def note(statement: str) -> None:
         if statement.startswith("BEGIN"):
             begun.append(statement)
 
-    @event.listens_for(engine, "checkout")
-    def listen(conn: Any, *_: Any) -> None:
-        conn.set_trace_callback(note)  # what SQLite itself is told
-
+    with kb._database.read("alice") as tx:
+        tx.conn.connection.dbapi_connection.set_trace_callback(note)  # what SQLite itself is told
     alice.remember("Lives in Oslo with a dog")
     alice.list()
     assert begun == ["BEGIN IMMEDIATE", "BEGIN DEFERRED"]

@@ -25,6 +25,8 @@ APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
 
 IN_MEMORY = ":memory:"
+KEPT_OPEN = 8
+"""So many connections wait for the next transaction; more are opened when more are needed, and closed after."""
 
 
 class Sqlite:
@@ -40,6 +42,8 @@ class Sqlite:
         if not self._in_memory:
             _check_place(Path(path))
         self._engine = self._make_engine()
+        self._idle: list[Connection] = []
+        self._most_idle = KEPT_OPEN
 
     def prepare(self) -> None:
         with self._begin("DEFERRED") as conn:
@@ -153,6 +157,9 @@ class Sqlite:
         }
 
     def close(self) -> None:
+        self._most_idle = 0  # a thread that is still at it closes its own
+        while self._idle:
+            self._idle.pop().close()
         self._engine.dispose()
 
     @contextmanager
@@ -166,16 +173,28 @@ class Sqlite:
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[Connection]:
-        # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
-        with self._engine.connect() as conn:
-            driver: Any = conn.connection.dbapi_connection
+        # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's. So does
+        # a connection from its pool; whoever is done leaves theirs for the next.
+        try:
+            conn = self._idle.pop()
+        except IndexError:
+            conn = self._engine.connect()
+        driver: Any = conn.connection.dbapi_connection
+        try:
             driver.execute(f"BEGIN {mode}")
+            yield conn
+            driver.commit()
+            conn.commit()  # what Core has begun for itself, if it was asked at all
+        except BaseException:
             try:
-                yield conn
-                driver.commit()
-            except BaseException:
                 driver.rollback()
-                raise
+            finally:
+                conn.close()
+            raise
+        if len(self._idle) < self._most_idle:
+            self._idle.append(conn)
+        else:
+            conn.close()
 
     def _recognise(self, conn: Connection) -> str | None:
         """The schema's revision; None for an empty file; refuses what is not a book or is too new."""
@@ -193,7 +212,7 @@ class Sqlite:
         else:
             pool = {
                 "poolclass": QueuePool,
-                "pool_size": 8,
+                "pool_size": KEPT_OPEN,
                 "max_overflow": 56,
                 "pool_timeout": self._busy_seconds,
             }

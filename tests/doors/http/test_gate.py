@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from keepbook import Keepbook
 from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
+from keepbook.doors.http.call import May
 from keepbook.doors.http.gate import HEADERS
 from keepbook.doors.http.server import names_of, refuse_open_door
 from keepbook.errors import NotAllowed
@@ -259,3 +261,43 @@ def test_an_unknown_path_or_method_is_a_problem_document(mine: TestClient) -> No
     assert (lost.status_code, lost.headers["content-type"]) == (404, "application/problem+json")
     wrong = mine.delete("/api/me")
     assert (wrong.status_code, wrong.headers["content-type"]) == (405, "application/problem+json")
+
+
+# --- a small body is read before its sender is known, and nothing is done before ---------------------------
+
+
+def test_every_route_of_the_api_asks_who_it_is(kb: Any) -> None:
+    """The gate leaves letting in to the routes; one that forgot to would answer anybody."""
+    routes = [one for one in create_app(kb).routes if isinstance(one, APIRoute) and one.path.startswith("/api/")]
+    assert len(routes) > 100
+    assert [
+        one.path for one in routes if not any(isinstance(asked.call, May) for asked in one.dependant.dependencies)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "kind", "status"),
+    [
+        (b'{"content": "Keeps bees on the roof"}', "application/json", 201),
+        (b'{"content": "Keeps bees', "application/json", 422),
+        (b'{"content": 7}', "application/json", 422),
+        (b"Keeps bees on the roof", "text/plain", 422),
+        (b"", "application/json", 422),
+        (b"[" * 5000, "application/json", 400),
+    ],
+)
+def test_a_stranger_is_refused_whatever_the_body_says(
+    kb: Any, client: Any, sent: bytes, kind: str, status: int
+) -> None:
+    token = kb.tokens.create("alice").token
+    told = client("kb_nobody").post("/api/memory/", content=sent, headers={"Content-Type": kind})
+    assert (told.status_code, told.json()["code"]) == (401, "unauthenticated")
+    assert kb.book("alice").list().total == 0
+    assert client(token).post("/api/memory/", content=sent, headers={"Content-Type": kind}).status_code == status
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "application/vnd.x+json"])
+def test_json_is_json_however_it_is_called(kb: Any, client: Any, kind: str) -> None:
+    token = kb.tokens.create("alice").token
+    told = client(token).post("/api/memory/", content=b'{"content": "Keeps bees"}', headers={"Content-Type": kind})
+    assert (told.status_code, told.json()["content"]) == (201, "Keeps bees")

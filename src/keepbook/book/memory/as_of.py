@@ -14,7 +14,7 @@ from sqlalchemy import Column, ColumnElement, Select, bindparam, func, select, t
 from keepbook.book.ground import stored
 from keepbook.book.memory.block import Entry
 from keepbook.book.memory.memories import Memory, State, holding_at
-from keepbook.book.memory.shape import to_memory
+from keepbook.book.memory.shape import as_memory, told_memory
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Among, Prepared
@@ -51,6 +51,12 @@ class Past(NamedTuple):
     references: tuple[int, str | None]
     injection_knew: str | None
 
+    def told(self, now: str, preset: Preset) -> dict[str, Any]:
+        """As JSON has it."""
+        return told_memory(
+            self.state, self.version, self.references, id=self.id, updated_at=self.changed_at, now=now, preset=preset
+        )
+
 
 def past_of(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = None) -> list[Past]:
     """Every memory known by then and holding in the world at `valid`, oldest first; forgotten ones too. With `only`
@@ -76,19 +82,8 @@ def past_of(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = None) -> 
 
 def as_of(tx: Tx, preset: Preset, known: str, valid: str) -> list[Memory]:
     """The active memories as they were known at `known` and held at `valid`."""
-    return [
-        to_memory(
-            past.state,
-            past.version,
-            past.references,
-            id=past.id,
-            updated_at=past.changed_at,
-            now=valid,
-            preset=preset,
-        )
-        for past in past_of(tx, by_instant(known), valid)
-        if past.state.name == "active"
-    ]
+    known_then = past_of(tx, by_instant(known), valid)
+    return [as_memory(past.told(valid, preset)) for past in known_then if past.state.name == "active"]
 
 
 def past_entries(tx: Tx, cut: Cut, valid: str, in_scope: Any) -> Iterable[Entry]:

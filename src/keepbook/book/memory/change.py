@@ -19,7 +19,6 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.labels import keys_of, relabel
 from keepbook.book.memory.memories import (
     AUTOMATIC,
-    Memory,
     State,
     Written,
     find_row,
@@ -29,7 +28,7 @@ from keepbook.book.memory.memories import (
     state_fields,
     to_state,
 )
-from keepbook.book.memory.shape import shaped, to_memory
+from keepbook.book.memory.shape import timed, told, told_memory
 from keepbook.book.text.word_index import Said, put_words, take_words
 from keepbook.book.text.words import fold
 from keepbook.errors import Conflict, NotAllowed
@@ -117,7 +116,7 @@ class Change:
             raise NotAllowed(f"the person put memory {self.id} away; only they bring it back", code="person_only")
 
     def unchanged(self) -> Written:
-        return _written(shaped(self.row, self.at, self.preset), None, unchanged=True)
+        return Written(**timed(told(self.row, self.at, self.preset)), event=None, unchanged=True)
 
     def to(self, after: State, text: Text | None = None, *, undoes: int | None = None) -> Written:
         """Carry it out: the state becomes `after`, and `text` (if given) its next version."""
@@ -133,8 +132,8 @@ class Change:
         self._index(after, said)
         self._mind_the_trash(after)
         references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
-        memory = to_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
-        return _written(memory, event)
+        memory = told_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
+        return Written(**timed(memory), event=event)
 
     def _refuse_weakening(self, after: State) -> None:
         before = self.before
@@ -207,11 +206,6 @@ def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
     if state is None or not (promoted or state.last_confirmed_at):
         return False
     return ledger.last_by_person(tx, row.id, ("confirm", "promote", "demote")) in ("confirm", "promote")
-
-
-def _written(memory: Memory, event: int | None, *, unchanged: bool = False) -> Written:
-    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
-    return Written(**values, event=event, unchanged=unchanged)
 
 
 # Queries

@@ -176,7 +176,8 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement) -> Written
         refuse_similar(similar)
     room_for_memory(tx, whole_text(text))
     _make_owner(tx, at)
-    return replace(Change(tx, origin, preset, "remember", at, new_id()).to(state, text), similar=similar)
+    written = Change(tx, origin, preset, "remember", at, new_id()).to(state, text)
+    return replace(written, similar=similar) if similar else written
 
 
 def _repeat(change: Change, text: Text) -> Written:

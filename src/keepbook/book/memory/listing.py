@@ -71,9 +71,8 @@ def list_page(
     total = _counted(kind).tuples(tx.conn, asked)[0][0]
     if cursor is not None:
         asked["created_at"], asked["id"] = _place(cursor)
-    rows = _listed(kind, cursor is not None).rows(tx.conn, asked | {"most": limit + 1})
-    following = _cursor(rows[limit - 1]) if len(rows) > limit else None
-    return Page(Plain([told(row, now, preset) for row in rows[:limit]], as_memory), total, following)
+    rows = _listed(kind, cursor is not None).tuples(tx.conn, asked | {"most": limit + 1})
+    return _page([told(row, now, preset) for row in rows[:limit]], total, more=len(rows) > limit)
 
 
 class _Kind(NamedTuple):
@@ -236,8 +235,7 @@ def _page_saying(
     after = [row for row in found if cursor is None or (row.created_at, row.id) > _place(cursor)]
     ids = [row.id for row in after[:limit]]
     whole = {row.id: row for row in tx.conn.execute(WHOLE.where(memories.c.id.in_(ids)), {"owner": tx.owner})}
-    following = _cursor(after[limit - 1]) if len(after) > limit else None
-    return Page(Plain([told(whole[id], now, preset) for id in ids], as_memory), len(found), following)
+    return _page([told(whole[id], now, preset) for id in ids], len(found), more=len(after) > limit)
 
 
 def _place(cursor: str) -> tuple[str, str]:
@@ -245,5 +243,6 @@ def _place(cursor: str) -> tuple[str, str]:
     return created_at, id_
 
 
-def _cursor(row: Any) -> str:
-    return f"{row.created_at}~{row.id}"
+def _page(found: list[dict[str, Any]], total: int, *, more: bool) -> Page[Memory]:
+    following = f"{found[-1]['created_at']}~{found[-1]['id']}" if more else None
+    return Page(Plain(found, as_memory), total, following)

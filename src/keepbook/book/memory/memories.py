@@ -236,15 +236,21 @@ _newest_injection = (
     .correlate(memories)
     .scalar_subquery()
 )
+OF_STATE = tuple(name for name in STATE_FIELDS if name != "version")
+OF_VERSION = (
+    "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids",
+    "valid_from", "valid_until", "recorded_at",
+)  # fmt: skip
+_shown = (
+    *(memories.c[name] for name in OF_STATE), memories.c.id, memories.c.updated_at,
+    *(versions.c[name] for name in OF_VERSION), injected.c.nth, injected.c.at.label("injected_at"),
+)  # fmt: skip
 WHOLE = (
     select(
-        *[memories.c[name].label("memory_version" if name == "version" else name) for name in STATE_FIELDS],
-        memories.c.id,
-        memories.c.updated_at,
+        *_shown,
+        memories.c.version.label("memory_version"),
         memories.c.event.label("memory_event"),
-        *[column for column in versions.c if column.name not in ("owner", "memory_id")],
-        injected.c.nth,
-        injected.c.at.label("injected_at"),
+        *(versions.c[name] for name in ("retired_at", "restored_from", "correction", "event")),
     )
     .select_from(
         memories.join(
@@ -267,14 +273,8 @@ WHOLE = (
 )
 """A memory with its newest version and its newest injection, in one row."""
 
-SHOWN = WHOLE.with_only_columns(
-    *(
-        column
-        for column in WHOLE.selected_columns
-        if column.name not in ("memory_version", "memory_event", "retired_at", "restored_from", "correction", "event")
-    )
-)
-"""As much of it as `told` needs, for those who ask for many."""
+SHOWN = WHOLE.with_only_columns(*_shown)
+"""As much of it as `shape.told` needs, for those who ask for many; that one takes it in this order."""
 
 _ONE = WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None))
 

@@ -24,7 +24,7 @@ from keepbook.book.memory.labels import NOTHING, bound, has
 from keepbook.book.memory.labels import Wanted as Labels
 from keepbook.book.memory.listing import Place, active_in
 from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, covers, fits_scope, said_by
-from keepbook.book.memory.shape import timed, told, told_memory
+from keepbook.book.memory.shape import timed, told
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
@@ -193,10 +193,7 @@ def recall_past(
         placed.append(Placed(id, relevance, False, current, state.importance, version.recorded_at, past[id]))
     hits = []
     for one in best_first(placed)[:limit]:
-        item = one.held
-        memory = told_memory(
-            item.state, item.version, item.references, id=one.id, updated_at=item.changed_at, now=valid, preset=preset
-        )
+        memory = one.held.told(valid, preset)
         reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
         hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons]})
     return Plain(hits, _as_hit)

@@ -52,10 +52,9 @@ class Call:
         caller.ask(self.operation, agent=caller.agent if own else None, given=given)
         return self
 
-    async def under(self, key: str | None) -> Self:
+    def under(self, key: str | None, body: bytes) -> Self:
         """A key is compared with all that was sent under it."""
-        if key is not None:
-            self._key, self._body = key, await self.request.body()
+        self._key, self._body = key, body
         return self
 
     @property
@@ -143,10 +142,10 @@ class May:
         self._operation, self._own = operation, own
         self.reads = TABLE[OPERATIONS[operation]].scope == READ and operation not in KEYED
 
-    def at_once(self, request: Request) -> Call:
+    def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
         """In a worker thread: the gate has left it to the one who answers to let the caller in."""
         request.state.let_in()
-        return Call(request, self._operation).admitted(self._own)
+        return Call(request, self._operation).admitted(self._own).under(idempotency_key, body)
 
     async def __call__(self, request: Request) -> Call:
         caller: Caller | None = getattr(request.state, "caller", None)
@@ -157,7 +156,8 @@ class May:
 
 class MayWrite(May):
     async def __call__(self, request: Request, idempotency_key: Key = None) -> Call:
-        return await (await super().__call__(request)).under(idempotency_key)
+        call = await super().__call__(request)
+        return call if idempotency_key is None else call.under(idempotency_key, await request.body())
 
 
 def may(operation: str, *, own: bool = False) -> Any:

@@ -31,6 +31,8 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 """What a proxy adds: behind one, loopback is the proxy, and who asks may be anybody. One that is set up with nothing
 but an address adds none of this and speaks HTTP/1.0, which no browser does."""
+SMALL = 64 * 1024
+"""A body that the server has in hand with the request: it reads that much ahead of whoever asks for it."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
 IMPORTS = re.compile(r"(?:/api)?(?:/trading)?/import|/trading/(?:[^/]+/)?load")
@@ -122,7 +124,7 @@ class Gate:
         try:
             self._check(scope, headers)
             letting_in = self._at_the_door(scope, headers)
-            if letting_in.closed and not _only_asks(scope, headers):
+            if letting_in.closed and not _at_once(scope, headers, min(SMALL, self._max_body)):
                 await asyncio.to_thread(letting_in)
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
@@ -216,13 +218,12 @@ class _Door:
         return self._admit is not None
 
 
-def _only_asks(scope: Scope, headers: Headers) -> bool:
-    """Whether letting in can be left to the worker that answers: there is nothing to read, and no answer leaves before
-    it is done."""
+def _at_once(scope: Scope, headers: Headers, small: int) -> bool:
+    """Whether letting in can be left to the worker that answers: what there is to read has come with the request, every
+    route asks who it is before it does anything, and no answer leaves before that."""
     return (
-        scope["method"] == "GET"
-        and scope["path"].startswith("/api/")
-        and "content-length" not in headers
+        scope["path"].startswith("/api/")
+        and int(headers.get("content-length", "0")) <= small
         and "transfer-encoding" not in headers
     )
 
@@ -246,7 +247,8 @@ class _Reading:
         if self._whole:
             return await self._receive()
         try:
-            message = await asyncio.wait_for(self._receive(), max(0.01, self._until - time.monotonic()))
+            async with asyncio.timeout(max(0.01, self._until - time.monotonic())):
+                message = await self._receive()
         except TimeoutError:
             raise self._refuse(
                 Invalid(f"the request did not come within {self._seconds:g} s", code="too_slow")

@@ -191,7 +191,7 @@ class Proposals:
     proposals: list[Proposal]
 
 
-# Reading. Fixed paths stand before /{id}.
+# Reading. Fixed paths stand before /{id}; what is asked for most stands first.
 
 
 @router.get("/", response_model=MemoryPage, openapi_extra=FILTERS)
@@ -207,6 +207,13 @@ def list_memories(
     tags: Tagged = None,
 ) -> Response:
     return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q, call.metadata, tags))
+
+
+@router.post("/", status_code=201, response_model=Written)
+def remember(call: Writing, new: NewMemory) -> Response:
+    """Something like it exists in a preset that asks first, and no `force`: 409 with `similar`."""
+    given = new.model_dump()
+    return call.write(lambda book: book.remember(given.pop("content"), **given), 201, _tagged)
 
 
 @router.get("/recall", response_model=Hits, openapi_extra=FILTERS)
@@ -320,13 +327,6 @@ def get_memory(call: Reading, id: Id, if_none_match: Annotated[str | None, Heade
 
 
 # Writing
-
-
-@router.post("/", status_code=201, response_model=Written)
-def remember(call: Writing, new: NewMemory) -> Response:
-    """Something like it exists in a preset that asks first, and no `force`: 409 with `similar`."""
-    given = new.model_dump()
-    return call.write(lambda book: book.remember(given.pop("content"), **given), 201, _tagged)
 
 
 @router.put("/{id}", response_model=Written, responses=documented(412))
