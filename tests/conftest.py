@@ -9,6 +9,7 @@ fail and say why.
 
 import asyncio
 import fcntl
+import importlib
 import json
 import os
 import random
@@ -20,8 +21,9 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from inspect import signature
 from pathlib import Path
@@ -237,6 +239,24 @@ def _place_in_memory() -> str | None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["postgres_folder"] = str(node.config.stash[_folder])
+    node.workerinput["everything"] = node.config.args_source is node.config.ArgsSource.TESTPATHS
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """In a new checkout nothing is compiled yet. Workers that went the same way would each compile all of it; so each
+    begins elsewhere, and finds done what another has been at."""
+    told = getattr(session.config, "workerinput", {})
+    if not told.get("everything"):
+        return
+    nth, workers = int(told["workerid"].removeprefix("gw")), int(told["workercount"])
+    here = Path(__file__).parent
+    names = [".".join(path.relative_to(here.parent).with_suffix("").parts) for path in sorted(here.rglob("test_*.py"))]
+    begin = nth * len(names) // workers
+    for name in (*names[begin:], *names[:begin]):
+        with warnings.catch_warnings(), suppress(Exception):  # what is wrong with it, its collection tells
+            warnings.simplefilter("error")
+            importlib.import_module(name)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

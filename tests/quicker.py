@@ -1,5 +1,5 @@
 """What thousands of small tests would each pay for anew is paid for once: compiled statements, connections to
-PostgreSQL that know its tables, a loop for HTTP, and certificates.
+PostgreSQL that know its tables, a loop for HTTP, certificates, and a Python that has loaded the house.
 """
 
 import atexit
@@ -17,6 +17,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.util import LRUCache
+from tests import warm_python
 
 
 def share() -> None:
@@ -24,6 +25,7 @@ def share() -> None:
     _share_connections()
     _share_loop()
     _share_certificates()
+    warm_python.share()
 
 
 def _share_statements() -> None:
