@@ -329,6 +329,36 @@ def test_a_question_is_answered_from_the_lines_of_whom_it_asks(shelf: Keepbook) 
     )  # fmt: skip
 
 
+def test_of_whom_the_book_does_not_know_nobody_elses_line_is_told(shelf: Keepbook) -> None:
+    book = ("Lives in Oslo", "Is allergic to kiwi", "Mother lives in Graz", "Works at DNB", "Eva is allergic to nuts")
+    nothing = "^I have nothing"
+    talked(
+        shelf, "of nobody", "general", book,
+        (Move("What is Lars allergic to?", reply="nothing about Lars"),
+         Move("Where does Peter live?", reply="nothing about Peter"),
+         Move("Where does Peter work?", reply="nothing about Peter"),
+         Move("What can Ida eat?", reply="nothing about Ida"),
+         Move("What is Eva allergic to?", reply="^(?!.*kiwi)[\\s\\S]*nuts"),
+         Move("Where does Mum live?", reply="^(?!.*Oslo)[\\s\\S]*Graz"),
+         Move("Where does Dad live?", reply=nothing),
+         Move("Where do I live?", reply="^(?!.*Graz)[\\s\\S]*Oslo")),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("book", "home"),
+    [
+        (("Used to live in Turku", "Moved to Oslo last year"), "Oslo"),
+        (("Lives in Bergen", "Used to live in Turku", "Has moved to Tromsø"), "Tromsø"),
+        (("Moved to Oslo in 2019", "Lives in Bergen"), "Bergen"),
+        (("Used to live in Turku", "Lives in Bergen"), "Bergen"),
+    ],
+)
+def test_where_one_lives_is_where_one_lives_now(shelf: Keepbook, book: tuple[str, ...], home: str) -> None:
+    asked = Move("Where do I live?", reply=rf"^(?!.*Turku)[\s\S]*{home}")
+    talked(shelf, f"home {home} {len(book)} {book[0]}", "general", book, (asked,))
+
+
 def test_what_else_was_said_of_somebody_stays_when_their_age_is_corrected(shelf: Keepbook) -> None:
     said = "Our daughter Ella is 7 and she goes to school in Bergen."
     alice = talked(shelf, "ella", "general", (), (Move(said), Move("Actually, Ella is 8 now.", reply="Corrected")))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS, fold, stem, tokens
 from keepbook.models.lines.matters import content_words, fit, states
-from keepbook.models.lines.people import of_those
+from keepbook.models.lines.people import KIN, is_past, of_those
 from keepbook.models.lines.slots import TITLE
 from keepbook.models.offline.notebook.phrases import day
 from keepbook.models.offline.notebook.talk import Talk
@@ -103,15 +103,17 @@ _CALLED = rf"(?:{TITLE} )?(?-i:[A-ZÀ-Þ])[\w’-]+(?: (?-i:[A-ZÀ-Þ])[\w’-]+
 _SOMEBODY = regex(
     rf"\b(?:who(?:'?s| is| was)|wer ist|quién es|hvem er|how old is) ({_CALLED})\W*$|"
     rf"\b(?:what|when|where|who|which|how old)\b.{{0,20}}\b({_CALLED})['’]s? \w|"
-    rf"\bwh(?:at|ere|en|o) (?:does|did) ({_CALLED}) (?:do|like|live|work|eat|drink|want|need|say|come|play|study)\b",
+    rf"\bwh(?:at|ere|en|o|ich \w+) (?:does|did|can|will|should|must) ({_CALLED}) "
+    r"(?:do|like|love|hate|live|work|eat|drink|avoid|take|want|need|say|come|play|study|speak|drive|owe|earn|prefer|"
+    r"have)\b|"
+    rf"\bwh(?:at|ere|en|o) (?:is|was) ({_CALLED}) (?:allergic|intolerant|afraid|scared|fond|married|engaged|born|from|"
+    r"into|good at|living|working|studying|doing|based)\b",
     re.IGNORECASE,
 )
 """Who asks of somebody by name asks for what the book says of them."""
-_FROM = regex(
-    r"^(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])|"
-    r"^(?:Has )?(?:just |recently )?(?:moved|relocated)\b.*\bto (?-i:[A-ZÀ-Þ])",
-    re.IGNORECASE,
-)
+_MOVED = regex(r"(?:Has )?(?:just |recently )?(?:moved|relocated)\b.*\bto (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
+_LIVES = regex(r"(?:Now |Currently )?(?:Lives|Resides|Is (?:living|based)|Based)\b", re.IGNORECASE)
+_FROM = regex(r"(?:Is|From|Based|Comes|Grew)\b.*\b(?:in|from|near) (?-i:[A-ZÀ-Þ])", re.IGNORECASE)
 
 
 class Found(NamedTuple):
@@ -134,7 +136,7 @@ def lines(talk: Talk) -> list[Found]:
 
 def answer(talk: Talk) -> str | None:
     """The answer to a question about the person; None where it asks for something else."""
-    text = talk.text.strip()
+    text = _CALLS.sub(r"my \g<0>", talk.text.strip())
     if _ALL.fullmatch(text):
         return everything(talk)
     if changed := _HISTORY.fullmatch(text):
@@ -146,16 +148,37 @@ def answer(talk: Talk) -> str | None:
         return None
     if _RULES.search(text) and (rules := [one for one in lines(talk) if _RULE.search(one.content)]):
         return tell(talk, rules[:MOST])
-    held = found(talk, about["matter"]) if about else found(talk, text)
+    somebody = _somebody(text)
+    nobody = somebody is not None and not any(_names(somebody, one.content) for one in lines(talk))
+    held = [] if nobody else found(talk, about["matter"]) if about else found(talk, text)
     turns = _turns(talk, about["matter"] if about else text) if _SAID.search(text) or not held else []
     if held or turns:
         return "\n".join(filter(None, [tell(talk, held) if held else "", *turns]))
     if _WHICH.search(text) and len(lines(talk)) <= MOST_TURNS * 2:
         return everything(talk)
-    if (somebody := _SOMEBODY.search(text)) is not None:
-        return talk.say("nothing_about", matter=next(filter(None, somebody.groups())))
+    if somebody is not None:
+        return talk.say("nothing_about", matter=somebody)
     mine = any(_MINE.search(_TELL_ME.sub(" ", part)) for part in _asked(text))
     return talk.say("nothing") if mine or about else None
+
+
+def _somebody(text: str) -> str | None:
+    """Whom a question names; a relation is no name, however it is spelt."""
+    asked = _SOMEBODY.search(text)
+    name = None if asked is None else next(filter(None, asked.groups()))
+    return None if name is None or _RELATION.fullmatch(name) else name
+
+
+def _names(somebody: str, line: str) -> bool:
+    return bool(set(map(stem, tokens(somebody))) & {stem(word.removesuffix("'s")) for word in tokens(line)})
+
+
+_RELATION = regex(KIN, re.IGNORECASE)
+_CALLS = regex(
+    r"(?<!\bmy )(?<!\bour )(?<!\byour )\b(?:Mum|Mummy|Mom|Mommy|Mama|Mother|Dad|Daddy|Papa|Father|Grandma|Granny|"
+    r"Grandmother|Grandpa|Grandad|Grandfather)\b(?! (?-i:[A-ZÀ-Þ]))"
+)
+"""Whom one calls by what they are: "Where does Mum live?" asks of one's own."""
 
 
 def found(talk: Talk, question: str) -> list[Found]:
@@ -164,6 +187,11 @@ def found(talk: Talk, question: str) -> list[Found]:
     theirs = set(of_those(" ".join(clauses), (one.content for one in lines(talk))))
     every = [one for one in lines(talk) if one.content in theirs]
     every = [one for one in every if all(_has_head(clause, one.content) for clause in clauses)]
+    if _AT_HOME.search(question):
+        home = [one for one in every if _MOVED.match(one.content) or _LIVES.match(one.content)]
+        if home and _MOVED.match(home[0].content):  # said last: whatever else is told of a home was so before
+            return home[:1]
+        every = [one for one in every if not (home and is_past(one.content))]
     if _AT_WORK.search(question):
         every = [one for one in every if not re.search(r"\bat work\b", one.content, re.IGNORECASE)]
     if any(_OWN_NAME.search(clause) for clause in clauses):
