@@ -32,8 +32,10 @@ LOADED = (
     "keepbook.storage.postgres", "keepbook.storage.sqlite", "uvicorn.lifespan.on", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 HERE = Path(__file__)
-OWN = ("HOME", "KEEPBOOK_", "OLLAMA_HOST", "PYTEST_", "TMPDIR", "XDG_")
-"""What a program's environment may say differently: nothing of it is read while loading."""
+READ_FIRST = (
+    "CLICOLOR", "COLUMNS", "FORCE_COLOR", "LANG", "LC_", "LD_", "LINES", "NO_COLOR", "PYTHON", "TERM", "TTY_", "TZ",
+)  # fmt: skip
+"""What of an environment is read while Python begins or the house is loaded: who says it otherwise is started fresh."""
 BECOMES_PARENT = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2): whose parent has ended becomes the caller's child."""
 
@@ -68,7 +70,7 @@ class Warm:
     def differs(self, environment: Mapping[str, str]) -> bool:
         known = self._environment
         changed = {name for name in {*known, *environment} if known.get(name) != environment.get(name)}
-        return any(not name.startswith(OWN) for name in changed)
+        return any(name.startswith(READ_FIRST) for name in changed)
 
     def _begin(self) -> None:
         self._mine, other = socket.socketpair()
