@@ -6,7 +6,6 @@ missing or mistyped key is an error that names the file, the key and what belong
 is silently ignored is worse than one that refuses to load.
 """
 
-import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -108,8 +107,10 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     found = []
     for folder in (_SHIPPED, *folders) if _NAME.fullmatch(name) else ():
         path = f"{folder}/{name}.toml"
-        with contextlib.suppress(OSError):
+        try:  # every reading of a book comes by here
             found.append((path, os.stat(path).st_mtime_ns))
+        except OSError:
+            continue
     if not found:
         known = preset_names(folders)
         raise Invalid(

@@ -62,7 +62,8 @@ class Prepared:
         sql, fill = self._for(conn.dialect)
         cursor = conn.connection.cursor()
         cursor.execute(sql, fill(values))
-        return list(cursor.fetchall())
+        found: list[Any] = cursor.fetchall()
+        return found
 
     def first(self, conn: Connection, values: Mapping[str, Any]) -> Any:
         found = self.rows(conn, values)
