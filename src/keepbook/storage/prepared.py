@@ -62,8 +62,7 @@ class Prepared:
         sql, fill = self._for(conn.dialect)
         cursor = conn.connection.cursor()
         cursor.execute(sql, fill(values))
-        found: list[Any] = cursor.fetchall()
-        return found
+        return list(cursor.fetchall())
 
     def first(self, conn: Connection, values: Mapping[str, Any]) -> Any:
         found = self.rows(conn, values)
