@@ -106,7 +106,7 @@ def test_after_a_restart_only_the_question_is_embedded(kb: Any, book_url: str, c
         assert len(book.recall_chats("pet", limit=30)) == 20
         assert book.reindex() == 0
     assert embedder.embedded == []
-    assert embedder.asked == ["pet", "pet"]
+    assert embedder.asked == ["pet"], "what was asked before is not embedded again"
 
 
 # --- a death ---------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ HELD_BYTES = 256 * 2**20
 """So much of vectors is held in memory by a process, those of the owners that asked last."""
 CUT = "passages"
 """How texts are cut before they are embedded, since this version."""
-DIRECTIONS = 256
+DIRECTIONS = 1024
 """And so many directions of texts, for what is asked about them again."""
 
 
@@ -175,11 +175,7 @@ class Meaning:
         known = _COUNTERS.first(tx.conn, {"owner": tx.owner, "space": self.kept})
         if known is None:
             return None
-        try:
-            asked = self.embedder.ask(question)
-        except ModelFailed as error:
-            self.failure = error.message
-            raise
+        asked = self._pointed(question)
         loaded = self._loaded(tx, kind, known, len(asked))
         return None if loaded is None else Alike(loaded, asked, self.embedder.floor)
 
@@ -193,14 +189,24 @@ class Meaning:
         return f"{self.embedder.space}/{CUT}"
 
     def direction(self, text: str) -> "Floats | None":
-        """Where a text points to; nothing where the embedder cannot say. The last ones asked for are held."""
-        if text in self._directions:
-            return self._directions[text]
+        """Where a text points to; nothing where the embedder cannot say."""
+        try:
+            return self._pointed(text)
+        except ModelFailed:
+            return None
+
+    def _pointed(self, text: str) -> "Floats":
+        """The same, or an error. The last ones asked for are held: what was asked before costs no model."""
+        with self._lock:
+            held = self._directions.get(text)
+            if held is not None:
+                self._directions.move_to_end(text)
+                return held
         try:
             found = self.embedder.ask(text)
         except ModelFailed as error:
             self.failure = error.message
-            return None
+            raise
         with self._lock:
             self._directions[text] = found
             while len(self._directions) > DIRECTIONS:
