@@ -142,7 +142,7 @@ Key = Annotated[str | None, Header(max_length=200, description="Sent again with 
 
 
 class May:
-    """Gives an endpoint its call: asked once, before anything of the request is read."""
+    """Gives an endpoint its call: asked once, before anything is done; only a small body may have been read by then."""
 
     def __init__(self, operation: str, own: bool) -> None:
         self._operation, self._own = operation, own
