@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as f
 
-from keepbook.models.reader.minilm import Parts
+from keepbook.models.minilm.parts import Parts
 from keepbook.models.reader.values import TIES
 from keepbook.models.reader.windows import Coder
 from training.chats import Chat

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as f
 
-from keepbook.models.reader.minilm import HEADS, LAYERS, MATRICES, WIDTH, Parts
+from keepbook.models.minilm.parts import HEADS, LAYERS, MATRICES, WIDTH, Parts
 from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES
 
 OUTPUTS = (len(LABELS), *(len(names) for names in CATEGORIES.values()), len(ACTS))

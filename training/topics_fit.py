@@ -19,7 +19,7 @@ import numpy as np
 from keepbook.book.text import topic_words
 from keepbook.book.text.topic_meaning import Layer, Told, directions_of, layer_of, logistic, near, small, spread, told
 from keepbook.book.text.words import STOP_WORDS
-from keepbook.models.embedders.local import bundled
+from keepbook.models.embedders.bundled import bundled
 
 OUT = Path(topic_words.__file__).parent / "topics.json"
 PARTS, OFTEN, FREE, BOTH = 5, 12, 3.0, 10.0

@@ -21,12 +21,11 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional as f
 
-from keepbook.models.reader.minilm import Parts
+from keepbook.models.minilm.parts import Parts
 from keepbook.models.reader.values import Chosen
 from keepbook.models.reader.windows import Coder
 from training import chats, encoder_guess, fit, linear_fit
 from training.figures import write
-from training.graph import graph
 from training.judge import Truth, choose, weights
 from training.net import learned
 
@@ -73,9 +72,9 @@ def arguments() -> argparse.Namespace:
     if given.base:
         given.weights, given.words = given.base / "model.onnx", given.base / "tokenizer.json"
     else:
-        from keepbook.models.embedders import local  # the whole house; a machine that only trains does without
+        from keepbook.models.minilm import packaged  # not there on a machine that only trains
 
-        given.weights, given.words = local.WEIGHTS.path(), local.WORDS.path()
+        given.weights, given.words = packaged.WEIGHTS.path(), packaged.WORDS.path()
     return given
 
 
@@ -143,7 +142,6 @@ def ship(found: Readings, out: Path) -> None:
     packed = io.BytesIO()
     np.savez(packed, **found["encoder", None])
     (folder / "encoder.npz").write_bytes(packed.getvalue())
-    (folder / "encoder.onnx").write_bytes(graph())
     (folder / "linear.bin").write_bytes(found["linear", None])
     (folder / "bars.json").write_text(json.dumps({name: asdict(one) for name, one in chosen.items()}, indent=1) + "\n")
     pin(folder, out / "pins.py")

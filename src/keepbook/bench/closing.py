@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from keepbook.models.embedders.local import bundled
+from keepbook.models.embedders.bundled import bundled
 from keepbook.models.model import Reading, Turn
 from keepbook.models.offline.extraction import extract
 

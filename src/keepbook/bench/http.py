@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection
@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 from keepbook.app import Keepbook
 from keepbook.errors import NotAllowed
+from keepbook.models.embedders import choose_embedder
 from keepbook.storage.tables import metadata
 
 OWNERS = 1000
@@ -36,7 +37,13 @@ LARGE = 1000
 ROUNDS = 200
 TRIES = 5
 TURNS = 200
+QUESTION = "what+does+she+like+in+Oslo"
+MEANT = "auto"
+"""The embedder of the requests that ask by meaning."""
 PAGES = ("/chat", "/chat/{chat}", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
+
+Requests = dict[str, Callable[[], tuple[str, str, dict[str, str] | None]]]
+"""What to ask for, by the name of its figure: method, path and body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +81,55 @@ def measure(rounds: int) -> Iterator[Figure]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         bare = stack.enter_context(_server(["-m", "keepbook.bench.empty"]))
         yield from _of_the_api(str(folder / "many.db"), bare, rounds)
+        if choose_embedder(MEANT) is not None:
+            yield from _of_meaning(str(folder / "meant.db"), bare, rounds)
         yield from _of_pages(str(folder / "one.db"), bare, rounds)
 
 
 def _of_the_api(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
+    numbered = iter(range(10**9))
+    requests: Requests = {
+        "block": lambda: ("GET", "/api/memory/block", None),
+        "list of 100": lambda: ("GET", "/api/memory/", None),
+        "recall by words": lambda: ("GET", f"/api/memory/recall?q={QUESTION}", None),
+        "remember": lambda: ("POST", "/api/memory/", {"content": f"Keeps the number {next(numbered)} in mind"}),
+    }
+    yield from _for_many(db, bare, requests, rounds)
+
+
+def _of_meaning(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
+    """Recall by words and meaning: what was asked before, by anybody, is not embedded again."""
+    numbered = iter(range(10**9))
+    requests: Requests = {
+        "recall, asked before": lambda: ("GET", f"/api/memory/recall?q={QUESTION}", None),
+        "recall, a new question": lambda: ("GET", f"/api/memory/recall?q={QUESTION}+{next(numbered)}", None),
+    }
+    yield from _for_many(db, bare, requests, rounds, embedder=MEANT)
+
+
+def _for_many(db: str, bare: "Served", requests: Requests, rounds: int, embedder: str = "none") -> Iterator[Figure]:
+    """Each request for a thousand owners in turn."""
     with Keepbook(db, embedder="none") as kb:
         first = kb.settings.owner
         token = kb.tokens.create(kind="service", scopes=("read", "write")).token
-    _fill(db, range(MEMORIES))
+    _fill(db, range(MEMORIES), embedder)
     owners = itertools.cycle([first, *_copied(db, first)])
-    numbered = iter(range(10**9))
-    requests: dict[str, Any] = {
-        "block": lambda: ("GET", "/api/memory/block", None),
-        "list of 100": lambda: ("GET", "/api/memory/", None),
-        "recall": lambda: ("GET", "/api/memory/recall?q=what+does+she+like+in+Oslo", None),
-        "remember": lambda: ("POST", "/api/memory/", {"content": f"Keeps the number {next(numbered)} in mind"}),
-    }
-    with _server(_serving(db)) as ours:
+    with _server(_serving(db), embedder) as ours:
+        if embedder != "none":
+            _meet(ours, token, owners)
         for name, make in requests.items():
 
             def for_the_next(make: Any = make) -> Any:
                 return *make(), {"Authorization": f"Bearer {token}", "X-Keepbook-Owner": next(owners)}
 
             yield _beside(name, ours, bare, for_the_next, rounds)
+
+
+def _meet(server: "Served", token: str, owners: Iterator[str]) -> None:
+    """Whoever asks for the first time has their vectors fetched, and looked through for what is missing: once."""
+    for owner in itertools.islice(owners, OWNERS):
+        asked = {"Authorization": f"Bearer {token}", "X-Keepbook-Owner": owner}
+        _ask(server.connection, "GET", f"/api/memory/recall?q={QUESTION}", None, asked)
 
 
 def _of_pages(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
@@ -139,15 +172,17 @@ def _copied(db: str, first: str) -> list[str]:
     return others
 
 
-def _fill(db: str, numbers: range) -> str:
+def _fill(db: str, numbers: range, embedder: str = "none") -> str:
     places = ("Oslo", "Bergen", "Lisbon", "Porto", "Turin")
-    with Keepbook(db, embedder="none") as kb:
+    with Keepbook(db, embedder=embedder) as kb:
         book = kb.book(kb.settings.owner)
         with book.transaction():
             made = [
                 book.remember(f"Likes thing number {number} of {places[number % 5]}", force=True).id
                 for number in numbers
             ]
+        if embedder != "none":
+            book.reindex()
     return made[0]
 
 
@@ -176,9 +211,9 @@ class Served:
 
 
 @contextmanager
-def _server(command: list[str]) -> Iterator[Served]:
-    # What makes vectors beside it would be counted as its own, and nobody here asks too often.
-    alone = {**os.environ, "KEEPBOOK_EMBEDDER": "none", "KEEPBOOK_RATE_PER_MINUTE": "0"}
+def _server(command: list[str], embedder: str = "none") -> Iterator[Served]:
+    # Making vectors beside it would be counted as its own, so there are none or all are made; nobody asks too often.
+    alone = {**os.environ, "KEEPBOOK_EMBEDDER": embedder, "KEEPBOOK_RATE_PER_MINUTE": "0"}
     server = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True, env=alone)
     try:
         assert server.stdout is not None

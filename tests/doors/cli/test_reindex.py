@@ -22,7 +22,7 @@ from tests.embedding import StandIn
 
 from keepbook import Keepbook
 from keepbook.models.embedders import install as installing
-from keepbook.models.embedders import local
+from keepbook.models.minilm.packaged import WEIGHTS, WORDS
 from keepbook.storage.tables import terms
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -239,7 +239,7 @@ def hub(tmp_path: Path, served: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[s
     """A hub on this machine that has the known model: the small one that is installed here stands for the real one."""
     folder = tmp_path / "hub"
     remote = []
-    for pinned, name in ((local.WEIGHTS, "model.onnx"), (local.WORDS, "tokenizer.json")):
+    for pinned, name in ((WEIGHTS, "model.onnx"), (WORDS, "tokenizer.json")):
         path = pinned.path()
         assert path is not None, "keepbook[embed] is part of the development install"
         (folder / "some").mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,11 @@ import numpy as np
 import pytest
 
 from keepbook import Invalid, ModelFailed
-from keepbook.models.embedders import choose_embedder, local
+from keepbook.models.embedders import choose_embedder
+from keepbook.models.embedders.bundled import BundledEmbedder
+from keepbook.models.embedders.local import OnnxEmbedder
+from keepbook.models.minilm import packaged
+from keepbook.models.minilm.inference import MiniLM
 
 
 def test_none_is_words_alone() -> None:
@@ -50,36 +54,38 @@ def test_a_text_has_the_same_direction_alone_and_in_company(auto: Any) -> None:
     assert rows.shape == (3, 384)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
     for text, row in zip(texts, rows, strict=True):
-        # int8 weights are scaled by what stands beside them, so not to the last digit.
-        assert float(auto.ask(text) @ row) > 0.95
+        np.testing.assert_array_equal(auto.ask(text), row)
 
 
 def test_weights_that_are_not_the_ones_looked_at_are_not_used(tmp_path: Path) -> None:
-    weights = local.WEIGHTS.path()
-    words = local.WORDS.path()
-    assert weights is not None
-    assert words is not None
+    held = packaged.found()
+    assert held is not None
     changed = tmp_path / "model.onnx"
-    changed.write_bytes(weights.read_bytes()[:-1] + b"x")
-    embedder = local.OnnxEmbedder(changed, words, sums=(local.WEIGHTS.sha256, local.WORDS.sha256))
-    with pytest.raises(ModelFailed, match="install it anew"):
-        embedder.ask("tea")
+    changed.write_bytes(held.weights.read_bytes()[:-1] + b"x")
+    for embedder in (
+        BundledEmbedder(MiniLM(held._replace(weights=changed))),
+        OnnxEmbedder(changed, held.words, sums=held.sums),
+    ):
+        with pytest.raises(ModelFailed, match="install it anew"):
+            embedder.ask("tea")
 
 
 def test_weights_of_another_size_are_as_good_as_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "WEIGHTS", local.WEIGHTS._replace(size=1))
+    monkeypatch.setattr(packaged, "WEIGHTS", packaged.WEIGHTS._replace(size=1))
     assert choose_embedder("auto") is None
 
 
 def test_a_folder_of_ones_own_is_a_space_of_its_own(tmp_path: Path, auto: Any) -> None:
-    for pinned, name in ((local.WEIGHTS, "model.onnx"), (local.WORDS, "tokenizer.json")):
+    for pinned, name in ((packaged.WEIGHTS, "model.onnx"), (packaged.WORDS, "tokenizer.json")):
         found = pinned.path()
         assert found is not None
         (tmp_path / name).symlink_to(found)
     mine = choose_embedder(f"onnx:{tmp_path}")
     assert mine is not None
     assert mine.space != auto.space
-    assert float(mine.ask("tea") @ auto.ask("tea")) > 0.99
+    texts = ["tea", "What is our pet's name?", "Never invests in tobacco, and has not since 2019. " * 30, "…", ""]
+    alike = (mine.embed(texts) * auto.embed(texts)).sum(axis=1)
+    assert alike.min() > 0.999, "rounded rows times whole numbers are nearly what the floats would be"
 
 
 # --- an endpoint

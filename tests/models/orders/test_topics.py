@@ -11,7 +11,7 @@ from tests.models.orders.playing import JUDGED
 from keepbook.book.text import topic_meaning, topic_words
 from keepbook.book.text.topic_meaning import Sense, told
 from keepbook.book.text.topics import group_named, groups, touched
-from keepbook.models.embedders.local import OnnxEmbedder, bundled
+from keepbook.models.embedders.bundled import BundledEmbedder, bundled
 
 if TYPE_CHECKING:
     from keepbook.book.recall.vectors import Floats
@@ -22,7 +22,7 @@ ROWS = [json.loads(line) for line in (JUDGED / "never-aside.jsonl").read_text(en
 class Bundled:
     """The embedder that comes with Keepbook, in a space of any name."""
 
-    def __init__(self, embedder: OnnxEmbedder, space: str) -> None:
+    def __init__(self, embedder: BundledEmbedder, space: str) -> None:
         self.space, self._embedder, self.asked = space, embedder, 0
 
     def direction(self, text: str) -> "Floats":
@@ -33,7 +33,7 @@ class Bundled:
         return self._embedder.embed(texts)
 
 
-def _embedder() -> OnnxEmbedder:
+def _embedder() -> BundledEmbedder:
     embedder = bundled()
     assert embedder is not None, "the tests need keepbook[embed]"
     return embedder

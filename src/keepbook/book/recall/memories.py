@@ -7,7 +7,6 @@ somebody did. For a past instant the same rules read the book as it was.
 """
 
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +26,7 @@ from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, covers, fits
 from keepbook.book.memory.shape import timed, told
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.nearest import Alike
+from keepbook.book.recall.recent import Recent
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.recall.wanted import Key, Wanted, idf, related, related_in, scored, spelled, vocabulary, whole
 from keepbook.book.text.time_hints import Stretch, asked_stretch
@@ -302,7 +302,7 @@ class Words:
         return having.tuples(self._tx.conn, {**self._asked, "term": term})
 
 
-_totals: OrderedDict[tuple[str, str], int] = OrderedDict()
+_totals: Recent[tuple[str, str], int] = Recent(TOTALS)
 
 
 def _total(tx: Tx) -> int:
@@ -311,9 +311,8 @@ def _total(tx: Tx) -> int:
     key = (tx.owner, ledger.head(tx).hash)
     total = _totals.get(key)
     if total is None:
-        total = _totals[key] = int(_ACTIVE.first(tx.conn, {"owner": tx.owner, "most": COUNTED}).count)
-        if len(_totals) > TOTALS:
-            _totals.popitem(last=False)
+        total = int(_ACTIVE.first(tx.conn, {"owner": tx.owner, "most": COUNTED}).count)
+        _totals.put(key, total)
     return total
 
 

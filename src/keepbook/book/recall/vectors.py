@@ -8,8 +8,6 @@ in the transaction it serves, whether another process has written.
 """
 
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,6 +17,7 @@ from sqlalchemy import Select, bindparam, delete, insert, select, update
 from keepbook.book.recall.background import Filler
 from keepbook.book.recall.backlog import Text, left, still_says, waiting
 from keepbook.book.recall.nearest import Alike, Loaded, codes_of
+from keepbook.book.recall.recent import Recent
 from keepbook.book.text.passages import passages
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
@@ -160,11 +159,10 @@ class Meaning:
         self.failure: str | None = None
         """Why the last question was answered by words alone, if it was."""
         self._database = database
-        self._held: OrderedDict[tuple[str, str], Loaded] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held: Recent[tuple[str, str], Loaded] = Recent(HELD_BYTES, weigh=lambda loaded: loaded.size)
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
-        self._directions: OrderedDict[str, Floats] = OrderedDict()
+        self._directions: Recent[str, Floats] = Recent(DIRECTIONS)
 
     def alike(self, tx: Tx, kind: str, question: str) -> Alike | None:
         """How like the question each vector of this owner is; nothing where there are none yet."""
@@ -197,20 +195,15 @@ class Meaning:
 
     def _pointed(self, text: str) -> "Floats":
         """The same, or an error. The last ones asked for are held: what was asked before costs no model."""
-        with self._lock:
-            held = self._directions.get(text)
-            if held is not None:
-                self._directions.move_to_end(text)
-                return held
+        held = self._directions.get(text)
+        if held is not None:
+            return held
         try:
             found = self.embedder.ask(text)
         except ModelFailed as error:
             self.failure = error.message
             raise
-        with self._lock:
-            self._directions[text] = found
-            while len(self._directions) > DIRECTIONS:
-                self._directions.popitem(last=False)
+        self._directions.put(text, found)
         return found
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
@@ -223,19 +216,12 @@ class Meaning:
 
     def _loaded(self, tx: Tx, kind: str, known: Any, numbers: int) -> Loaded | None:
         key = (tx.owner, kind)
-        with self._lock:
-            held = self._held.get(key)
-            if held is not None:
-                self._held.move_to_end(key)
+        held = self._held.get(key)
         loaded = load(tx, self.kept, kind, held, known, numbers)
         if loaded is not None:
             self._database.tally.add({("vectors", "missed" if held is None else "held"): 1})
         if loaded is not None and loaded is not held and not tx.writes:  # what is not committed may never have been
-            with self._lock:
-                self._held[key] = loaded
-                self._held.move_to_end(key)
-                while len(self._held) > 1 and sum(each.size for each in self._held.values()) > HELD_BYTES:
-                    self._held.popitem(last=False)
+            self._held.put(key, loaded)
         return loaded
 
     def fill(

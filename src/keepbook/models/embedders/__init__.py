@@ -1,4 +1,4 @@
-"""Embedders: what turns a text into a vector, `local` or `remote`, and which one the settings name.
+"""Embedders: what turns a text into a vector, `bundled`, `local` or `remote`, and which one the settings name.
 
 `embedder = "auto"` is the best that is installed and needs no network: what `keepbook embedder install` has put in
 place, else what came with the package. `"none"` is words alone, `onnx:DIR` a sentence model in a folder (`model.onnx`,
@@ -9,14 +9,15 @@ from pathlib import Path
 
 from keepbook.book.recall.vectors import Embedder
 from keepbook.errors import Invalid
+from keepbook.models.embedders.bundled import BundledEmbedder, bundled
 from keepbook.models.embedders.install import installed
-from keepbook.models.embedders.local import OnnxEmbedder, bundled
+from keepbook.models.embedders.local import OnnxEmbedder
 from keepbook.models.embedders.remote import RemoteEmbedder
 
 
 def where(embedder: Embedder) -> str:
     """The folder or the address behind it."""
-    if isinstance(embedder, OnnxEmbedder):
+    if isinstance(embedder, OnnxEmbedder | BundledEmbedder):
         return str(embedder.weights.parent)
     return embedder.url if isinstance(embedder, RemoteEmbedder) else type(embedder).__name__
 

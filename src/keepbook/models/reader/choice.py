@@ -5,8 +5,9 @@ Each is made once for a process: it changes nothing, and the encoder's weights a
 
 from functools import cache
 
-from keepbook.models.embedders.local import WEIGHTS, WORDS, missing
-from keepbook.models.reader.encoder import Base, EncoderReader
+from keepbook.models.minilm.inference import opened
+from keepbook.models.minilm.packaged import found
+from keepbook.models.reader.encoder import EncoderReader
 from keepbook.models.reader.linear import LinearReader
 from keepbook.models.reader.values import Reader
 
@@ -23,7 +24,5 @@ def linear_reader() -> LinearReader:
 
 @cache
 def _encoder() -> EncoderReader | None:
-    weights, words = WEIGHTS.path(), WORDS.path()
-    if missing() or weights is None or words is None:
-        return None
-    return EncoderReader(Base(weights, words, (WEIGHTS.sha256, WORDS.sha256)), linear_reader)
+    base = found()
+    return EncoderReader(opened(base), linear_reader) if base else None

@@ -1,25 +1,19 @@
-"""The reader that has learned meaning: MiniLM-L6 with adapters of our own, run by onnxruntime.
+"""The reader that has learned meaning: MiniLM-L6 with adapters of our own.
 
-Only what was learned is in the package; the base is the one that the embedder's extra brings, taken by checksum. Both
-are merged when the first text comes and given to a graph without weights. A turn in a script that the base does not
-know is left to the linear reader: it would see nothing but blanks. Elsewhere the linear reader is a second opinion: it
-errs in other places, and the two together are surer than either.
+Only what was learned is in the package; the base is the one that the embedder's extra brings. A turn in a script that
+the base does not know is left to the linear reader: it would see nothing but blanks. Elsewhere the linear reader is a
+second opinion: it errs in other places, and the two together are surer than either.
 """
 
-import hashlib
 import io
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from keepbook.errors import ModelFailed
+from keepbook.models.minilm.inference import Encoder, MiniLM
 from keepbook.models.reader import shipped
 from keepbook.models.reader.linear import LinearReader
-from keepbook.models.reader.merge import merged
-from keepbook.models.reader.minilm import Parts
 from keepbook.models.reader.spans import stretches
 from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Bars, Piece, Turn
 from keepbook.models.reader.windows import Coded, Coder, Window
@@ -27,7 +21,7 @@ from keepbook.models.reader.windows import Coded, Coder, Window
 if TYPE_CHECKING:
     import numpy as np
 
-    from keepbook.models.reader.minilm import Arrays
+    from keepbook.models.minilm.parts import Arrays
 
     Floats = np.ndarray[Any, Any]
 
@@ -39,18 +33,10 @@ UNREADABLE = 0.3
 """The share of unknown tokens from which on a turn is left to the linear reader."""
 
 
-class Base(NamedTuple):
-    """The files of the base, with the checksums they must have (None: trusted)."""
-
-    weights: Path
-    words: Path
-    sums: tuple[str, str] | None = None
-
-
 class EncoderReader:
     name = "encoder"
 
-    def __init__(self, base: Base, linear: Callable[[], LinearReader] = LinearReader) -> None:
+    def __init__(self, base: MiniLM, linear: Callable[[], LinearReader] = LinearReader) -> None:
         self._base, self._linear = base, linear
         self._loading = threading.Lock()
 
@@ -88,40 +74,11 @@ class EncoderReader:
     @cached_property
     def _loaded(self) -> "_Model":
         import numpy as np  # with the first text: a program that never reads does not pay for it
-        from tokenizers import Tokenizer
 
-        weights, words = self._base.weights.read_bytes(), self._base.words.read_bytes()
-        for data, expected in zip((weights, words), self._base.sums or (), strict=False):
-            if hashlib.sha256(data).hexdigest() != expected:
-                raise ModelFailed("the reader's base is not the file it should be; install it anew", code="weights")
         with np.load(io.BytesIO(shipped.read("encoder.npz")), allow_pickle=False) as file:
             learned = {name: file[name] for name in file.files}
-        tensors = merged(Parts(weights), learned)
         heads = {name: learned[name].astype("f4") for name in learned if name.startswith("head.")}
-        return _Model(_Encoder(shipped.read("encoder.onnx"), tensors), heads, Coder(Tokenizer.from_buffer(words)))
-
-
-class _Encoder:
-    """The graph with its weights, which are inputs like the words: so they are held once, and never copied."""
-
-    def __init__(self, graph: bytes, tensors: "Arrays") -> None:
-        import onnxruntime  # type: ignore[import-untyped,unused-ignore]  # with the first text, like numpy
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = min(2, os.cpu_count() or 1)
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs others nothing
-        options.log_severity_level = 4  # what it has to say comes as an exception
-        options.enable_mem_pattern = False  # windows differ in length: it would keep a plan, and room, for each
-        self._value = onnxruntime.OrtValue.ortvalue_from_numpy
-        self._weights = {name: self._value(array) for name, array in tensors.items()}
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-
-    def __call__(self, ids: list[int], types: list[int]) -> "Floats":
-        """A vector for each token."""
-        import numpy as np  # loaded by now
-
-        words = {"ids": self._value(np.array(ids, "i8")), "types": self._value(np.array(types, "i8"))}
-        return self._session.run_with_ort_values(["hidden"], self._weights | words)[0].numpy()  # type: ignore[no-any-return]
+        return _Model(self._base.encoder(learned), heads, Coder(self._base.tokenizer()))
 
 
 class _Scored(NamedTuple):
@@ -136,7 +93,7 @@ class _Scored(NamedTuple):
 class _Model:
     """An opened encoder: windows in, pieces out."""
 
-    def __init__(self, encode: _Encoder, heads: "Arrays", coder: Coder) -> None:
+    def __init__(self, encode: Encoder, heads: "Arrays", coder: Coder) -> None:
         self._encode, self._heads, self.coder = encode, heads, coder
         self.chosen = shipped.bars("encoder")
         self._read: dict[Any, list[_Scored]] = {}

@@ -1,8 +1,8 @@
-"""The base that both the embedder and the reader stand on: MiniLM-L6 as the embedder's package brings it.
+"""The base's weights, as a package brings them.
 
 Its ONNX file holds every matrix as int8 with a scale per column. Nothing of the graph in it is used: the tensors are
-read out of the file by their names with a few lines of protobuf, and the reader's own graph is given them. So nothing
-of the base is shipped twice.
+read out of the file by their names with a few lines of protobuf, and our own graph is given them. So nothing of the
+base is shipped twice.
 """
 
 from collections.abc import Iterator
@@ -43,8 +43,13 @@ class Parts:
         self._matrices = {name: f"val_{number}" for name, number in zip(names, numbers, strict=True)}
 
     def matrix(self, name: str) -> "Array":
+        whole, scale = self.whole(name)
+        return whole.astype("f4") * scale
+
+    def whole(self, name: str) -> "tuple[Array, Array]":
+        """A matrix as it is held: whole numbers, and a scale for each column."""
         at = self._matrices[name]
-        return self._held[f"{at}_q"].astype("f4") * self._held[f"{at}_scale"]
+        return self._held[f"{at}_q"], self._held[f"{at}_scale"]
 
     def table(self, name: str) -> "tuple[Array, Array]":
         """The vectors of `word` or `position`: whole numbers, and a scale for each row."""

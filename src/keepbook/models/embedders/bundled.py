@@ -1,0 +1,50 @@
+"""The sentence model that comes with `keepbook[embed]`: the base as it is, the mean of its last layer."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from keepbook.models.embedders.local import LONGEST
+from keepbook.models.minilm.inference import Encoder, MiniLM, opened
+from keepbook.models.minilm.packaged import found
+
+if TYPE_CHECKING:
+    from keepbook.book.recall.vectors import Floats
+
+
+class BundledEmbedder:
+    floor = 0.3
+    space = "minilm-l6-int8"
+
+    def __init__(self, model: MiniLM) -> None:
+        self._model = model
+
+    @property
+    def weights(self) -> Path:
+        return self._model.base.weights
+
+    def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
+        """`within` is for those who have to wait for others: this takes what the machine takes."""
+        import numpy as np  # loaded with the first text, like the model
+
+        encode, tokenizer = self._loaded
+        rows = [encode(one.ids, [0] * len(one.ids)).mean(axis=0) for one in tokenizer.encode_batch(list(texts))]
+        found = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)  # type: ignore[no-any-return]
+
+    def ask(self, text: str) -> "Floats":
+        return self.embed([text])[0]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _loaded(self) -> tuple[Encoder, Any]:
+        tokenizer = self._model.tokenizer()
+        tokenizer.enable_truncation(LONGEST)
+        tokenizer.no_padding()
+        return self._model.encoder(), tokenizer
+
+
+def bundled() -> BundledEmbedder | None:
+    """It, where that is installed."""
+    base = found()
+    return BundledEmbedder(opened(base)) if base else None

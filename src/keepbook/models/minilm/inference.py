@@ -1,0 +1,95 @@
+"""The base at work: tokens in, a vector for each out.
+
+The graphs (`training/graph.py`) have no weights in them. The embedder opens the plain one and the reader the one with
+adapters, both with the whole numbers of the base and with what is theirs. Computing in whole numbers takes half
+the time of floats.
+"""
+
+import hashlib
+import threading
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from keepbook.errors import ModelFailed
+from keepbook.models.minilm.packaged import Base
+from keepbook.models.minilm.parts import Parts
+from keepbook.models.minilm.tensors import thin, whole
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from keepbook.models.minilm.parts import Arrays
+
+    Floats = np.ndarray[Any, Any]
+
+GRAPHS = {False: "plain.onnx", True: "adapted.onnx"}
+SHA256 = {
+    "plain.onnx": "b94ca83a1aef8d60b69602936179b529e0e842eacb0f6cd36f21edba54c48c27",
+    "adapted.onnx": "88e97a7aee5408cfc6fc5893b275808a1649931dd8b9d2c04a5be0de11a64306",
+}
+
+
+@cache
+def opened(base: Base) -> "MiniLM":
+    """One for a process: it changes nothing, and its weights are large."""
+    return MiniLM(base)
+
+
+class MiniLM:
+    """The files of a base, opened with the first text: a program that never reads does not pay for it."""
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self._loading = threading.Lock()
+
+    def encoder(self, learned: "Arrays | None" = None) -> "Encoder":
+        """The base with what was `learned` laid over it; without, as it is."""
+        with self._loading:
+            parts, numbers = self._held
+        return Encoder(_graph(learned is not None), numbers | thin(parts, learned))
+
+    def tokenizer(self) -> Any:
+        from tokenizers import Tokenizer  # with the first text, like the model
+
+        return Tokenizer.from_buffer(self._checked(1))
+
+    @cached_property
+    def _held(self) -> "tuple[Parts, Arrays]":
+        parts = Parts(self._checked(0))
+        return parts, whole(parts)
+
+    def _checked(self, which: int) -> bytes:
+        path = (self.base.weights, self.base.words)[which]
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != self.base.sums[which]:
+            raise ModelFailed(f"{path} is not the file it should be; install it anew", code="weights")
+        return data
+
+
+class Encoder:
+    """A vector for each token."""
+
+    def __init__(self, graph: bytes, tensors: "Arrays") -> None:
+        import onnxruntime  # type: ignore[import-untyped,unused-ignore]  # with the first text, like numpy
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # texts are short: a second core would be waited for longer than it works
+        options.log_severity_level = 4  # what it has to say comes as an exception
+        options.enable_mem_pattern = False  # texts differ in length: it would keep a plan, and room, for each
+        self._held = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in tensors.items()}
+        options.add_external_initializers(list(self._held), list(self._held.values()))
+        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def __call__(self, ids: list[int], types: list[int]) -> "Floats":
+        import numpy as np  # loaded by now
+
+        return self._session.run(["hidden"], {"ids": np.array(ids, "i8"), "types": np.array(types, "i8")})[0]  # type: ignore[no-any-return]
+
+
+def _graph(adapted: bool) -> bytes:
+    name = GRAPHS[adapted]
+    data = files("keepbook.models.minilm").joinpath(name).read_bytes()
+    if hashlib.sha256(data).hexdigest() != SHA256[name]:
+        raise ModelFailed(f"{name} is not the file it should be; install keepbook anew", code="weights")
+    return data
