@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection
@@ -113,7 +113,9 @@ def _for_many(db: str, bare: "Served", requests: Requests, rounds: int, embedder
         first = kb.settings.owner
         token = kb.tokens.create(kind="service", scopes=("read", "write")).token
     _fill(db, range(MEMORIES), embedder)
-    owners = itertools.cycle([first, *_copied(db, first)])
+    everybody = [first, *_copied(db, first)]
+    _unpack(db, everybody, embedder)
+    owners = itertools.cycle(everybody)
     with _server(_serving(db), embedder) as ours:
         if embedder != "none":
             _meet(ours, token, owners)
@@ -170,6 +172,16 @@ def _copied(db: str, first: str) -> list[str]:
                 conn.executemany(insert, [(other, first) for other in others])
         conn.execute("COMMIT")
     return others
+
+
+def _unpack(db: str, owners: Iterable[str], embedder: str) -> None:
+    """A copy leaves every page full, and the first write after it would split each that it touches."""
+    with Keepbook(db, embedder=embedder) as kb:
+        for owner in owners:
+            book = kb.book(owner)
+            book.remember("Keeps the first number in mind")
+            if embedder != "none":
+                book.reindex()
 
 
 def _fill(db: str, numbers: range, embedder: str = "none") -> str:
