@@ -106,6 +106,34 @@ def test_a_chat_that_is_told_to_stop_or_is_over_ends_well(book: Path, told: sign
         assert kb.book(kb.settings.owner).verify().ok
 
 
+BETWEEN = """
+import asyncio
+from keepbook.doors.cli.commands.chat import Sitting
+
+async def pieces():
+    try:
+        yield "of a reply"
+    finally:
+        await asyncio.sleep(0)
+
+reply = pieces()
+
+async def shown(*_):
+    await anext(reply)
+    asyncio.get_running_loop().call_soon(sys.exit, 143)
+
+Sitting._show = shown
+"""
+"""The turn is over, and before the loop has seen that the program is told to end."""
+
+
+def test_a_chat_that_is_told_to_stop_just_as_a_turn_is_over_ends_well(book: Path) -> None:
+    with started(WATCHED + BETWEEN + COMMAND.removeprefix(WATCHED), "chat", "--db", str(book), "--json") as chat:
+        _, said = chat.communicate("From now on call me Kim.\n", timeout=ENDS)
+    assert (chat.returncode, said.strip()) == (143, NOBODY)
+    assert left_beside(book) == []
+
+
 def test_jobs_that_are_told_to_stop_end_well(book: Path) -> None:
     with started(COMMAND, "jobs", "--db", str(book), "--every", "3600", "--json") as jobs:
         assert jobs.stdout is not None
