@@ -9,6 +9,7 @@ fail and say why.
 
 import asyncio
 import fcntl
+import gc
 import importlib
 import json
 import os
@@ -34,6 +35,9 @@ import hypothesis
 import pytest
 from tests import quicker
 from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, hold_to_one_node, make, url_of
+
+# What is loaded stays. Whoever looked for garbage meanwhile would look through all of it, again and again.
+gc.disable()
 
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -242,11 +246,21 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["everything"] = node.config.args_source is node.config.ArgsSource.TESTPATHS
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session: pytest.Session) -> Any:
+    """From here on garbage is looked for again, but not in what is loaded by now."""
+    _compile_what_nobody_has(session.config)
+    collected = yield
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
+    return collected
+
+
+def _compile_what_nobody_has(config: pytest.Config) -> None:
     """In a new checkout nothing is compiled yet. Workers that went the same way would each compile all of it; so each
     begins elsewhere, and finds done what another has been at."""
-    told = getattr(session.config, "workerinput", {})
+    told = getattr(config, "workerinput", {})
     if not told.get("everything"):
         return
     nth, workers = int(told["workerid"].removeprefix("gw")), int(told["workercount"])
