@@ -50,10 +50,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The same on every machine: its zone, language, width, colours, proxies and keys of models stay outside.
 for _name in list(os.environ):
     if _name.startswith(("ANTHROPIC_", "LC_", "OLLAMA_", "OPENAI_")) or _name in (
-        "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LANGUAGE", "LINES", "NO_COLOR",
+        "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LANGUAGE", "LINES", "NO_COLOR", "PYTHONUNBUFFERED",
+        "TTY_COMPATIBLE", "TTY_INTERACTIVE",
     ):  # fmt: skip
         del os.environ[_name]
 os.environ |= {"LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "TZ": "UTC"}
+os.environ["TERM"] = "xterm-256color"
 time.tzset()
 
 # After the environment: what it loads reads it.
