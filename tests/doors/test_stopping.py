@@ -106,6 +106,33 @@ def test_a_chat_that_is_told_to_stop_or_is_over_ends_well(book: Path, told: sign
         assert kb.book(kb.settings.owner).verify().ok
 
 
+TOLD_AFTER_THE_REPLY = (
+    WATCHED
+    + """
+import asyncio, os, signal
+from keepbook.doors.cli import main
+from keepbook.doors.cli.commands import chat
+
+show = chat.Sitting._show
+
+async def told(self, *given):
+    await show(self, *given)
+    asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+
+chat.Sitting._show = told
+sys.exit(main(sys.argv[1:]))
+"""
+)
+
+
+def test_a_chat_that_is_told_to_stop_as_its_reply_ends_has_nothing_to_report(book: Path) -> None:
+    """The loop is asked to stop by the reply that is over while it is being closed, and asyncio complains of that."""
+    with started(TOLD_AFTER_THE_REPLY, "chat", "--db", str(book), "--json") as chat:
+        _, said = chat.communicate("From now on call me Kim.\n", timeout=ENDS)
+    assert (chat.returncode, said.strip()) == (128 + signal.SIGTERM, NOBODY)
+    assert left_beside(book) == []
+
+
 def test_jobs_that_are_told_to_stop_end_well(book: Path) -> None:
     with started(COMMAND, "jobs", "--db", str(book), "--every", "3600", "--json") as jobs:
         assert jobs.stdout is not None
