@@ -9,6 +9,7 @@ fail and say why.
 
 import asyncio
 import fcntl
+import gc
 import importlib
 import json
 import os
@@ -35,6 +36,9 @@ import pytest
 from tests import quicker
 from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, hold_to_one_node, make, url_of
 
+# What is loaded stays. Whoever looked for garbage meanwhile would look through all of it, again and again.
+gc.disable()
+
 # Before numpy is first imported anywhere: threads of BLAS and xdist workers fight for the same cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -46,10 +50,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The same on every machine: its zone, language, width, colours, proxies and keys of models stay outside.
 for _name in list(os.environ):
     if _name.startswith(("ANTHROPIC_", "LC_", "OLLAMA_", "OPENAI_")) or _name in (
-        "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LANGUAGE", "LINES", "NO_COLOR",
+        "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LANGUAGE", "LINES", "NO_COLOR", "PYTHONUNBUFFERED",
+        "TTY_COMPATIBLE", "TTY_INTERACTIVE",
     ):  # fmt: skip
         del os.environ[_name]
 os.environ |= {"LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "TZ": "UTC"}
+os.environ["TERM"] = "xterm-256color"
 time.tzset()
 
 # After the environment: what it loads reads it.
@@ -242,11 +248,21 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["everything"] = node.config.args_source is node.config.ArgsSource.TESTPATHS
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session: pytest.Session) -> Any:
+    """From here on garbage is looked for again, but not in what is loaded by now."""
+    _compile_what_nobody_has(session.config)
+    collected = yield
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
+    return collected
+
+
+def _compile_what_nobody_has(config: pytest.Config) -> None:
     """In a new checkout nothing is compiled yet. Workers that went the same way would each compile all of it; so each
     begins elsewhere, and finds done what another has been at."""
-    told = getattr(session.config, "workerinput", {})
+    told = getattr(config, "workerinput", {})
     if not told.get("everything"):
         return
     nth, workers = int(told["workerid"].removeprefix("gw")), int(told["workercount"])

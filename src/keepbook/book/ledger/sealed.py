@@ -5,13 +5,14 @@ from contextlib import ExitStack
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Table, func, select, text
+from sqlalchemy import Table, bindparam, func, literal_column, select, text, union_all
 
 from keepbook.book.ledger import batch
 from keepbook.book.ledger.chain import Break
 from keepbook.book.ledger.cover import CHUNK, row_digest, rows_of
 from keepbook.storage.covered import COVERED, NOT_EXPORTED, ONLY, SEPARATOR, key_columns, key_of
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import covers, seals
 
 Progress = Callable[[int], None]
@@ -65,10 +66,10 @@ def named(table: Table, key: str) -> str:
 
 def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) -> Break | None:
     """The first row, table by table, that is not as its seal says."""
-    done = 0
+    done, sealed, counts = 0, _sealed(tx), _counts(tx)
     for what, table in COVERED.items():
         expected = 0
-        for some in _in_chunks(_in_force(tx, streams, what)):
+        for some in _in_chunks(_in_force(tx, streams, what) if what in sealed else iter(())):
             found = rows_of(what).said(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
             for seal, why in some:
                 row = found.get(seal.key)
@@ -79,7 +80,7 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
                     return _at(tx, table, seal.key, seal.nth, why)
             done += len(some)
             progress(done)
-        if _count(tx, table) != expected:
+        if counts[what] != expected:
             return _unsealed(tx, streams, table)
     breaks = (_batch_break(tx, streams, what) for what in batch.KINDS)
     return next((one for one in breaks if one is not None), None)
@@ -157,6 +158,24 @@ def _only(table: Table) -> list[Any]:
     return [text(ONLY[table.name])] if table.name in ONLY else []
 
 
-def _count(tx: Tx, table: Table) -> int:
-    query = select(func.count()).select_from(table).where(table.c.owner == tx.owner, *_only(table))
-    return int(tx.conn.execute(query).scalar() or 0)
+_SEALED = Prepared(select(seals.c.what).where(seals.c.owner == bindparam("owner")).distinct())
+_COUNTS = Prepared(
+    union_all(
+        *(
+            select(literal_column(f"'{what}'").label("what"), func.count().label("rows"))
+            .select_from(table)
+            .where(table.c.owner == bindparam("owner"), *_only(table))
+            for what, table in COVERED.items()
+        )
+    )
+)
+
+
+def _sealed(tx: Tx) -> set[str]:
+    """The tables of which there are seals."""
+    return {what for (what,) in _SEALED.tuples(tx.conn, {"owner": tx.owner})}
+
+
+def _counts(tx: Tx) -> dict[str, int]:
+    """How many rows each table has that should be sealed."""
+    return dict(_COUNTS.tuples(tx.conn, {"owner": tx.owner}))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
+from operator import mul
 from random import Random
 from statistics import fmean, median
 from typing import NamedTuple, Protocol
@@ -211,8 +212,8 @@ def judged(group: Group, effects: Sequence[Effect], p: float, tried: int) -> Fin
 def bootstrap(returns: tuple[float, ...], *, seed: str) -> tuple[float, float]:
     """The 95 % interval of the mean, by the percentiles of what samples of the same size have; `seed` fixes them.
     Most groups are as they were at the last reflection."""
-    draw, count = Random(seed).choices, len(returns)
-    means = sorted(sum(draw(returns, k=count)) / count for _ in range(RESAMPLES))
+    count = len(returns)
+    means = sorted(sum(sample) / count for sample in _samples(returns, count, Random(seed)))
     tail = RESAMPLES // 40
     return means[tail], means[-1 - tail]
 
@@ -244,15 +245,20 @@ class Chance:
 @lru_cache(maxsize=64)
 def _by_luck(luck: tuple[float, ...], count: int) -> list[float]:
     """The means of groups that have nothing in common, each in its standard errors; smallest first."""
-    draw = Random(count).choices
-    return sorted(in_errors(draw(luck, k=count)) for _ in range(RESAMPLES))
+    return sorted(map(in_errors, _samples(luck, count, Random(count))))
+
+
+def _samples(values: tuple[float, ...], count: int, dice: Random) -> Iterator[list[float]]:
+    """All drawn in one go: to draw again for each takes longer than what is drawn."""
+    drawn = dice.choices(values, k=count * RESAMPLES)
+    return (drawn[at : at + count] for at in range(0, len(drawn), count))
 
 
 def in_errors(returns: Sequence[float]) -> float:
     """A mean in its own standard errors; beyond measure where the values are all the same."""
     count = len(returns)
     mean = sum(returns) / count
-    squares = sum(one * one for one in returns) - count * mean * mean
+    squares = sum(map(mul, returns, returns)) - count * mean * mean
     if squares <= 1e-12 * count * mean * mean:  # whatever rounding says
         return math.copysign(math.inf, mean) if mean else 0.0
     return mean / math.sqrt(squares / (count - 1) / count)

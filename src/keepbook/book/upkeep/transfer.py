@@ -14,7 +14,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Table, insert, select, update
+from sqlalchemy import Table, bindparam, insert, literal_column, select, union_all, update
 
 from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
@@ -72,6 +72,25 @@ from keepbook.storage.tables import (
     versions,
 )
 
+_ROWS = {
+    kind: select(*(column for column in table.c if column.name != "owner"))
+    .where(table.c.owner == bindparam("of"))
+    .order_by(*table.primary_key.columns)
+    .execution_options(yield_per=1000)
+    for kind, table in KINDS.items()
+}
+_HELD = Prepared(
+    union_all(
+        *(
+            select(literal_column(f"'{kind}'").label("kind")).where(
+                select(table.c.owner).where(table.c.owner == bindparam("of")).exists()
+            )
+            for kind, table in KINDS.items()
+        )
+    )
+)
+"""The kinds of which a book has any: of most it has none, and to ask for each by itself takes longer."""
+
 # Operations
 
 
@@ -80,11 +99,10 @@ def export_lines(tx: Tx) -> Iterator[str]:
     closing = Closing()
     yield (line := canonical(HEADER))
     closing.add(line, str(HEADER["kind"]))
-    for kind, table in KINDS.items():
-        columns = [column for column in table.c if column.name != "owner"]
-        names = [column.name for column in columns]
-        query = select(*columns).where(table.c.owner == tx.owner).order_by(*table.primary_key.columns)
-        for row in tx.conn.execute(query.execution_options(yield_per=1000)):
+    held = {kind for (kind,) in _HELD.tuples(tx.conn, {"of": tx.owner})}
+    for kind in (kind for kind in KINDS if kind in held):
+        names = _ROWS[kind].selected_columns.keys()
+        for row in tx.conn.execute(_ROWS[kind], {"of": tx.owner}):
             told = dict(zip(names, row, strict=True), kind=kind)
             if kind == "seal" and told["what"] in NOT_EXPORTED:
                 told["salt"] = None

@@ -106,13 +106,6 @@ def _told_to_end() -> Iterator[None]:
             signal.signal(each, signal.SIG_DFL)
 
 
-def _told_before(error: BaseException | None) -> SystemExit | None:
-    """What was on its way out when this happened: a loop that is left half way may fail to close, and nobody minds."""
-    while error is not None and not isinstance(error, SystemExit):
-        error = error.__context__
-    return error if isinstance(error, SystemExit) else None
-
-
 def command_line(*parts: str) -> typer.Typer:
     """These parts of the command line; all of them, where none is named."""
     app = typer.Typer(
@@ -160,8 +153,6 @@ def _run(args: list[str], report: "_Report") -> int:
         what = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         return report.say(1, "system", f"the system refuses: {what}; check the permissions, or name another place")
     except Exception as error:  # noqa: BLE001  the last net: a person never sees a traceback unasked
-        if (told := _told_before(error)) is not None:
-            raise told from None
         return report.unexpected(error)
     if code == 130:  # Ctrl-C
         return report.say(130, "stopped", "stopped; a write that was under way was not kept")

@@ -82,9 +82,9 @@ def _faces(cache: Path, which: str) -> Iterator[tuple[str, bytes]]:
                 yield name, held.read()
 
 
-def wide_fonts(cache: Path) -> dict[str, str]:
-    """In Base64, for a page to take up."""
-    return {name: base64.b64encode(dict(_faces(cache, file))[file]).decode() for name, file in WIDE.items()}
+def wide_fonts(cache: Path) -> dict[str, bytes]:
+    """For a page to take up."""
+    return {name: dict(_faces(cache, file))[file] for name, file in WIDE.items()}
 
 
 def fonts(cache: Path, folder: Path) -> Path:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page
+from starlette.responses import Response
 from tests.conftest import DEEPER, Clock, nobodys, prepared_on
 from tests.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
-from tests.doors.http.web.conftest import serving, settled_as_alice, talking
-from tests.doors.http.web.registry import axe_script, wide_fonts
+from tests.doors.http.web.conftest import SAME_EVERYWHERE, serving, settled_as_alice, talking
+from tests.doors.http.web.registry import WIDE, axe_script, wide_fonts
 from tests.traded import exposed, traded
 
 from keepbook.book.upkeep import chats_read
@@ -114,7 +115,9 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def lived_in(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+def lived_in(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, npm: Path
+) -> Iterator[tuple[str, Any]]:
     """One server for all these pages, which are only looked at: its address, and the addresses of what is in it."""
     from keepbook import Keepbook
     from keepbook.doors.http.app import create_app
@@ -126,9 +129,23 @@ def lived_in(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
         with (
             prepared_on("sqlite", pytestconfig, house)("lived", live, clock) as (url, known),
             closing(Keepbook(url, clock=clock)) as kb,
-            serving(create_app(kb)) as address,
+            serving(_beside(create_app(kb), npm)) as address,
         ):
             yield address, known
+
+
+def _beside(app: Any, npm: Path) -> Any:
+    """The application, and beside it what its pages are looked at with: a page that asks for it keeps it."""
+    files = {"axe.js": ("text/javascript", axe_script(npm).encode())}
+    files |= {name: ("font/ttf", face) for name, face in wide_fonts(npm).items()}
+
+    async def both(scope: Any, receive: Any, send: Any) -> None:
+        _, beside, name = scope.get("path", "").partition("/beside/")
+        kind, data = files.get(name, ("", b""))
+        answer = Response(data, media_type=kind, headers={"Cache-Control": "max-age=86400"}) if beside else app
+        await answer(scope, receive, send)
+
+    return both
 
 
 @pytest.fixture
@@ -265,22 +282,20 @@ def axe(npm: Path) -> str:
     return axe_script(npm)
 
 
-@pytest.fixture(scope="session")
-def wide(npm: Path) -> dict[str, str]:
-    return wide_fonts(npm)
-
-
-WIDER = """async faces => {
-  for (const [name, data] of Object.entries(faces)) {
-    const text = atob(data);
-    const bytes = new Uint8Array(text.length);
-    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+WIDER = """async names => {
+  for (const name of names) {
+    const bytes = await (await fetch(`/beside/${name}`)).arrayBuffer();
     document.fonts.add(await new FontFace(`Wide ${name}`, bytes, { weight: "100 900" }).load());
   }
-  const wider = new CSSStyleSheet();
-  wider.replaceSync(`:root { --sans: "Wide Sans"; --serif: "Wide Serif"; --mono: "Wide SansMono" }`);
-  window.wear = fonts => { document.adoptedStyleSheets = fonts === "wide" ? [wider] : []; };
 }"""
+IN_WIDE_FONTS = f"""() => {{
+  const wider = new CSSStyleSheet();
+  wider.replaceSync(`:root {{ --sans: "Wide Sans"; --serif: "Wide Serif"; --mono: "Wide SansMono" }}`);
+  document.adoptedStyleSheets = [wider];
+  const found = ({AUDIT})("widths");
+  document.adoptedStyleSheets = [];
+  return found;
+}}"""
 
 
 RUN = """async without => {
@@ -300,16 +315,31 @@ COLOURS = [] if DEEPER > 1 else ["color-contrast", "link-in-text-block"]
 the rest, and is asked by `make test-deep`."""
 
 
-def _at_each_width(name: str, opens: Any, lived: dict[str, str]) -> Iterator[tuple[int, Page]]:
+@pytest.fixture(scope="module")
+def one_window(chromium: Browser, lived_in: tuple[str, Any]) -> Iterator[Page]:
+    """The browser knows the scripts, and axe, from the page before; a new window would compile all of it anew."""
+    with chromium.new_context(base_url=lived_in[0], **SAME_EVERYWHERE) as context:
+        context.set_default_timeout(60_000)
+        yield context.new_page()
+
+
+@pytest.fixture
+def window(one_window: Page) -> Iterator[Page]:
+    """A window that remembers nothing of the page before."""
+    yield one_window
+    one_window.evaluate("sessionStorage.clear(); localStorage.clear()")
+    one_window.context.clear_cookies()
+
+
+def _at_each_width(name: str, person: Page, lived: dict[str, str]) -> Iterator[tuple[int, bool]]:
     """The page opened once and made narrower: the server does not know of widths. Where something is pressed first,
-    which depends on what is there to be pressed, it is opened on a phone too."""
-    person = opens().new_page()
+    which depends on what is there to be pressed, it is opened on a phone too: the width, and whether it was opened."""
     opened = {1440, 390} if PAGES[name].press else {1440}
     for width in WIDTHS:
         person.set_viewport_size({"width": width, "height": 900 if width > 800 else 844})
         if width in opened:
             show(person, PAGES[name], lived)
-        yield width, person
+        yield width, width in opened
 
 
 NO_PAGES = {
@@ -336,30 +366,26 @@ def test_no_page_is_forgotten(kb: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_keeps_to_the_visual_language(
-    name: str, opens: Any, lived: dict[str, str], axe: str, wide: dict[str, str]
-) -> None:
+def test_the_page_keeps_to_the_visual_language(name: str, window: Page, lived: dict[str, str]) -> None:
     """Every width, light and dark, with the usual fonts and with wide ones; on a desk by day and on a phone by night
     axe looks too."""
-    wrong = []
-    for width, person in _at_each_width(name, opens, lived):
-        for scheme in ("light", "dark"):
-            person.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    wrong, schemes = [], ["light", "dark"]
+    for width, opened in _at_each_width(name, window, lived):
+        if opened:
+            window.add_script_tag(url="/beside/axe.js")
+            window.evaluate(WIDER, list(WIDE))
+        for scheme in schemes:
+            window.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             only = None if scheme == "light" else "colours"
-            wrong += [f"{scheme} {width}: {found}" for found in person.evaluate(AUDIT, only)]
+            wrong += [f"{scheme} {width}: {found}" for found in window.evaluate(AUDIT, only)]
             if (width, scheme) in AXED:
-                if person.evaluate("!window.axe"):
-                    person.evaluate(axe)
-                wrong += [f"{scheme} {width}: axe: {found}" for found in person.evaluate(RUN, COLOURS)]
-        if person.evaluate("!window.wear"):
-            person.evaluate(WIDER, wide)
-        person.evaluate("wear('wide')")
-        wrong += [f"wide fonts {width}: {found}" for found in person.evaluate(AUDIT, "widths")]
-        person.evaluate("wear('usual')")
+                wrong += [f"{scheme} {width}: axe: {found}" for found in window.evaluate(RUN, COLOURS)]
+        wrong += [f"wide fonts {width}: {found}" for found in window.evaluate(IN_WIDE_FONTS)]
+        schemes.reverse()  # the next width begins as this one ends
     assert not wrong, "\n".join(wrong[:40])
 
 
-def test_the_browser_has_the_fonts_of_the_tests_and_no_other(chromium: Browser, wide: dict[str, str]) -> None:
+def test_the_browser_has_the_fonts_of_the_tests_and_no_other(opens: Any) -> None:
     """`i` and `M` in each family that the stylesheet names come out alike: none of them is here, whatever this machine
     has. The wide fonts are wider."""
     measure = """families => families.map(family => {
@@ -367,13 +393,13 @@ def test_the_browser_has_the_fonts_of_the_tests_and_no_other(chromium: Browser, 
       pen.font = `20px "${family}", sans-serif`;
       return pen.measureText("iM".repeat(20)).width;
     })"""
-    page = chromium.new_page()
-    page.evaluate(WIDER, wide)
+    page = opens().new_page()
+    page.goto("/no-such-page")
+    page.evaluate(WIDER, list(WIDE))
     usual = page.evaluate(measure, ["Inter", "JetBrains Mono", "Charis SIL", "sans-serif"])
     assert len(set(usual)) == 1, usual
-    for wider in page.evaluate(measure, [f"Wide {name}" for name in wide]):
+    for wider in page.evaluate(measure, [f"Wide {name}" for name in WIDE]):
         assert wider > usual[0] * 1.05
-    page.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), AXED)

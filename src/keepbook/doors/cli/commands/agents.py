@@ -14,6 +14,7 @@ import typer
 
 from keepbook.book.ground.when import zone_named
 from keepbook.doors.cli.sheets import agents as sheets
+from keepbook.doors.cli.terminal import ending
 from keepbook.doors.cli.terminal.command import AGENTS, Invocation, command, group
 from keepbook.doors.cli.terminal.streams import reading, working
 from keepbook.errors import Invalid
@@ -304,8 +305,8 @@ def _carried_out(call: Invocation, do: "Callable[[Runner], Awaitable[Run]]") -> 
     async def whole() -> "Run":
         return await do(runner)
 
-    with working("Running"):
-        done = asyncio.run(whole())
+    with working("Running"), asyncio.Runner() as loop:
+        done = ending.run(loop, whole())
     call.answer(done, sheets.concluded)
     if done.status == "failed":
         raise typer.Exit(1)

@@ -16,6 +16,7 @@ import typer
 from keepbook.doors.cli.sheets import chats as chat_sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets.chat_screen import Face, Screen, Tape
+from keepbook.doors.cli.terminal import ending
 from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, visible
 from keepbook.doors.cli.terminal.streams import working
@@ -127,7 +128,7 @@ class Sitting:
         self._talk: Talk | None = None
         self._last_event: int | None = None
         self._going_on = going_on
-        self._loop = asyncio.Runner()  # one for all turns: whoever is told to end in between ends no loop half way
+        self._loop = asyncio.Runner()  # one for all turns
 
     def run(self, lines: Iterator[str | _Unreadable]) -> None:
         """Every line until the last, and then the closing."""
@@ -194,7 +195,7 @@ class Sitting:
     def _answered(self, talk: "Talk", reply: "Reply") -> None:
         written: list[dict[str, Any]] = []
         try:
-            self._loop.run(self._show(reply, written))
+            ending.run(self._loop, self._show(reply, written))
         except KeyboardInterrupt:
             self.face.replied(None, None)
         except KeepbookError:
