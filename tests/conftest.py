@@ -232,6 +232,9 @@ def pytest_configure(config: pytest.Config) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C ends the tests, and only then the server
     )
+    if getattr(config.option, "numprocesses", None):
+        # Which letters there are takes hypothesis seconds to find out, and is then kept beside the tests for everybody.
+        threading.Thread(target=hypothesis.strategies.text().validate, daemon=True).start()
 
 
 def _place_in_memory() -> str | None:
