@@ -21,6 +21,7 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional as f
 
+from keepbook.models.minilm import packaged
 from keepbook.models.minilm.parts import Parts
 from keepbook.models.reader.values import Chosen
 from keepbook.models.reader.windows import Coder
@@ -72,8 +73,6 @@ def arguments() -> argparse.Namespace:
     if given.base:
         given.weights, given.words = given.base / "model.onnx", given.base / "tokenizer.json"
     else:
-        from keepbook.models.minilm import packaged  # not there on a machine that only trains
-
         given.weights, given.words = packaged.WEIGHTS.path(), packaged.WORDS.path()
     return given
 

@@ -16,7 +16,7 @@ from keepbook import Invalid, ModelFailed
 from keepbook.models.embedders import choose_embedder
 from keepbook.models.embedders.bundled import BundledEmbedder
 from keepbook.models.embedders.local import OnnxEmbedder
-from keepbook.models.minilm import packaged
+from keepbook.models.minilm import inference, packaged
 from keepbook.models.minilm.inference import MiniLM
 
 
@@ -68,6 +68,14 @@ def test_weights_that_are_not_the_ones_looked_at_are_not_used(tmp_path: Path) ->
     ):
         with pytest.raises(ModelFailed, match="install it anew"):
             embedder.ask("tea")
+
+
+def test_a_graph_that_is_not_the_one_shipped_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = packaged.found()
+    assert held is not None
+    monkeypatch.setitem(inference.SHA256, "plain.onnx", "0" * 64)
+    with pytest.raises(ModelFailed, match="install keepbook anew"):
+        BundledEmbedder(MiniLM(held)).ask("tea")
 
 
 def test_weights_of_another_size_are_as_good_as_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
