@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
@@ -82,7 +82,7 @@ class Visitors:
             visitor.requests -= 1
             visitor.seen = self._clock()
 
-    def opens(self, headers: Headers) -> Keepbook:
+    def opens(self, headers: Mapping[str, str]) -> Keepbook:
         """The installation that a request is for: the visitor's own, or for what is nobody's the story itself."""
         visitor = self._visitors.get(headers.get(HEADER.decode(), ""))
         return visitor.kb if visitor is not None else self.story

@@ -7,6 +7,7 @@ loopback; once there is one, every request needs one.
 
 import ipaddress
 from dataclasses import dataclass
+from functools import cached_property
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
@@ -23,7 +24,7 @@ VISITOR = "visitor"
 """The kind of a caller in the demo, at home in an own copy of the story."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Caller:
     """Whose book a request is about, on whose word, and what it may do."""
 
@@ -44,7 +45,7 @@ class Caller:
     as_person: bool = False
     """A service token with the scope `person`, whose request says that the person themself acts."""
 
-    @property
+    @cached_property
     def hand(self) -> Actor:
         """Who this is in the table of `owners.authority`."""
         kind = self.kind

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -103,9 +103,9 @@ class Preset:
 
 
 def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
-    """The preset of this name, shipped or from one of `folders`; read again only when its file changed."""
-    found = []
-    for folder in (_SHIPPED, *folders) if _NAME.fullmatch(name) else ():
+    """The preset of this name, shipped or from one of `folders`; one of these is read again when its file changed."""
+    found = [(f"{_SHIPPED}/{name}.toml", 0)] if name in _shipped() else []
+    for folder in folders if _NAME.fullmatch(name) else ():
         path = f"{folder}/{name}.toml"
         try:  # every reading of a book comes by here
             found.append((path, os.stat(path).st_mtime_ns))
@@ -125,9 +125,15 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     return _load(*found[0])
 
 
+@cache
+def _shipped() -> frozenset[str]:
+    """What comes with the program changes with it, and never while it runs."""
+    return frozenset(path.stem for path in _SHIPPED.glob("*.toml"))
+
+
 def preset_names(folders: Sequence[Path] = ()) -> tuple[str, ...]:
     """Every name that `load_preset` would look for, sorted."""
-    names = {path.stem for folder in (_SHIPPED, *folders) for path in Path(folder).glob("*.toml")}
+    names = _shipped().union(path.stem for folder in folders for path in Path(folder).glob("*.toml"))
     return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
 
 

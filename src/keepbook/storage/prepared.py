@@ -46,12 +46,12 @@ class Prepared:
 
     def run(self, conn: Connection, values: Mapping[str, Any]) -> None:
         sql, fill = self._for(conn.dialect)
-        conn.connection.cursor().execute(sql, fill(values))
+        _driver(conn).execute(sql, fill(values))
 
     def run_many(self, conn: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
             sql, fill = self._for(conn.dialect)
-            conn.connection.cursor().executemany(sql, [fill(values) for values in rows])
+            _driver(conn).cursor().executemany(sql, [fill(values) for values in rows])
 
     def rows(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
         """Every row, its columns by name."""
@@ -60,9 +60,8 @@ class Prepared:
     def tuples(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
         """Every row as the driver gives it, where there are many and the order of the columns is plain."""
         sql, fill = self._for(conn.dialect)
-        cursor = conn.connection.cursor()
-        cursor.execute(sql, fill(values))
-        return list(cursor.fetchall())
+        found: list[Any] = _driver(conn).execute(sql, fill(values)).fetchall()
+        return found
 
     def first(self, conn: Connection, values: Mapping[str, Any]) -> Any:
         found = self.rows(conn, values)
@@ -78,6 +77,11 @@ class Prepared:
             constants |= {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
             known = self._compiled[dialect.name] = (compiled.string, _filling(compiled.positiontup, constants))
         return known
+
+
+def _driver(conn: Connection) -> Any:
+    """The driver's own connection: of both engines it runs a statement and answers with the cursor."""
+    return conn.connection.dbapi_connection
 
 
 def _filling(order: Sequence[str] | None, constants: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Any]:

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Sqlite:
         self.address = path
         self._busy_seconds = busy_seconds
         self._in_memory = path == IN_MEMORY
-        self._turn = threading.RLock()
+        self._turn: AbstractContextManager[Any] = threading.RLock() if self._in_memory else nullcontext()
         if not self._in_memory:
             _check_place(Path(path))
         self._engine = self._make_engine()
@@ -60,20 +60,14 @@ class Sqlite:
             elif found != schema.HEAD:
                 schema.migrate(conn)
 
-    @contextmanager
-    def reading(self, owner: str) -> Iterator[Connection]:
-        with self._begin("DEFERRED") as conn:
-            yield conn
+    def reading(self, owner: str) -> AbstractContextManager[Connection]:
+        return self._begin("DEFERRED")
 
-    @contextmanager
-    def writing(self, owner: str) -> Iterator[Connection]:
-        with self._begin("IMMEDIATE") as conn:
-            yield conn
+    def writing(self, owner: str) -> AbstractContextManager[Connection]:
+        return self._begin("IMMEDIATE")
 
-    @contextmanager
-    def unscoped(self, *, writes: bool, turn: str | None = None) -> Iterator[Connection]:
-        with self._begin("IMMEDIATE" if writes else "DEFERRED") as conn:
-            yield conn
+    def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
+        return self._begin("IMMEDIATE" if writes else "DEFERRED")
 
     def compact(self) -> list[str]:
         """Deleted bytes are overwritten at once, but a page that was rebalanced keeps copies in its gaps and the log
@@ -164,37 +158,29 @@ class Sqlite:
 
     @contextmanager
     def _begin(self, mode: str) -> Iterator[Connection]:
-        if self._in_memory:
-            with self._turn, self._transaction(mode) as conn:
-                yield conn
-        else:
-            with self._transaction(mode) as conn:
-                yield conn
-
-    @contextmanager
-    def _transaction(self, mode: str) -> Iterator[Connection]:
         # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's. So does
         # a connection from its pool; whoever is done leaves theirs for the next.
-        try:
-            conn = self._idle.pop()
-        except IndexError:
-            conn = self._engine.connect()
-        driver: Any = conn.connection.dbapi_connection
-        try:
-            driver.execute(f"BEGIN {mode}")
-            yield conn
-            driver.commit()
-            conn.commit()  # what Core has begun for itself, if it was asked at all
-        except BaseException:
+        with self._turn:
             try:
-                driver.rollback()
-            finally:
+                conn = self._idle.pop()
+            except IndexError:
+                conn = self._engine.connect()
+            driver: Any = conn.connection.dbapi_connection
+            try:
+                driver.execute(f"BEGIN {mode}")
+                yield conn
+                driver.commit()
+                conn.commit()  # what Core has begun for itself, if it was asked at all
+            except BaseException:
+                try:
+                    driver.rollback()
+                finally:
+                    conn.close()
+                raise
+            if len(self._idle) < self._most_idle:
+                self._idle.append(conn)
+            else:
                 conn.close()
-            raise
-        if len(self._idle) < self._most_idle:
-            self._idle.append(conn)
-        else:
-            conn.close()
 
     def _recognise(self, conn: Connection) -> str | None:
         """The schema's revision; None for an empty file; refuses what is not a book or is too new."""

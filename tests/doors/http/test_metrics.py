@@ -46,6 +46,15 @@ def test_writes_closes_tokens_and_errors_are_counted(kb: Any, mine: TestClient) 
     assert found["keepbook_database_wait_seconds_count", "write"] > 0
 
 
+def test_methods_that_there_are_not_are_counted_as_one(mine: TestClient) -> None:
+    for method in ("BREW", "WHEN", "PROPFIND"):
+        assert mine.request(method, "/api/memory/").status_code == 405
+    found = figures(mine)
+    counted = {labels[1] for labels in found if labels[0] == "keepbook_requests_total"}
+    assert counted == {"other"}
+    assert sum(times for labels, times in found.items() if labels[:2] == ("keepbook_requests_total", "other")) == 3
+
+
 def test_the_backlog_and_what_the_sweeps_do_are_told(kb: Any, mine: TestClient) -> None:
     alice = kb.book("alice")
     alice.thread("one").add("user", "I live in Oslo", at="2020-01-01")

@@ -89,6 +89,8 @@ def told_tags(held: str | None) -> tuple[str, ...]:
 
 def keys_of(metadata: str | None, tags: str | None) -> set[str]:
     """What the index holds for a version."""
+    if metadata is None and tags is None:
+        return set()
     return _keys(Wanted(tuple(told_metadata(metadata).items()), told_tags(tags)))
 
 

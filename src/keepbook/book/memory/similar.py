@@ -23,9 +23,7 @@ def find_alike(
 ) -> tuple[Any, Sequence[Any]]:
     """The row of the active memory that says the same, if one does; else the rows of similar ones, oldest first."""
     keys = likeness_keys(content, category)
-    ids = sorted(
-        {row.memory_id for few in _by_fours(keys) for row in _SHARING.rows(tx.conn, few | {"owner": tx.owner})}
-    )
+    ids = sorted({id for few in _by_fours(keys) for (id,) in _SHARING.tuples(tx.conn, few | {"owner": tx.owner})})
     near = tx.conn.execute(_THESE, {"owner": tx.owner, "ids": ids}).all() if ids else []
     wanted = fold(content)
     found: dict[str, Any] = {}

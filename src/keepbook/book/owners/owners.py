@@ -13,6 +13,8 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import due, memories, owners, versions
 
+_UNSEEN = ("Cc", "Cs", "Zl", "Zp")
+
 
 def clean_owner(name: object) -> str:
     """An owner's name as it must be: with no owner there is no book, never "all"."""
@@ -21,7 +23,7 @@ def clean_owner(name: object) -> str:
     if (
         name != name.strip()
         or len(name) > 200
-        or any(unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") for mark in name)
+        or not (name.isprintable() or all(unicodedata.category(mark) not in _UNSEEN for mark in name))
     ):
         raise Invalid(
             "an owner's name has 1 to 200 characters, no control characters, no spaces at its ends",

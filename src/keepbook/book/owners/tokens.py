@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
@@ -250,6 +251,7 @@ _BY_SESSION = Prepared(
 )
 
 
+@lru_cache(maxsize=256)
 def _shaped(row: Any) -> Token:
     def when(text: str | None) -> datetime | None:
         return None if text is None else parse_stamp(text)

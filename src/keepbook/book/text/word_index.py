@@ -8,7 +8,6 @@ the same text once more.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,11 +42,12 @@ class Said(NamedTuple):
 
 
 def term_weights(said: Said) -> dict[str, float]:
-    front = Counter(analyse(" ".join(filter(None, (said.content, said.subject, said.summary)))))
-    behind = Counter(analyse(said.body)) if said.body else Counter[str]()
-    length = front.total() + BODY_SHARE * behind.total()
-    damp = K1 * (1 - B + B * (length + PAD) / (USUAL + PAD))
-    counts = {term: front[term] + BODY_SHARE * behind[term] for term in front.keys() | behind.keys()}
+    counts: dict[str, float] = {}
+    for term in analyse(" ".join(filter(None, (said.content, said.subject, said.summary)))):
+        counts[term] = counts.get(term, 0) + 1
+    for term in analyse(said.body) if said.body else ():
+        counts[term] = counts.get(term, 0) + BODY_SHARE
+    damp = K1 * (1 - B + B * (sum(counts.values()) + PAD) / (USUAL + PAD))
     ends = [backwards(word) for text in (said.content, said.body) if text for word in compounds(text)]
     return {term: round(count / (count + damp), 4) for term, count in counts.items()} | dict.fromkeys(ends, 0.0)
 

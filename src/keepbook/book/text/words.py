@@ -130,6 +130,8 @@ def numbers(text: str) -> frozenset[str]:
 def polarity(text: str) -> bool:
     """Whether the text denies. Two denials that meet cancel out: "does not avoid", "no longer hates"."""
     words = tokens(text)
+    if _MAY_DENY.isdisjoint(words):  # most texts
+        return False
     open_at: list[int] = []
     for at, word in enumerate(words):
         if tuple(words[at : at + 2]) in _NO_DENIAL:
@@ -365,4 +367,5 @@ _NO_DENIAL = {
     ("not", "only"), ("not", "just"), ("no", "doubt"), ("no", "matter"), ("no", "problem"), ("no", "wonder"),
     ("nothing", "but"), ("never", "mind"),
 }  # fmt: skip
+_MAY_DENY = _DENIALS | _AVERSIONS | {"used"}
 _BEING = _words("am is are was were be been being get gets got getting")

@@ -17,7 +17,6 @@ from types import FrameType
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -39,7 +38,7 @@ from keepbook.doors.http.api import (
 )
 from keepbook.doors.http.beside import Beside
 from keepbook.doors.http.document import described
-from keepbook.doors.http.gate import Gate
+from keepbook.doors.http.gate import Gate, Opens
 from keepbook.doors.http.log import Followed
 from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.stream import Streams
@@ -52,6 +51,8 @@ from keepbook.jobs import Queued
 log = logging.getLogger(__name__)
 
 ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem documents with a stable `code`."
+NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False}
+"""The framework's own would tell the whole address of a request, and what a person asks stands in it."""
 
 
 def create_app(
@@ -59,7 +60,7 @@ def create_app(
     *,
     hosts: Sequence[str] = (),
     local: bool = True,
-    opens: Callable[[Headers], Keepbook] | None = None,
+    opens: Opens | None = None,
 ) -> FastAPI:
     """The application over an installation. `hosts` are the names it answers to, beside loopback's; `local` says that
     only this machine can reach it; `opens` gives another installation for some requests (a demo's visitors)."""
@@ -71,6 +72,7 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
         redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
     )
     app.state.kb = kb
     app.state.metrics = Metrics(kb)

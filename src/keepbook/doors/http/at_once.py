@@ -6,8 +6,9 @@ What was sent is read by the framework's own rules; a parameter that was not sen
 """
 
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
+from operator import attrgetter
 from typing import Any
 
 from fastapi import Request
@@ -17,28 +18,43 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.params import Form, Header
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.doors.http.call import May
+from keepbook.doors.http.crew import CREW
 
 _FIXED = (str, int, float, bool, type(None))
 
 
+Answering = Callable[[Request, bytes], Response | None]
+"""What makes the answer to a request; None for one that the framework itself should look at."""
+
+
 class AtOnce(APIRoute):
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        usual, needs = super().get_route_handler(), self.dependant
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if (may := self._asks_once()) is not None:
+            waits = bool(self.dependant.body_params) or not may.reads
+            self.app = _served(self._answering(may), self.app, waits)
+
+    def _asks_once(self) -> May | None:
+        """The right that it asks for, if that is all there is to wait for."""
+        needs = self.dependant
         asks = [one.call for one in needs.dependencies]
         if len(asks) != 1 or not isinstance(asks[0], May) or iscoroutinefunction(self.endpoint) or needs.cookie_params:
-            return usual
+            return None
         if self._embed_body_fields or isinstance(getattr(self.body_field, "field_info", None), Form):
-            return usual
-        may, asked, endpoint = asks[0], needs.dependencies[0], self.endpoint
-        path, query, headers = _Sent(needs.path_params), _Sent(needs.query_params), _Sent(needs.header_params)
+            return None
+        return asks[0]
+
+    def _answering(self, may: May) -> Answering:
+        needs, asked, endpoint = self.dependant, self.dependant.dependencies[0], self.endpoint
         for_the_right = _Sent(asked.header_params)
+        kinds = {"path_params": needs.path_params, "query_params": needs.query_params, "headers": needs.header_params}
+        sent = [(_Sent(fields), attrgetter(kind)) for kind, fields in kinds.items() if fields]
         body_field = needs.body_params[0] if needs.body_params else None
 
         def answered(request: Request, body: bytes) -> Response | None:
-            """None for what the framework itself should look at."""
             said = None
             if body_field is not None and (said := _json(request, body)) is None:
                 return None
@@ -47,9 +63,8 @@ class AtOnce(APIRoute):
             if errors:
                 raise RequestValidationError(errors)
             given: dict[str, Any] = {str(asked.name): may.at_once(request, body, **key)}
-            given |= path.values(request.path_params, errors)
-            given |= query.values(request.query_params, errors)
-            given |= headers.values(request.headers, errors)
+            for fields, received in sent:
+                given |= fields.values(received(request), errors)
             if body_field is not None:
                 given[body_field.name], wrong = body_field.validate(said, {}, loc=("body",))
                 errors += wrong
@@ -60,13 +75,32 @@ class AtOnce(APIRoute):
             made: Response = endpoint(**given)
             return made
 
-        waits = body_field is not None or not may.reads
+        return answered
 
-        async def handler(request: Request) -> Response:
-            made = await run_in_threadpool(answered, request, await request.body() if waits else b"")
-            return await usual(request) if made is None else made
 
-        return handler
+def _served(answered: Answering, usual: ASGIApp, waits: bool) -> ASGIApp:
+    """`waits` says that there is a body to wait for."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        body = await request.body() if waits else b""
+        made = await CREW.do(lambda: answered(request, body))
+        if made is None:
+            await usual(scope, _again(body, receive), send)
+        else:
+            await made(scope, receive, send)
+
+    return app
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, as if it came now; what comes after it comes as it does."""
+    read = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receiving() -> Message:
+        return next(read, None) or await receive()
+
+    return receiving
 
 
 class _Sent:

@@ -9,10 +9,9 @@ import asyncio
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepbook.doors.http.gate import comes_straight
+from keepbook.doors.http.gate import comes_straight, head
 
 COOKIE = "keepbook_demo"
 
@@ -37,7 +36,9 @@ class Beside:
 
 
 def _asked_for(scope: Scope) -> bool:
-    headers = Headers(scope=scope)
+    if not any(name == b"cookie" for name, _ in scope["headers"]):
+        return False
+    headers = head(scope)
     if "authorization" in headers or not comes_straight(scope, headers):
         return False
     try:

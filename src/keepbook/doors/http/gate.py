@@ -9,17 +9,17 @@ import asyncio
 import ipaddress
 import re
 import time
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, caller_for, is_local
+from keepbook.doors.http.crew import CREW
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
 
 COOKIE = "keepbook_session"
@@ -86,8 +86,15 @@ class Meter:
         bucket.left -= 1
 
 
-Opens = Callable[[Headers], Keepbook]
+Said = Mapping[str, str]
+"""What the head of a request says, by names in small letters."""
+Opens = Callable[[Said], Keepbook]
 """The installation that a request is for: always the same one, but for a demo with a book for each visitor."""
+
+
+def head(scope: Scope) -> Said:
+    """Looked at a dozen times, so laid out once; of a name that is said twice the first counts."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
 
 class Gate:
@@ -119,13 +126,13 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers = head(scope)
         send = _with_headers(send)
         try:
             self._check(scope, headers)
             letting_in = self._at_the_door(scope, headers)
             if letting_in.closed and not _at_once(scope, headers, min(SMALL, self._max_body)):
-                await asyncio.to_thread(letting_in)
+                await CREW.do(letting_in)
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
             return
@@ -136,7 +143,7 @@ class Gate:
         if reading.refused is not None:
             await (await self._refuse(scope, reading.refused))(scope, receive, send)
 
-    def _check(self, scope: Scope, headers: Headers) -> None:
+    def _check(self, scope: Scope, headers: Said) -> None:
         host = _host(headers.get("host", ""))
         if host not in self._hosts and not (ANY_ADDRESS in self._hosts and _in_numbers(host)):
             raise Invalid(
@@ -149,7 +156,7 @@ class Gate:
         if scope["method"] not in SAFE and "authorization" not in headers:
             _refuse_other_sites(headers)
 
-    def _at_the_door(self, scope: Scope, headers: Headers) -> "_Door":
+    def _at_the_door(self, scope: Scope, headers: Said) -> "_Door":
         state = scope.setdefault("state", {})
         state["kb"] = self._opens(headers)
         state["max_import"] = self._max_import
@@ -159,7 +166,7 @@ class Gate:
         door = state["let_in"] = _Door(None if anybody else lambda: self._admit(scope, headers))
         return door
 
-    def _admit(self, scope: Scope, headers: Headers) -> None:
+    def _admit(self, scope: Scope, headers: Said) -> None:
         """Asks the database, so it takes a thread of its own."""
         state, path = scope["state"], scope["path"]
         kb = state["kb"]
@@ -175,11 +182,11 @@ class Gate:
                 raise
             state["refusal"] = error
 
-    def _caller(self, kb: Keepbook, scope: Scope, headers: Headers) -> Caller:
+    def _caller(self, kb: Keepbook, scope: Scope, headers: Said) -> Caller:
         local = self._local and comes_straight(scope, headers, self._own)
         scope["state"]["local"] = local
         secret, page = _secret(headers)
-        named, acts = _named(scope), headers.get(ACTOR_HEADER)
+        named, acts = _named(scope), headers.get(ACTOR_HEADER.lower())
         anyone = _of_nobody(scope["path"], scope["query_string"])
         return caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
 
@@ -194,7 +201,7 @@ def _of_nobody(path: str, query: bytes) -> bool:
 _OF_NOBODY = frozenset(("/metrics", "/api/trading/bars", "/api/trading/symbols"))
 
 
-def comes_straight(scope: Scope, headers: Headers, own: Container[str] = LOOPBACK) -> bool:
+def comes_straight(scope: Scope, headers: Said, own: Container[str] = LOOPBACK) -> bool:
     """Whether a request was sent from this machine to one of its `own` names, and by nobody in between."""
     client = scope.get("client")
     proxied = scope.get("http_version") == "1.0" or any(name in headers for name in PROXIED)
@@ -218,7 +225,7 @@ class _Door:
         return self._admit is not None
 
 
-def _at_once(scope: Scope, headers: Headers, small: int) -> bool:
+def _at_once(scope: Scope, headers: Said, small: int) -> bool:
     """Whether letting in can be left to the worker that answers: what there is to read has come with the request, every
     route asks who it is before it does anything, and no answer leaves before that."""
     return (
@@ -262,7 +269,7 @@ class _Reading:
     async def send(self, message: Message) -> None:
         if self._letting_in.closed:  # an answer that nobody had to be let in for, as that there is no such address
             try:
-                await asyncio.to_thread(self._letting_in)
+                await CREW.do(self._letting_in)
             except KeepbookError as error:
                 self.refused = error
         if self.refused is None or self._begun:
@@ -309,7 +316,7 @@ def _in_numbers(host: str) -> bool:
     return True
 
 
-def _refuse_other_sites(headers: Headers) -> None:
+def _refuse_other_sites(headers: Said) -> None:
     """A browser says where a request comes from; whoever says nothing is no browser."""
     site = headers.get("sec-fetch-site", "same-origin")
     origin = headers.get("origin")
@@ -318,7 +325,7 @@ def _refuse_other_sites(headers: Headers) -> None:
         raise NotAllowed("another site may not write here; open Keepbook itself", code="other_site")
 
 
-def _secret(headers: Headers) -> tuple[str | None, bool]:
+def _secret(headers: Said) -> tuple[str | None, bool]:
     """What was shown as a key, and whether it is a page's session."""
     sent = headers.get("authorization")
     if sent is not None:

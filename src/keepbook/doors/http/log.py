@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADER = "X-Request-ID"
+_NAME = HEADER.lower().encode()
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _request: ContextVar[str | None] = ContextVar("keepbook_request", default=None)
 _log = logging.getLogger("keepbook.requests")
@@ -40,7 +40,7 @@ class Followed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        asked = Headers(scope=scope).get(HEADER, "")
+        asked = next((value.decode("latin-1") for name, value in scope["headers"] if name == _NAME), "")
         id = asked if _ID.fullmatch(asked) else secrets.token_hex(8)
         status, began, token = 500, time.perf_counter(), _request.set(id)
 
@@ -48,7 +48,7 @@ class Followed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = id
+                message["headers"] = [*message["headers"], (_NAME, id.encode())]
             await send(message)
 
         try:
@@ -61,8 +61,9 @@ class Followed:
         route = getattr(scope.get("route"), "path", "-")
         code = scope.get("state", {}).get("problem")
         self._owner.state.metrics.count(scope["method"], route, status, seconds, code)
-        told = {"event": "request", "method": scope["method"], "route": route, "status": status}
-        _log.info("request", extra=told | {"ms": round(seconds * 1000, 1), "code": code})
+        if _log.isEnabledFor(logging.INFO):
+            told = {"event": "request", "method": scope["method"], "route": route, "status": status}
+            _log.info("request", extra=told | {"ms": round(seconds * 1000, 1), "code": code})
 
 
 class Lines(logging.Formatter):

@@ -5,6 +5,7 @@ happens below the doors is counted there (`storage/tally.py`) and read from it w
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
@@ -26,6 +27,9 @@ GAUGES = {
     "due": ("keepbook_due", "What waits for the next sweep, by work: the backlog.", "work"),
     "due_seconds": ("keepbook_due_seconds", "How long the oldest of it has waited.", "work"),
 }
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+OTHER = "other"
+"""A method that nothing here answers to: anybody can think of a million more, and each would be kept."""
 A_MILLION = 1_000_000
 Counts = Mapping[tuple[str, str], float]
 
@@ -41,13 +45,18 @@ class Metrics:
             "keepbook_request_seconds", "Time to the end of an answer.", ("method", "route"), registry=self.registry
         )
         self._errors = Counter("keepbook_errors", "Answers that refuse, by code.", ("code",), registry=self.registry)
+        self._of = lru_cache(maxsize=1024)(self._labelled)
         self.registry.register(_Below(kb))
 
     def count(self, method: str, route: str, status: int, seconds: float, code: str | None) -> None:
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(method, route).observe(seconds)
+        requests, took = self._of(method if method in METHODS else OTHER, route, status)
+        requests.inc()
+        took.observe(seconds)
         if code is not None:
             self._errors.labels(code).inc()
+
+    def _labelled(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+        return self._requests.labels(method, route, str(status)), self._seconds.labels(method, route)
 
 
 class _Below(Collector):

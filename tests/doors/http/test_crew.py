@@ -1,0 +1,84 @@
+"""The threads that serve requests: what is asked of them is done, and whoever asked gets what came of it."""
+
+import asyncio
+import threading
+import time
+from contextvars import ContextVar
+from typing import NoReturn
+
+import pytest
+
+from keepbook.doors.http.crew import Crew
+from keepbook.errors import Invalid
+
+WHO: ContextVar[str] = ContextVar("who", default="nobody")
+
+
+def test_what_is_made_or_raised_comes_back() -> None:
+    def refuse() -> NoReturn:
+        raise Invalid("no", field="it")
+
+    async def ask() -> None:
+        crew = Crew(2)
+        assert await crew.do(lambda: 7) == 7
+        with pytest.raises(Invalid) as refused:
+            await crew.do(refuse)
+        assert refused.value.field == "it"
+        assert await crew.do(lambda: 8) == 8  # the thread is still there
+
+    asyncio.run(ask())
+
+
+def test_work_that_ends_like_an_iterator_is_not_waited_for_for_ever() -> None:
+    async def ask() -> None:
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await Crew(1).do(lambda: next(iter(())))
+
+    asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_it_is_done_elsewhere_and_in_the_context_of_whoever_asks() -> None:
+    async def ask() -> None:
+        WHO.set("ada")
+        assert await Crew(1).do(WHO.get) == "ada"
+        assert await Crew(1).do(threading.get_ident) != threading.get_ident()
+
+    asyncio.run(ask())
+
+
+def test_one_thread_serves_who_comes_one_after_the_other_and_more_serve_a_crowd() -> None:
+    crew, at_once, most, lock = Crew(3), 0, 0, threading.Lock()
+
+    def work(number: int) -> int:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        time.sleep(0.01)
+        with lock:
+            at_once -= 1
+        return number
+
+    async def ask() -> None:
+        for number in range(5):
+            assert await crew.do(lambda: work(0)) == 0, number
+        assert most == 1
+        assert await asyncio.gather(*(crew.do(lambda one=one: work(one)) for one in range(20))) == list(range(20))
+        assert most == 3  # never more than it has, and nobody was forgotten
+
+    asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_who_leaves_before_it_is_done_leaves_the_thread_to_others() -> None:
+    crew, go_on = Crew(1), threading.Event()
+
+    async def leave() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(crew.do(lambda: go_on.wait(60)), 0.01)
+
+    async def stay() -> None:
+        assert await crew.do(lambda: "served") == "served"
+
+    asyncio.run(leave())  # its loop is gone when the work is done
+    go_on.set()
+    asyncio.run(asyncio.wait_for(stay(), 60))
