@@ -185,6 +185,7 @@ def _copy_rows(reader: sqlite3.Connection, writer: sqlite3.Connection, times: li
         "memories": ("id", id),
         "versions": ("memory_id", id),
         "terms": ("memory_id", id),
+        "likeness": ("memory_id", id),
     }
     rows = {
         table: reader.execute(

@@ -43,13 +43,15 @@ def _tokens(text: str) -> tuple[str, ...]:
     if text.isascii() and not _DIGIT.search(text):
         return tuple(_WORD.findall(text))  # most texts; the quick way
     found: list[str] = []
-    for match in _TOKEN.finditer(text):
-        if match["number"]:
-            found += _number(match["number"], match["scale"] or match["money_scale"])
-        elif run := match["unspaced"]:
-            found += map("".join, pairwise(run)) if len(run) > 1 else run
+    for match in (_TOKEN_IN_ASCII if text.isascii() else _TOKEN).finditer(text):
+        if match.lastgroup == "word":
+            found.append(match[0])
+        elif match.lastgroup == "plan":
+            found.append("401k")
+        elif match.lastgroup == "unspaced":
+            found += map("".join, pairwise(match[0])) if len(match[0]) > 1 else match[0]
         else:
-            found.append("401k" if match["plan"] else match[0])
+            found += _number(match["number"], match["scale"] or match["money_scale"])
     return tuple(found)
 
 
@@ -229,7 +231,9 @@ def _plain(text: str) -> str:
         text = unicodedata.normalize("NFD", text).translate(_LETTERS)
         text = unicodedata.normalize("NFC", _ACCENTS.sub("", text))
         text = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
-    text = _NOT.sub(lambda found: _IRREGULAR.get(found[1], found[1]) + " not", text.lower())
+    text = text.lower()
+    if "nt" in text or "n't" in text:
+        text = _NOT.sub(lambda found: _IRREGULAR.get(found[1], found[1]) + " not", text)
     if "'" in text:
         text = _SHORT_FORM.sub(lambda found: _LONG_FORMS[found[1]], text)
         text = _ELISION.sub(" ", text).replace("'", "")
@@ -263,21 +267,20 @@ _UNSPACED = (
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _SIGNS = "\u0653-\u065f\u0900-\u0963\u0971-\u0df3"
-_TOKEN_OF = r"""
+_FIGURES = r"""
     (?P<plan> 401[ ]?\(?k\b\)? )
   | (?P<money> [$€£¥][ ]? )?
     (?P<number> [0-9]{1,3} (?:[ ][0-9]{3})+ (?![0-9]) (?:[.,][0-9]{1,2} (?![0-9]))? | [0-9]+ (?:[.,][0-9]+)* )
     (?: [ ]? (?P<scale> SCALES )\b | (?(money)[ ]?(?P<money_scale> m )\b | (?!) ) | (?:st|nd|rd|th)\b )?
-  | (?P<unspaced> [UNSPACED]+ )
-  | (?: (?![UNSPACED])[^\W_] | [SIGNS] )+
-"""
+""".replace(
+    "SCALES",
+    "|".join(sorted(_SCALES.keys() - {"m"}, key=len, reverse=True)),  # 5m is metres, unless it is money
+)
 _TOKEN = regex(
-    _TOKEN_OF.replace("UNSPACED", _UNSPACED)
-    .replace("SIGNS", _SIGNS)
-    # 5m is metres, unless it is money.
-    .replace("SCALES", "|".join(sorted(_SCALES.keys() - {"m"}, key=len, reverse=True))),
+    f"{_FIGURES} | (?P<unspaced> [{_UNSPACED}]+ ) | (?P<word> (?: (?![{_UNSPACED}])[^\\W_] | [{_SIGNS}] )+ )",
     re.VERBOSE,
 )
+_TOKEN_IN_ASCII = regex(f"(?P<word> [a-z][a-z0-9]* ) | {_FIGURES}", re.VERBOSE)  # most begin with a letter
 _CHARACTER, _PAIR = regex(f"[{_UNSPACED}]"), regex(f"[{_UNSPACED}]{{2}}")
 _WORD = regex("[a-z]+")
 _DIGIT = regex("[0-9]")
@@ -285,6 +288,8 @@ _DIGIT = regex("[0-9]")
 
 def _number(written: str, scale: str | None) -> list[str]:
     """The plain form of a written number; several where its marks do not make one (a date, an address)."""
+    if not scale and written.isdecimal():  # most of them
+        return [_short(written)]
     groups, marks = re.split("[., ]", written), re.findall("[., ]", written)
     fraction = ""
     # A single point divides a fraction (3.125), a single comma only if no three digits follow (3,5 but 48,000).
