@@ -10,12 +10,11 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, LiteralString, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
-from sqlalchemy import text
 from tests.quicker import WARM
 
 from keepbook.storage import postgres
@@ -66,7 +65,8 @@ def hold_to_one_node() -> None:
             "set_config('plan_cache_mode', 'force_custom_plan', true)"
         )
         for name in ("_SERVE", "_SERVE_AND_LOCK"):
-            setattr(postgres, name, text(f"{getattr(postgres, name)}, {alone}"))
+            serving = f"{getattr(postgres, name).as_string()}, {alone}"
+            setattr(postgres, name, sql.SQL(cast("LiteralString", serving)))
 
 
 @cache

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, TimeoutError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from keepbook.storage.cluster import Spread
 
 Clock = Callable[[], datetime]
+Found = TypeVar("Found")
 
 
 @dataclass(slots=True)
@@ -70,6 +71,9 @@ class Backend(Protocol):
 
     def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
         """A transaction that serves no owner: it sees only tables without personal text. It may hold a turn."""
+
+    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+        """The answer to one question to such a table, with no transaction around it. It may be asked twice."""
 
     def compact(self) -> list[str]:
         """After an erasure: overwrite what files and logs still hold; answers what could not be reached."""
@@ -165,6 +169,11 @@ class Database:
         for each other."""
         with self._translated(), self.backend.unscoped(writes=writes, turn=turn) as conn:
             yield conn
+
+    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+        """The answer to one question to such tables, which needs no transaction: it costs a third of one."""
+        with self._translated():
+            return self.backend.glance(ask)
 
     @property
     def is_writing(self) -> bool:

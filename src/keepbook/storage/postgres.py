@@ -3,18 +3,24 @@
 Every connection takes the application's role, which row-level security binds; each transaction says whom it
 serves (SET LOCAL) and sees that owner alone. A writer holds a lock in the owner's name until it commits, so
 the ledger has one writer at a time. Schema changes are the administrator's: `keepbook db upgrade`.
+
+Each way to the server and back counts, so a transaction begins and says all of that in one, and whether a connection
+still stands shows when it begins: on one that has fallen nothing was done yet, and another takes its place.
 """
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TypeVar
 
 import psycopg
+from psycopg.sql import SQL, Composable
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.storage import cluster, schema
+from keepbook.storage.prepared import driver_of
 from keepbook.storage.tables import OWNED
 
 APP_ROLE = "keepbook_app"
@@ -52,9 +58,13 @@ _LOGIN = text("""
         AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user)
 """)
 
-_SERVE = text("SELECT keepbook_serve(:owner)")
-_SERVE_AND_LOCK = text("SELECT keepbook_serve(:owner, :lock)")
+_READING = SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ")
+_WRITING = SQL("BEGIN; ")
+_SERVE = SQL("SELECT keepbook_serve({})")
+_SERVE_AND_LOCK = SQL("SELECT keepbook_serve({}, {})")
+_LOCK = SQL("SELECT pg_advisory_xact_lock({})")
 
+Found = TypeVar("Found")
 
 POOLING = "pooling"
 BEHIND_A_POOLER = (
@@ -75,7 +85,8 @@ class Postgres:
         self._pooled = _is_pooled(url)
         wait = int(busy_seconds * 1000)
         # Behind a pooler a connection is somebody else's after each transaction: each says anew what it is.
-        self._anew = text(f"SELECT set_config('role', '{APP_ROLE}', true), set_config('lock_timeout', '{wait}', true)")
+        anew = "SELECT set_config('role', {}, true), set_config('lock_timeout', {}, true); "
+        self._anew = SQL(anew).format(APP_ROLE, str(wait)) if self._pooled else SQL("")
         options = {"options": f"-c role={APP_ROLE} -c lock_timeout={wait} -c timezone=UTC"}
         self._engine = create_engine(
             url.difference_update_query([POOLING]),
@@ -83,9 +94,8 @@ class Postgres:
             pool_size=10,
             max_overflow=20,
             pool_timeout=busy_seconds,
-            pool_pre_ping=True,
+            isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
         )
-        self._readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def prepare(self) -> None:
         with self.unscoped(writes=False) as conn:
@@ -110,31 +120,57 @@ class Postgres:
                 code="login_bypasses",
             )
 
-    @contextmanager
-    def reading(self, owner: str) -> Iterator[Connection]:
-        with self._begun(self._readers) as conn:
-            conn.execute(_SERVE, {"owner": owner})
-            yield conn
+    def reading(self, owner: str) -> AbstractContextManager[Connection]:
+        return self._begin(_READING, _SERVE.format(owner))
+
+    def writing(self, owner: str) -> AbstractContextManager[Connection]:
+        return self._begin(_WRITING, _SERVE_AND_LOCK.format(owner, _lock_number(owner)))
+
+    def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
+        first = SQL("") if turn is None else _LOCK.format(_lock_number(f"turn {turn}"))
+        return self._begin(_WRITING if writes else _READING, first)
+
+    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+        if self._pooled:  # what a connection is, it says at the beginning of a transaction
+            with self.unscoped(writes=False) as conn:
+                return ask(conn)
+        conn, found = self._connected(ask)
+        conn.close()
+        return found
 
     @contextmanager
-    def writing(self, owner: str) -> Iterator[Connection]:
-        with self._begun(self._engine) as conn:
-            conn.execute(_SERVE_AND_LOCK, {"owner": owner, "lock": _lock_number(owner)})
-            yield conn
+    def _begin(self, how: SQL, first: Composable) -> Iterator[Connection]:
+        beginning = how + self._anew + first
+        conn, _ = self._connected(lambda conn: driver_of(conn).execute(beginning, prepare=False))
+        with conn:
+            driver = driver_of(conn)
+            try:
+                yield conn
+                driver.commit()
+            except BaseException:
+                try:
+                    driver.rollback()
+                except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
+                    conn.invalidate()
+                raise
 
-    @contextmanager
-    def unscoped(self, *, writes: bool, turn: str | None = None) -> Iterator[Connection]:
-        with self._begun(self._engine if writes else self._readers) as conn:
-            if turn is not None:
-                conn.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _lock_number(f"turn {turn}")})
-            yield conn
-
-    @contextmanager
-    def _begun(self, engine: Engine) -> Iterator[Connection]:
-        with engine.connect() as conn, conn.begin():
-            if self._pooled:
-                conn.execute(self._anew)
-            yield conn
+    def _connected(self, ask: Callable[[Connection], Found]) -> tuple[Connection, Found]:
+        """A connection, and the answer to the first that it is asked. One that has fallen while it rested is not alone:
+        then all are made anew, once."""
+        anew = False
+        while True:
+            conn = self._engine.connect()
+            driver = driver_of(conn)
+            try:
+                return conn, ask(conn)
+            except BaseException:
+                fallen = driver.closed
+                conn.invalidate() if fallen else driver.rollback()
+                conn.close()
+                if anew or not fallen:
+                    raise
+            self._engine.dispose()
+            anew = True
 
     def compact(self) -> list[str]:
         return ["dead rows until PostgreSQL's autovacuum has passed; an administrator's VACUUM FULL does it at once"]

@@ -46,12 +46,12 @@ class Prepared:
 
     def run(self, conn: Connection, values: Mapping[str, Any]) -> None:
         sql, fill = self._for(conn.dialect)
-        _driver(conn).execute(sql, fill(values))
+        driver_of(conn).execute(sql, fill(values))
 
     def run_many(self, conn: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
             sql, fill = self._for(conn.dialect)
-            _driver(conn).cursor().executemany(sql, [fill(values) for values in rows])
+            driver_of(conn).cursor().executemany(sql, [fill(values) for values in rows])
 
     def rows(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
         """Every row, its columns by name."""
@@ -60,7 +60,7 @@ class Prepared:
     def tuples(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
         """Every row as the driver gives it, where there are many and the order of the columns is plain."""
         sql, fill = self._for(conn.dialect)
-        found: list[Any] = _driver(conn).execute(sql, fill(values)).fetchall()
+        found: list[Any] = driver_of(conn).execute(sql, fill(values)).fetchall()
         return found
 
     def first(self, conn: Connection, values: Mapping[str, Any]) -> Any:
@@ -79,7 +79,7 @@ class Prepared:
         return known
 
 
-def _driver(conn: Connection) -> Any:
+def driver_of(conn: Connection) -> Any:
     """The driver's own connection: of both engines it runs a statement and answers with the cursor."""
     return conn.connection.dbapi_connection
 

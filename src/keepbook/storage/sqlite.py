@@ -9,10 +9,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
@@ -20,6 +20,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
 from keepbook.storage import schema
+from keepbook.storage.prepared import driver_of
 
 APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
@@ -27,6 +28,8 @@ APPLICATION_ID = 0x4B424F4B
 IN_MEMORY = ":memory:"
 KEPT_OPEN = 8
 """So many connections wait for the next transaction; more are opened when more are needed, and closed after."""
+
+Found = TypeVar("Found")
 
 
 class Sqlite:
@@ -68,6 +71,19 @@ class Sqlite:
 
     def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
         return self._begin("IMMEDIATE" if writes else "DEFERRED")
+
+    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+        if self._in_memory:  # there its one connection may be in the middle of something
+            with self._begin("DEFERRED") as conn:
+                return ask(conn)
+        conn = self._take()
+        try:
+            found = ask(conn)
+        except BaseException:
+            conn.close()
+            raise
+        self._leave(conn)
+        return found
 
     def compact(self) -> list[str]:
         """Deleted bytes are overwritten at once, but a page that was rebalanced keeps copies in its gaps and the log
@@ -158,29 +174,36 @@ class Sqlite:
 
     @contextmanager
     def _begin(self, mode: str) -> Iterator[Connection]:
-        # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's. So does
-        # a connection from its pool; whoever is done leaves theirs for the next.
+        # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
         with self._turn:
-            try:
-                conn = self._idle.pop()
-            except IndexError:
-                conn = self._engine.connect()
-            driver: Any = conn.connection.dbapi_connection
+            conn = self._take()
+            driver = driver_of(conn)
             try:
                 driver.execute(f"BEGIN {mode}")
                 yield conn
                 driver.commit()
-                conn.commit()  # what Core has begun for itself, if it was asked at all
             except BaseException:
                 try:
                     driver.rollback()
                 finally:
                     conn.close()
                 raise
-            if len(self._idle) < self._most_idle:
-                self._idle.append(conn)
-            else:
-                conn.close()
+            self._leave(conn)
+
+    def _take(self) -> Connection:
+        """A connection that somebody left; to ask the pool for one costs more than a short transaction."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._engine.connect()
+
+    def _leave(self, conn: Connection) -> None:
+        """For the next."""
+        conn.commit()  # what Core has begun for itself, if it was asked at all
+        if len(self._idle) < self._most_idle:
+            self._idle.append(conn)
+        else:
+            conn.close()
 
     def _recognise(self, conn: Connection) -> str | None:
         """The schema's revision; None for an empty file; refuses what is not a book or is too new."""

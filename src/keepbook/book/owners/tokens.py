@@ -147,8 +147,8 @@ class Tokens:
     def check(self, secret: str) -> Token | None:
         """The token behind a secret, if it still opens something."""
         now = self._database.clock()
-        with self._database.unscoped() as conn:
-            row = _BY_HASH.first(conn, {"hash": _hash(secret)})
+        asked = {"hash": _hash(secret)}
+        row = self._database.glance(lambda conn: _BY_HASH.first(conn, asked))
         if row is None or not (known := _shaped(row)).opens(now):
             return None
         if known.last_used_at is None or now - known.last_used_at >= NOTED_EVERY:
@@ -160,8 +160,7 @@ class Tokens:
         """Whether a token that opened something still does; no token at all does as long as none was ever made."""
         if id is None:
             return not self.asked_for()
-        with self._database.unscoped() as conn:
-            row = conn.execute(select(tokens).where(tokens.c.id == id)).first()
+        row = self._database.glance(lambda conn: conn.execute(select(tokens).where(tokens.c.id == id)).first())
         return row is not None and _shaped(row).opens(self._database.clock())
 
     # Pages: a session of their own, so that no browser keeps a token
@@ -185,9 +184,8 @@ class Tokens:
 
     def of_session(self, secret: str) -> Token | None:
         """The token behind a page's session, while both open."""
-        now = stamp(self._database.clock())
-        with self._database.unscoped() as conn:
-            row = _BY_SESSION.first(conn, {"hash": _hash(secret), "now": now})
+        asked = {"hash": _hash(secret), "now": stamp(self._database.clock())}
+        row = self._database.glance(lambda conn: _BY_SESSION.first(conn, asked))
         if row is None or not (known := _shaped(row)).opens(self._database.clock()):
             return None
         return known
@@ -200,8 +198,8 @@ class Tokens:
     def asked_for(self) -> bool:
         """Whether a token was ever made here: from then on every request needs one."""
         if not self._asked_for:
-            with self._database.unscoped() as conn:
-                self._asked_for = conn.execute(select(tokens.c.id).limit(1)).first() is not None
+            any_one = self._database.glance(lambda conn: conn.execute(select(tokens.c.id).limit(1)).first())
+            self._asked_for = any_one is not None
         return self._asked_for
 
 
