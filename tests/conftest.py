@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -232,9 +233,6 @@ def pytest_configure(config: pytest.Config) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C ends the tests, and only then the server
     )
-    if getattr(config.option, "numprocesses", None):
-        # Which letters there are takes hypothesis seconds to find out, and is then kept beside the tests for everybody.
-        threading.Thread(target=hypothesis.strategies.text().validate, daemon=True).start()
 
 
 def _place_in_memory() -> str | None:
@@ -245,8 +243,15 @@ def _place_in_memory() -> str | None:
     return None  # the 64 MB a container has by default would not hold one server
 
 
+@cache
+def _find_letters() -> None:
+    """Which there are takes hypothesis seconds to find out, and is then kept beside the tests for every worker."""
+    threading.Thread(target=hypothesis.strategies.text().validate, daemon=True).start()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
+    _find_letters()  # not before: hypothesis complains of who asks it anything while pytest is set up
     node.workerinput["postgres_folder"] = str(node.config.stash[_folder])
     node.workerinput["everything"] = node.config.args_source is node.config.ArgsSource.TESTPATHS
 
