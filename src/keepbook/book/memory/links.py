@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import alias, and_, insert, or_, select, update
+from sqlalchemy import Select, alias, and_, bindparam, insert, or_, select, update
 
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_line, sought
@@ -19,6 +19,7 @@ from keepbook.book.memory.shape import shaped
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import links, memories
 
 RELATIONS = ("relates_to", "contradicts", "supersedes", "because_of")
@@ -118,21 +119,22 @@ def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, 
 
 def links_of(tx: Tx, memory_id: str | None = None) -> list[Link]:
     """The links that stand between active memories, of one memory or of the whole book."""
-    one, other = alias(memories), alias(memories)
+    asked = _ALL if memory_id is None else _OF_ONE
+    return [to_link(row) for row in asked.rows(tx.conn, {"owner": tx.owner, "id": memory_id})]
 
-    def live(end: Any) -> Any:
-        return and_(end.c.archived_at.is_(None), end.c.trashed_at.is_(None), end.c.purged_at.is_(None))
 
-    query = (
-        select(links)
-        .join(one, and_(one.c.owner == links.c.owner, one.c.id == links.c.from_id, live(one)))
-        .join(other, and_(other.c.owner == links.c.owner, other.c.id == links.c.to_id, live(other)))
-        .where(links.c.owner == tx.owner, links.c.removed_at.is_(None))
-        .order_by(links.c.created_at, links.c.id)
-    )
-    if memory_id is not None:
-        query = query.where(or_(links.c.from_id == memory_id, links.c.to_id == memory_id))
-    return [to_link(row) for row in tx.conn.execute(query)]
+def _stand() -> Select[Any]:
+    """Links whose both ends are active."""
+    query = select(links).where(links.c.owner == bindparam("owner"), links.c.removed_at.is_(None))
+    for end in (links.c.from_id, links.c.to_id):
+        there = alias(memories)
+        live = [there.c[name].is_(None) for name in ("archived_at", "trashed_at", "purged_at")]
+        query = query.join(there, and_(there.c.owner == links.c.owner, there.c.id == end, *live))
+    return query.order_by(links.c.created_at, links.c.id)
+
+
+_ALL = Prepared(_stand())
+_OF_ONE = Prepared(_stand().where(or_(links.c.from_id == bindparam("id"), links.c.to_id == bindparam("id"))))
 
 
 def detailed(tx: Tx, id: str, now: str, preset: Preset) -> Detailed:

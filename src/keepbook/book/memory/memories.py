@@ -20,6 +20,7 @@ from keepbook.book.text.word_index import Said
 from keepbook.book.text.words import fold
 from keepbook.errors import Ambiguous, Invalid, NotFound
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import injected, memories, versions
 
 AUTOMATIC = ("extracted", "inferred")
@@ -276,7 +277,17 @@ WHOLE = (
 SHOWN = WHOLE.with_only_columns(*_shown)
 """As much of it as `shape.told` needs, for those who ask for many; that one takes it in this order."""
 
-_ONE = WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None))
+_ONE = Prepared(WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None)))
+_NAMED = Prepared(
+    select(memories.c.scope).where(
+        memories.c.owner == bindparam("owner"), memories.c.id == bindparam("id"), memories.c.purged_at.is_(None)
+    )
+)
+_EVERY_VERSION = Prepared(
+    select(versions)
+    .where(versions.c.owner == bindparam("owner"), versions.c.memory_id == bindparam("id"))
+    .order_by(versions.c.version)
+)
 
 
 def in_scope(scope: str | None) -> ColumnElement[bool]:
@@ -306,7 +317,7 @@ def fits_scope(own: str | None, scope: str | None) -> bool:
 
 def find_row(tx: Tx, id: str) -> Any:
     """A memory's row by its exact id; forgotten ones too, purged ones not."""
-    row = tx.conn.execute(_ONE, {"owner": tx.owner, "id": sought(id)}).first()
+    row = _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(id)})
     if row is None or (tx.reach is not None and row.scope not in (None, tx.reach)):
         raise NotFound(f"there is no memory {id!r} in this book", field="id")
     return row
@@ -318,10 +329,8 @@ def resolve(tx: Tx, ref: object) -> str:
         raise Invalid("name the memory: its id, or a piece of what it says", field="ref")
     piece = ref.strip()
     if len(piece) == ID_LENGTH and piece.isalnum():
-        exact = select(memories.c.id).where(
-            memories.c.owner == tx.owner, memories.c.id == piece, memories.c.purged_at.is_(None), within_reach(tx)
-        )
-        if tx.conn.execute(exact).first() is not None:
+        exact = _NAMED.first(tx.conn, {"owner": tx.owner, "id": piece})
+        if exact is not None and (tx.reach is None or exact.scope in (None, tx.reach)):
             return piece
     wanted = fold(piece)
     query = (
@@ -357,10 +366,7 @@ def within_reach(tx: Tx) -> ColumnElement[bool]:
 
 def version_rows(tx: Tx, id: str) -> Sequence[Any]:
     """All versions of a memory, oldest first."""
-    query = (
-        select(versions).where(versions.c.owner == tx.owner, versions.c.memory_id == id).order_by(versions.c.version)
-    )
-    return tx.conn.execute(query).all()
+    return _EVERY_VERSION.rows(tx.conn, {"owner": tx.owner, "id": id})
 
 
 def _cut(text: str, length: int = 60) -> str:

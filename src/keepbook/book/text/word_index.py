@@ -94,9 +94,7 @@ def take_words(tx: Tx, memory_id: str, said: Said) -> None:
 def take_vectors(tx: Tx, kind: str, item: str) -> None:
     """With the words of a memory or a chat go its vectors, in every space."""
     mine = and_(vectors.c.owner == tx.owner, vectors.c.kind == kind, vectors.c.item == item)
-    for space in (
-        tx.conn.execute(select(vector_spaces.c.space).where(vector_spaces.c.owner == tx.owner)).scalars().all()
-    ):
+    for (space,) in _SPACES.tuples(tx.conn, {"owner": tx.owner}):
         if tx.conn.execute(delete(vectors).where(mine, vectors.c.space == space)).rowcount:
             here = and_(vector_spaces.c.owner == tx.owner, vector_spaces.c.space == space)
             tx.conn.execute(update(vector_spaces).where(here).values(removed=vector_spaces.c.removed + 1))
@@ -112,6 +110,7 @@ def counts_up_to(tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
     return {term: int(_COUNT.first(tx.conn, {**asked, "term": term}).count) for term in wanted}
 
 
+_SPACES = Prepared(select(vector_spaces.c.space).where(vector_spaces.c.owner == bindparam("owner")))
 _COUNT = Prepared(
     select(func.count().label("count")).select_from(
         select(terms.c.memory_id)
