@@ -89,7 +89,6 @@ def test_an_import_inside_a_function_says_why() -> None:
 
 
 def _unexplained_imports(source: str) -> Iterator[int]:
-    reasons = _lines_with_a_reason(source)
     inside = {
         node.lineno: node
         for function in ast.walk(tree(source))
@@ -97,6 +96,7 @@ def _unexplained_imports(source: str) -> Iterator[int]:
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
     }
+    reasons = _lines_with_a_reason(source) if inside else set()
     explained: set[int] = set()
     for line, node in sorted(inside.items()):
         own_lines = set(range(line, (node.end_lineno or line) + 1))
