@@ -71,7 +71,7 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
     done, sealed, counts = 0, _sealed(tx), _counts(tx)
     for what, table in COVERED.items():
         expected = 0
-        for some in _in_chunks(_in_force(streams, what) if what in sealed else iter(())):
+        for some in _in_chunks(_in_force(tx, streams, what, sealed[what]) if what in sealed else iter(())):
             found = rows_of(what).said(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
             for seal, why in some:
                 row = found.get(seal.key)
@@ -84,14 +84,14 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
             progress(done)
         if counts[what] != expected:
             return _unsealed(tx, streams, table)
-    breaks = (_batch_break(tx, streams, what) for what in batch.KINDS)
+    breaks = (_batch_break(tx, streams, what, sealed.get(what, 0)) for what in batch.KINDS)
     return next((one for one in breaks if one is not None), None)
 
 
-def _batch_break(tx: Tx, streams: Streams, what: str) -> Break | None:
+def _batch_break(tx: Tx, streams: Streams, what: str, sealed: int) -> Break | None:
     """The first batch of a table that is not as its seal says, or rows that came with none."""
     table, totals = batch.KINDS[what].table, dict(batch.totals(tx.conn, batch.KINDS[what], tx.owner))
-    for seal, why in _in_force(streams, what):
+    for seal, why in _in_force(tx, streams, what, sealed):
         found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
         said = None if found is None else [found.digest()]
         if why := why or _misfit(seal, said):
@@ -133,9 +133,12 @@ def _at(tx: Tx, table: Table, key: str, nth: int, why: str) -> Break:
 # Queries
 
 
-def _in_force(streams: Streams, what: str) -> Iterator[tuple[Any, str | None]]:
-    """The seal in force of each row of a table that should be there, or why its seals do not fit."""
-    for _, group in groupby(streams.of(_SEALS, what_=what), key=lambda seal: seal.key):
+def _in_force(tx: Tx, streams: Streams, what: str, sealed: int) -> Iterator[tuple[Any, str | None]]:
+    """The seal in force of each row of a table that should be there, or why its seals do not fit. Few are taken at
+    once: to open a stream costs more than they do."""
+    few = sealed <= AT_ONCE
+    every = _FEW.rows(tx.conn, {"owner_": tx.owner, "what_": what}) if few else streams.of(_SEALS, what_=what)
+    for _, group in groupby(every, key=lambda seal: seal.key):
         chain = list(group)
         seal, why = live(chain)
         if why is not None:
@@ -162,7 +165,8 @@ def _only(table: Table) -> list[Any]:
 _SEALS = (
     select(seals).where(seals.c.owner == OWNER, seals.c.what == bindparam("what_")).order_by(seals.c.key, seals.c.nth)
 )
-_SEALED = Prepared(select(seals.c.what).where(seals.c.owner == bindparam("owner")).distinct())
+_FEW = Prepared(_SEALS)
+_SEALED = Prepared(select(seals.c.what, func.count()).where(seals.c.owner == bindparam("owner")).group_by(seals.c.what))
 _COUNTS = Prepared(
     union_all(
         *(
@@ -175,9 +179,9 @@ _COUNTS = Prepared(
 )
 
 
-def _sealed(tx: Tx) -> set[str]:
-    """The tables of which there are seals."""
-    return {what for (what,) in _SEALED.tuples(tx.conn, {"owner": tx.owner})}
+def _sealed(tx: Tx) -> dict[str, int]:
+    """How many seals there are of a table, of those that have any."""
+    return dict(_SEALED.tuples(tx.conn, {"owner": tx.owner}))
 
 
 def _counts(tx: Tx) -> dict[str, int]:
