@@ -57,7 +57,9 @@ def test_everything_is_formatted() -> None:
 
 
 def test_types_hold_under_mypy_strict() -> None:
-    _passes("-m", "mypy")
+    # What it learns of types it keeps to its end: looking for garbage in it is a twelfth of its time. It turns that on.
+    quiet = "import gc; gc.disable(); gc.enable = gc.disable"
+    _passes("-c", f"{quiet}; from mypy.__main__ import console_entry; console_entry()")
 
 
 def test_imports_point_down_only() -> None:
@@ -88,7 +90,6 @@ def test_an_import_inside_a_function_says_why() -> None:
 
 
 def _unexplained_imports(source: str) -> Iterator[int]:
-    reasons = _lines_with_a_reason(source)
     inside = {
         node.lineno: node
         for function in ast.walk(tree(source))
@@ -96,6 +97,7 @@ def _unexplained_imports(source: str) -> Iterator[int]:
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
     }
+    reasons = _lines_with_a_reason(source) if inside else set()
     explained: set[int] = set()
     for line, node in sorted(inside.items()):
         own_lines = set(range(line, (node.end_lineno or line) + 1))

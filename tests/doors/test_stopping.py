@@ -31,15 +31,15 @@ def tell():
 
 atexit.register(tell)  # the first to be registered is the last to be heard
 """
-COMMAND = WATCHED + "from keepbook.doors.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+COMMAND = str(Path(__file__).with_name("watched.py"))
 NOBODY = "alive: []"
 
 
 @contextmanager
-def started(program: str, *args: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
+def started(*line: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
     """A program that is gone when the block ends, however."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", program, *args], text=True, **pipes, **more) as running:
+    with subprocess.Popen([sys.executable, *line], text=True, **pipes, **more) as running:
         try:
             yield running
         finally:
@@ -127,7 +127,7 @@ sys.exit(main(sys.argv[1:]))
 
 def test_a_chat_that_is_told_to_stop_as_its_reply_ends_has_nothing_to_report(book: Path) -> None:
     """The loop is asked to stop by the reply that is over while it is being closed, and asyncio complains of that."""
-    with started(TOLD_AFTER_THE_REPLY, "chat", "--db", str(book), "--json") as chat:
+    with started("-c", TOLD_AFTER_THE_REPLY, "chat", "--db", str(book), "--json") as chat:
         _, said = chat.communicate("From now on call me Kim.\n", timeout=ENDS)
     assert (chat.returncode, said.strip()) == (128 + signal.SIGTERM, NOBODY)
     assert left_beside(book) == []
@@ -165,7 +165,7 @@ chat.circle = chat, kb  # nobody frees what points at itself, and nobody closes 
 
 def test_a_script_that_just_ends_ends_well(book: Path) -> None:
     """With the embedder installed its thread is in the middle of it; that was an abort (134) in four of five runs."""
-    with started(SCRIPT, str(book)) as script:
+    with started("-c", SCRIPT, str(book)) as script:
         out, said = script.communicate(timeout=ENDS)
     assert (script.returncode, out.strip(), said.strip()) == (0, "closed", NOBODY)
     assert left_beside(book) == []

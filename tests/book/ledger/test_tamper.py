@@ -22,7 +22,7 @@ from tests.embedding import meant
 from tests.furnished import OWNER, furnished
 
 from keepbook import Invalid, Keepbook, NotAllowed
-from keepbook.book.ledger import batch, cover
+from keepbook.book.ledger import batch, cover, sealed
 from keepbook.book.ledger.ledger import canonical, hash_of
 from keepbook.book.ledger.verify import verify
 from keepbook.book.trading.market import bars as bar_goods
@@ -208,7 +208,13 @@ def verified(book: Any, conn: Connection) -> Any:
     return verify(Tx(conn, OWNER, book._database.clock, writes=False))
 
 
-def test_a_break_names_its_table_its_row_and_its_link(full: Any, book_url: str) -> None:
+@pytest.mark.parametrize("at_once", [sealed.AT_ONCE, 1], ids=["few", "streamed"])
+def test_a_break_names_its_table_its_row_and_its_link(
+    full: Any, book_url: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of few rows the seals are taken at once, of many they are streamed: either way they are held."""
+    monkeypatch.setattr(sealed, "AT_ONCE", at_once)
+    assert full.verify().ok
     with unguarded(book_url) as conn:
         conn.execute(text("UPDATE messages SET text = 'The saxophone is sold' WHERE turn = 1"))
     found = full.verify()

@@ -297,19 +297,11 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-# Root may write everywhere. The program is loaded first: another user may not be able to read it.
-AS_NOBODY = """
-import os, sys
-from keepbook.doors.cli import main
-main(["verify", "--db", ":memory:"])
-if os.geteuid() == 0:
-    os.setgroups([]); os.setgid(65534); os.setuid(65534)
-sys.exit(main(sys.argv[1:]))
-"""
+AS_NOBODY = Path(__file__).with_name("as_nobody.py")
 
 
 def _as_nobody(home: Path, *args: object) -> Any:
-    line = [sys.executable, "-c", AS_NOBODY, *map(str, args)]
+    line = [sys.executable, str(AS_NOBODY), *map(str, args)]
     env = os.environ | {"HOME": str(home), "KEEPBOOK_CONFIG": str(home / "config.toml")}
     del env["KEEPBOOK_DB"]
     done = subprocess.run(line, env=env, capture_output=True, text=True, check=False, timeout=60)

@@ -10,11 +10,13 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from heapq import merge
 from itertools import chain, groupby, islice
 from operator import itemgetter, lt
+from typing import Any
 
-from sqlalchemy import Connection, Integer, Table, Text, select
+from sqlalchemy import Connection, Integer, Select, Table, Text, bindparam, select
 
 from keepbook.storage.database import Tx
 from keepbook.storage.shelf import Row
@@ -124,10 +126,15 @@ def _standing(conn: Connection, kind: Kind, owner: str | None) -> Iterator[tuple
 
 
 def _rows(conn: Connection, kind: Kind, table: Table, owner: str | None) -> Iterator[Row]:
-    more = ["went", "until"] if table is kind.former else []
-    query = select(*(table.c[name] for name in (*kind.columns, *more))).order_by(*table.primary_key.columns)
-    query = query if owner is None else query.where(table.c.owner == owner)
-    return map(tuple, conn.execute(query, execution_options={"yield_per": AT_ONCE}))
+    query = _all_of(tuple(kind.columns), table, table is kind.former, owner is not None)
+    return map(tuple, conn.execute(query, {"owner_": owner}, execution_options={"yield_per": AT_ONCE}))
+
+
+@cache
+def _all_of(columns: tuple[str, ...], table: Table, former: bool, owned: bool) -> Select[Any]:
+    names = (*columns, "went", "until") if former else columns
+    query = select(*(table.c[name] for name in names)).order_by(*table.primary_key.columns)
+    return query.where(table.c.owner == bindparam("owner_")) if owned else query
 
 
 KINDS: dict[str, Kind] = {"trades": Kind(trades, former_trades, said_of(trades))}

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Table, bindparam, func, literal_column, select, text, union_all
+from sqlalchemy import BindParameter, Table, bindparam, func, literal_column, select, text, union_all
 
 from keepbook.book.ledger import batch
 from keepbook.book.ledger.chain import Break
@@ -18,6 +18,8 @@ from keepbook.storage.tables import covers, seals
 Progress = Callable[[int], None]
 AT_ONCE = 1000
 """Rows that a stream takes from the database at a time."""
+OWNER: BindParameter[str] = bindparam("owner_")
+"""Whose rows, in a query of a stream: it is put together once and asked of many books."""
 
 
 class Streams:
@@ -25,7 +27,7 @@ class Streams:
     nothing may be left open on a connection that goes back."""
 
     def __init__(self, tx: Tx) -> None:
-        self._conn, self._open = tx.conn, ExitStack()
+        self._conn, self._owner, self._open = tx.conn, tx.owner, ExitStack()
 
     def __enter__(self) -> "Streams":
         return self
@@ -33,8 +35,8 @@ class Streams:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def of(self, query: Any) -> Iterator[Any]:
-        rows = self._conn.execute(query.execution_options(yield_per=AT_ONCE))
+    def of(self, query: Any, **values: str) -> Iterator[Any]:
+        rows = self._conn.execute(query, {"owner_": self._owner, **values}, execution_options={"yield_per": AT_ONCE})
         self._open.callback(rows.close)
         return iter(rows)
 
@@ -69,7 +71,7 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
     done, sealed, counts = 0, _sealed(tx), _counts(tx)
     for what, table in COVERED.items():
         expected = 0
-        for some in _in_chunks(_in_force(tx, streams, what) if what in sealed else iter(())):
+        for some in _in_chunks(_in_force(tx, streams, what, sealed[what]) if what in sealed else iter(())):
             found = rows_of(what).said(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
             for seal, why in some:
                 row = found.get(seal.key)
@@ -82,14 +84,14 @@ def rows_break(tx: Tx, streams: Streams, progress: Progress = lambda _: None) ->
             progress(done)
         if counts[what] != expected:
             return _unsealed(tx, streams, table)
-    breaks = (_batch_break(tx, streams, what) for what in batch.KINDS)
+    breaks = (_batch_break(tx, streams, what, sealed.get(what, 0)) for what in batch.KINDS)
     return next((one for one in breaks if one is not None), None)
 
 
-def _batch_break(tx: Tx, streams: Streams, what: str) -> Break | None:
+def _batch_break(tx: Tx, streams: Streams, what: str, sealed: int) -> Break | None:
     """The first batch of a table that is not as its seal says, or rows that came with none."""
     table, totals = batch.KINDS[what].table, dict(batch.totals(tx.conn, batch.KINDS[what], tx.owner))
-    for seal, why in _in_force(tx, streams, what):
+    for seal, why in _in_force(tx, streams, what, sealed):
         found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
         said = None if found is None else [found.digest()]
         if why := why or _misfit(seal, said):
@@ -110,7 +112,7 @@ def _misfit(seal: Any, row: Any) -> str | None:
 def _unsealed(tx: Tx, streams: Streams, table: Table) -> Break:
     """A row that no seal knows: the count says that there is one."""
     sealed = {}
-    query = select(table).where(table.c.owner == tx.owner, *_only(table)).order_by(*table.primary_key.columns)
+    query = select(table).where(table.c.owner == OWNER, *_only(table)).order_by(*table.primary_key.columns)
     for rows in _in_chunks(streams.of(query)):
         keys = [key_of(table, dict(row._mapping)) for row in rows]
         newest = select(seals.c.key, seals.c.nth, seals.c.digest).where(
@@ -131,10 +133,12 @@ def _at(tx: Tx, table: Table, key: str, nth: int, why: str) -> Break:
 # Queries
 
 
-def _in_force(tx: Tx, streams: Streams, what: str) -> Iterator[tuple[Any, str | None]]:
-    """The seal in force of each row of a table that should be there, or why its seals do not fit."""
-    query = select(seals).where(seals.c.owner == tx.owner, seals.c.what == what).order_by(seals.c.key, seals.c.nth)
-    for _, group in groupby(streams.of(query), key=lambda seal: seal.key):
+def _in_force(tx: Tx, streams: Streams, what: str, sealed: int) -> Iterator[tuple[Any, str | None]]:
+    """The seal in force of each row of a table that should be there, or why its seals do not fit. Few are taken at
+    once: to open a stream costs more than they do."""
+    few = sealed <= AT_ONCE
+    every = _FEW.rows(tx.conn, {"owner_": tx.owner, "what_": what}) if few else streams.of(_SEALS, what_=what)
+    for _, group in groupby(every, key=lambda seal: seal.key):
         chain = list(group)
         seal, why = live(chain)
         if why is not None:
@@ -158,7 +162,11 @@ def _only(table: Table) -> list[Any]:
     return [text(ONLY[table.name])] if table.name in ONLY else []
 
 
-_SEALED = Prepared(select(seals.c.what).where(seals.c.owner == bindparam("owner")).distinct())
+_SEALS = (
+    select(seals).where(seals.c.owner == OWNER, seals.c.what == bindparam("what_")).order_by(seals.c.key, seals.c.nth)
+)
+_FEW = Prepared(_SEALS)
+_SEALED = Prepared(select(seals.c.what, func.count()).where(seals.c.owner == bindparam("owner")).group_by(seals.c.what))
 _COUNTS = Prepared(
     union_all(
         *(
@@ -171,9 +179,9 @@ _COUNTS = Prepared(
 )
 
 
-def _sealed(tx: Tx) -> set[str]:
-    """The tables of which there are seals."""
-    return {what for (what,) in _SEALED.tuples(tx.conn, {"owner": tx.owner})}
+def _sealed(tx: Tx) -> dict[str, int]:
+    """How many seals there are of a table, of those that have any."""
+    return dict(_SEALED.tuples(tx.conn, {"owner": tx.owner}))
 
 
 def _counts(tx: Tx) -> dict[str, int]:

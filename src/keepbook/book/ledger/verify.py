@@ -15,10 +15,11 @@ from sqlalchemy import Table, func, select
 
 from keepbook.book.ground import stored
 from keepbook.book.ledger.chain import Break, Seen, walk
-from keepbook.book.ledger.sealed import Progress, Streams, rows_break
+from keepbook.book.ledger.sealed import OWNER, Progress, Streams, rows_break
 from keepbook.book.memory.memories import STATE_FIELDS
 from keepbook.book.text.words import fold
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import covers, erasures, ledger, links, memories, seals, versions
 
 LINK_FIELDS = ("id", "from_id", "to_id", "relation", "created_at", "removed_at")
@@ -88,16 +89,11 @@ def verify(tx: Tx, progress: Progress = lambda _: None, seen: Seen = lambda *_: 
 def _verify(tx: Tx, streams: Streams, progress: Progress, seen: Seen) -> Verification:
     erased = _erased(tx)
     walked = walk(
-        streams.of(select(ledger).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq)),
-        streams.of(select(covers).where(covers.c.owner == tx.owner).order_by(covers.c.link)),
-        streams.of(_TEXTS.where(versions.c.owner == tx.owner)),
-        streams.of(select(seals).where(seals.c.owner == tx.owner).order_by(seals.c.nth)),
-        erased,
-        seen,
-    )
+        streams.of(_ENTRIES), streams.of(_COVERS), streams.of(_TEXTS), streams.of(_SEALS), erased, seen,
+    )  # fmt: skip
     found = walked.stopped
     if found is None:
-        drifts = [*_first(_version_drifts(tx, streams, erased)), *_first(_state_drifts(tx, streams, erased))]
+        drifts = [*_first(_version_drifts(tx, streams, erased)), *_first(_state_drifts(streams, erased))]
         found = min(drifts, key=lambda one: one.event or 0, default=None)
     if found is None:
         found = rows_break(tx, streams, progress)
@@ -117,11 +113,11 @@ def _first(drifts: Iterator[Break]) -> list[Break]:
 
 def _version_drifts(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[Break]:
     """Versions that no entry made, twice made, or whose time in the book is not what the ledger says."""
-    last_entry = max(1, tx.conn.execute(select(func.max(ledger.c.seq)).where(ledger.c.owner == tx.owner)).scalar() or 1)
-    twice = select(versions.c.event).where(versions.c.owner == tx.owner).group_by(versions.c.event)
-    for event in tx.conn.execute(twice.having(func.count() > 1)).scalars():
+    ((newest,),) = _NEWEST.tuples(tx.conn, {"owner_": tx.owner})
+    last_entry = max(1, newest or 1)
+    for (event,) in _TWICE.tuples(tx.conn, {"owner_": tx.owner}):
         yield _drift(min(max(event, 1), last_entry), "a version stands in the book that this ledger did not make")
-    for row, following in pairwise(chain(streams.of(_VERSIONS.where(versions.c.owner == tx.owner)), [None])):
+    for row, following in pairwise(chain(streams.of(_VERSIONS), [None])):
         place = min(max(row.event, 1), last_entry)
         if row.entry_memory != row.memory_id:
             yield _drift(place, "a version stands in the book that this ledger did not make")
@@ -134,11 +130,10 @@ def _version_drifts(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[Brea
             yield _drift(place, "its text was blanked without an erasure")
 
 
-def _state_drifts(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[Break]:
+def _state_drifts(streams: Streams, erased: set[str]) -> Iterator[Break]:
     """Memories and links that are not as the last entry about them left them, or that no entry knows."""
-    for table, told in ((memories, _last_about_memories(tx, streams, erased)), (links, _last_about_links(tx, streams))):
-        present = streams.of(select(table).where(table.c.owner == tx.owner).order_by(table.c.id))
-        for id, row, entry in paired(present, told):
+    for table, told in ((memories, _last_about_memories(streams, erased)), (links, _last_about_links(streams))):
+        for id, row, entry in paired(streams.of(_PRESENT[table.name]), told):
             if entry is None and id not in erased:
                 yield _drift(max(1, row.event), f"something stands in {table.name} that this ledger did not make")
             elif entry is not None and (row is None or not _left(table, entry, row)):
@@ -151,32 +146,53 @@ def _drift(event: int, why: str) -> Break:
 
 # Queries
 
-_TEXTS = select(versions).where(versions.c.content.isnot(None)).order_by(versions.c.event)
+_ENTRIES = select(ledger).where(ledger.c.owner == OWNER).order_by(ledger.c.seq)
+_COVERS = select(covers).where(covers.c.owner == OWNER).order_by(covers.c.link)
+_TEXTS = select(versions).where(versions.c.content.isnot(None), versions.c.owner == OWNER).order_by(versions.c.event)
+_SEALS = select(seals).where(seals.c.owner == OWNER).order_by(seals.c.nth)
+_NEWEST = Prepared(select(func.max(ledger.c.seq)).where(ledger.c.owner == OWNER))
+_TWICE = Prepared(
+    select(versions.c.event).where(versions.c.owner == OWNER).group_by(versions.c.event).having(func.count() > 1)
+)
 _VERSIONS = (
     select(versions, ledger.c.memory_id.label("entry_memory"), ledger.c.at.label("entry_at"))
     .select_from(versions.outerjoin(ledger, (ledger.c.owner == versions.c.owner) & (ledger.c.seq == versions.c.event)))
+    .where(versions.c.owner == OWNER)
     .order_by(versions.c.memory_id, versions.c.version)
+)
+_PRESENT = {table.name: select(table).where(table.c.owner == OWNER).order_by(table.c.id) for table in (memories, links)}
+_ABOUT_MEMORIES = (
+    select(ledger)
+    .where(ledger.c.owner == OWNER, ledger.c.link_id.is_(None), ledger.c.memory_id.isnot(None))
+    .order_by(ledger.c.memory_id, ledger.c.seq)
+)
+_ABOUT_LINKS = (
+    select(ledger)
+    .where(ledger.c.owner == OWNER, ledger.c.link_id.isnot(None), ledger.c.salt.isnot(None))
+    .order_by(ledger.c.link_id, ledger.c.seq)
+)
+_ERASED = Prepared(
+    select(erasures.c.memory_id)
+    .select_from(erasures.join(ledger, (ledger.c.owner == erasures.c.owner) & (ledger.c.seq == erasures.c.event)))
+    .where(
+        erasures.c.owner == OWNER,
+        (ledger.c.memory_id == erasures.c.memory_id) & (ledger.c.action == "purge"),
+    )
 )
 
 
 def _erased(tx: Tx) -> set[str]:
     """Memories whose purge stands in the ledger and whose erasure names it."""
-    join = (ledger.c.owner == erasures.c.owner) & (ledger.c.seq == erasures.c.event)
-    query = select(erasures.c.memory_id).select_from(erasures.join(ledger, join))
-    same = (ledger.c.memory_id == erasures.c.memory_id) & (ledger.c.action == "purge")
-    return set(tx.conn.execute(query.where(erasures.c.owner == tx.owner, same)).scalars())
+    return {id for (id,) in _ERASED.tuples(tx.conn, {"owner_": tx.owner})}
 
 
-def _last_about_memories(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[tuple[str, Any]]:
-    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.link_id.is_(None), ledger.c.memory_id.isnot(None))
-    stream = streams.of(query.order_by(ledger.c.memory_id, ledger.c.seq))
-    for id, group in groupby(stream, key=lambda row: row.memory_id):
+def _last_about_memories(streams: Streams, erased: set[str]) -> Iterator[tuple[str, Any]]:
+    for id, group in groupby(streams.of(_ABOUT_MEMORIES), key=lambda row: row.memory_id):
         last = deque(group, maxlen=1)[0]
         if id not in erased and last.salt is not None:
             yield id, last
 
 
-def _last_about_links(tx: Tx, streams: Streams) -> Iterator[tuple[str, Any]]:
-    query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.link_id.isnot(None), ledger.c.salt.isnot(None))
-    for id, group in groupby(streams.of(query.order_by(ledger.c.link_id, ledger.c.seq)), key=lambda row: row.link_id):
+def _last_about_links(streams: Streams) -> Iterator[tuple[str, Any]]:
+    for id, group in groupby(streams.of(_ABOUT_LINKS), key=lambda row: row.link_id):
         yield id, deque(group, maxlen=1)[0]

@@ -39,6 +39,10 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # All that is looked at is one site: a window takes one process, where its first blank page had another.
+    "--disable-site-isolation-trials",
+    "--process-per-site",
+    "--renderer-process-limit=1",
 )
 SAME_EVERYWHERE: dict[str, Any] = {"locale": "en-US", "timezone_id": "UTC", "reduced_motion": "reduce"}
 
