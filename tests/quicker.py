@@ -1,17 +1,13 @@
-"""What thousands of small tests would each pay for anew is paid for once: compiled statements, the tables of a new
-SQLite book, connections to PostgreSQL that know its tables, a loop for HTTP, certificates, and a Python that has loaded
-the house.
+"""What thousands of small tests would each pay for anew is paid for once: compiled statements, connections to
+PostgreSQL that know its tables, a loop for HTTP, certificates, and a Python that has loaded the house.
 """
 
 import atexit
-import os
-import sqlite3
 import ssl
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from pathlib import Path
-from threading import RLock, get_ident, local
+from threading import RLock, local
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,12 +19,9 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.util import LRUCache
 from tests import warm_python
 
-from keepbook.storage.sqlite import IN_MEMORY, Sqlite
-
 
 def share() -> None:
     _share_statements()
-    _share_tables()
     _share_connections()
     _share_loop()
     _share_certificates()
@@ -48,42 +41,6 @@ def _share_statements() -> None:
     # A compiled statement is found again by its dialect among others.
     DefaultDialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
     DefaultDialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign]
-
-
-def _share_tables() -> None:
-    """To make sixty tables with their guards takes thirty milliseconds, to copy them five. What storage does with a new
-    file is left to its own tests."""
-    prepare = Sqlite.prepare
-
-    @cache
-    def image() -> bytes:
-        empty = Sqlite(IN_MEMORY, 1)
-        with closing(empty):
-            prepare(empty)
-            return empty.image()
-
-    def copied(self: Any) -> None:
-        if not os.environ.get("PYTEST_CURRENT_TEST", "").startswith("tests/storage/"):
-            if self.address == IN_MEMORY:
-                with self._alone() as here, closing(sqlite3.connect(IN_MEMORY)) as whole:
-                    whole.deserialize(image())
-                    whole.backup(here)
-            elif not Path(self.address).exists():
-                _put(Path(self.address), image())
-        prepare(self)
-
-    Sqlite.prepare = copied  # type: ignore[method-assign]
-
-
-def _put(path: Path, data: bytes) -> None:
-    """All of it or nothing, and only where nobody was first; where that is refused, the book itself will say so."""
-    aside = path.with_name(f"{path.name}-{os.getpid()}-{get_ident()}")
-    with suppress(OSError):
-        aside.write_bytes(data)
-        try:
-            os.link(aside, path)
-        finally:
-            aside.unlink()
 
 
 class Warm:

@@ -82,3 +82,23 @@ def test_who_leaves_before_it_is_done_leaves_the_thread_to_others() -> None:
     asyncio.run(leave())  # its loop is gone when the work is done
     go_on.set()
     asyncio.run(asyncio.wait_for(stay(), 60))
+
+
+def test_told_to_end_they_finish_and_go_and_who_asks_later_finds_new_ones() -> None:
+    crew, done = Crew(2), []
+
+    def work() -> None:
+        time.sleep(0.05)
+        done.append(threading.current_thread())
+
+    async def ask() -> None:
+        asked = [asyncio.ensure_future(crew.do(work)) for _ in range(4)]
+        await asyncio.sleep(0)
+        await crew.end()
+        assert len(done) == 4
+        assert not any(thread.is_alive() for thread in done)
+        await asyncio.gather(*asked)
+        assert await crew.do(threading.current_thread) not in done
+        await crew.end()
+
+    asyncio.run(asyncio.wait_for(ask(), 60))

@@ -37,6 +37,7 @@ from keepbook.doors.http.api import (
     trading_files,
 )
 from keepbook.doors.http.beside import Beside
+from keepbook.doors.http.crew import CREW
 from keepbook.doors.http.document import described
 from keepbook.doors.http.gate import Gate, Opens
 from keepbook.doors.http.log import Followed
@@ -122,6 +123,7 @@ def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(CREW.end)  # the last of all
         app.state.stopping.clear()
         if (serving := getattr(app.state, "mcp", None)) is not None:
             await stack.enter_async_context(serving())

@@ -6,6 +6,7 @@ up does not wait for the one that gave it, and a short answer costs a fifteenth 
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 MOST = 40
 """So many requests of one process are served at the same time; the next ones wait for their turn."""
+END_SECONDS = 5.0
 
 Made = TypeVar("Made")
 
@@ -26,13 +28,12 @@ class _Task(NamedTuple):
 
 
 class Crew:
-    """Threads that are made when they are needed, and stay."""
+    """Threads that are made when they are needed, and stay until it is told to end; after that there are new ones."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._free = self._made = 0
         self._lock = threading.Lock()
-        self._tasks: SimpleQueue[_Task] = SimpleQueue()
+        self._free, self._threads, self._tasks = _nobody()
 
     async def do(self, work: Callable[[], Made]) -> Made:
         """Work that waits, done by a thread in the context of whoever asks."""
@@ -42,17 +43,31 @@ class Crew:
         with self._lock:
             if self._free:
                 self._free -= 1
-            elif self._made < self._most:
-                self._made += 1
-                threading.Thread(target=self._serve, name=f"keepbook {self._made}", daemon=True).start()
-        self._tasks.put(task)
+            elif len(self._threads) < self._most:
+                name = f"keepbook {len(self._threads) + 1}"
+                thread = threading.Thread(target=self._serve, args=(self._tasks,), name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._tasks.put(task)
         return await done
 
-    def _serve(self) -> None:
-        while True:
-            self._one(self._tasks.get())
+    async def end(self) -> None:
+        """Let the threads go when they have done what they were given; who is at it for too long is not waited for."""
+        with self._lock:
+            threads, tasks = self._threads, self._tasks
+            self._free, self._threads, self._tasks = _nobody()
+        for _ in threads:
+            tasks.put(None)
+        until = time.monotonic() + END_SECONDS
+        while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
+            await asyncio.sleep(0.005)
 
-    def _one(self, task: _Task) -> None:
+    def _serve(self, tasks: "SimpleQueue[_Task | None]") -> None:
+        while (task := tasks.get()) is not None:
+            self._one(task, tasks)
+            del task  # or it would be held until the next one comes
+
+    def _one(self, task: _Task, tasks: "SimpleQueue[_Task | None]") -> None:
         made: Any = None
         error: BaseException | None = None
         try:
@@ -62,10 +77,15 @@ class Crew:
         except BaseException as raised:  # noqa: BLE001  whoever waits for it gets it
             error = raised
         with self._lock:
-            self._free += 1
+            self._free += tasks is self._tasks
         with suppress(RuntimeError):  # a loop that has ended waits for nothing
             task.loop.call_soon_threadsafe(_tell, task.done, made, error)
         error = None  # or it would hold itself, by the frame that it was raised in
+
+
+def _nobody() -> "tuple[int, list[threading.Thread], SimpleQueue[_Task | None]]":
+    """How many are free, who there is, and what there is to do."""
+    return 0, [], SimpleQueue()
 
 
 def _tell(done: "asyncio.Future[Any]", made: Any, error: BaseException | None) -> None:
