@@ -5,7 +5,6 @@ happens below the doors is counted there (`storage/tally.py`) and read from it w
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
@@ -45,18 +44,14 @@ class Metrics:
             "keepbook_request_seconds", "Time to the end of an answer.", ("method", "route"), registry=self.registry
         )
         self._errors = Counter("keepbook_errors", "Answers that refuse, by code.", ("code",), registry=self.registry)
-        self._of = lru_cache(maxsize=1024)(self._labelled)
         self.registry.register(_Below(kb))
 
     def count(self, method: str, route: str, status: int, seconds: float, code: str | None) -> None:
-        requests, took = self._of(method if method in METHODS else OTHER, route, status)
-        requests.inc()
-        took.observe(seconds)
+        method = method if method in METHODS else OTHER
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
         if code is not None:
             self._errors.labels(code).inc()
-
-    def _labelled(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-        return self._requests.labels(method, route, str(status)), self._seconds.labels(method, route)
 
 
 class _Below(Collector):
