@@ -23,16 +23,21 @@ CLUSTER = os.environ.get("KEEPBOOK_TEST_CITUS", "")
 """The operator's address of a Citus cluster's coordinator, in whose `pg_dist_node` its nodes stand."""
 SHARDS = 4
 
-CATALOGUE = (
-    "attrdef", "attribute", "class", "constraint", "default_acl", "event_trigger", "extension", "index", "namespace",
-    "policy", "proc", "rewrite", "sequence", "trigger", "type",
+CATALOGUE = {
+    "attribute": "attrelid", "class": "oid", "constraint": "oid", "proc": "oid", "rewrite": "oid", "type": "oid",
+} | dict.fromkeys(
+    ("attrdef", "default_acl", "event_trigger", "extension", "index", "namespace", "policy", "sequence", "trigger")
 )  # fmt: skip
-"""Where PostgreSQL notes what a database consists of; each row tells the transaction that wrote it."""
+"""Where PostgreSQL notes what a database consists of; each row tells the transaction that wrote it. Most of the larger
+ones came with PostgreSQL, under numbers below 16384, and stays as it is."""
+# The newest transaction: what is youngest, counted from the first that there was.
 FINGERPRINT = " UNION ALL ".join(
-    f"SELECT '{table}', count(*), max(xmin::text::bigint) FROM pg_{table}" for table in CATALOGUE
+    f"SELECT '{table}', count(*), age('3'::xid) - min(age(xmin)) FROM pg_{table}"
+    + (f" WHERE {number} >= 16384" if number else "")
+    for table, number in CATALOGUE.items()
 ) + (
-    " UNION ALL SELECT 'database', 1, xmin::text::bigint FROM pg_database WHERE datname = current_database()"
-    " UNION ALL SELECT 'settings', count(*), max(xmin::text::bigint) FROM pg_db_role_setting"
+    " UNION ALL SELECT 'database', 1, xmin::text::int FROM pg_database WHERE datname = current_database()"
+    " UNION ALL SELECT 'settings', count(*), max(xmin::text::int) FROM pg_db_role_setting"
     " WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 WRITTEN = """

@@ -22,6 +22,7 @@ from tests import warm_python
 
 def share() -> None:
     _share_statements()
+    _share_introductions()
     _share_connections()
     _share_loop()
     _share_certificates()
@@ -41,6 +42,21 @@ def _share_statements() -> None:
     # A compiled statement is found again by its dialect among others.
     DefaultDialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
     DefaultDialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign]
+
+
+def _share_introductions() -> None:
+    """What a new engine asks its server first, such as its version, all of them are told alike."""
+    ask, told = PGDialect_psycopg.initialize, dict[str, Any]()
+
+    def initialize(self: Any, connection: Any) -> None:
+        if told:
+            vars(self).update(told)
+            return
+        before = dict(vars(self))
+        ask(self, connection)
+        told.update({name: value for name, value in vars(self).items() if before.get(name, ask) is not value})
+
+    PGDialect_psycopg.initialize = initialize  # type: ignore[method-assign]
 
 
 class Warm:
@@ -95,8 +111,10 @@ class Warm:
     def give_back(self, connection: psycopg.Connection[Any]) -> bool:
         with self._lock:
             asked = self._out.pop(connection, None)
-        if asked is None or not _alive(connection):
+        if asked is None:
             return False
+        with suppress(psycopg.Error):  # whether it answers is asked by whoever takes it
+            connection.rollback()
         with self._lock:
             kept = self._databases.get(asked["dbname"])
             if kept is None or len(kept) >= self.AT_MOST:
@@ -108,10 +126,9 @@ class Warm:
 def _alive(connection: psycopg.Connection[Any]) -> bool:
     """Whether it answers; and it is as new."""
     with suppress(psycopg.Error):
-        connection.rollback()
-        connection.autocommit, connection.isolation_level, connection.read_only = False, None, None
+        connection.autocommit, connection.isolation_level, connection.read_only = True, None, None
         connection.execute("RESET ALL")
-        connection.commit()
+        connection.autocommit = False
         return not connection.closed
     return False
 

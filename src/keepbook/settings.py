@@ -202,7 +202,7 @@ def load_settings(**given: Any) -> Settings:
     from_file = _read(path)
     told = from_environment() | explicit
     try:
-        return _with_usual_keys(Settings(**(from_file | told)))
+        return _with_usual_keys(Settings.of_nobody(**(from_file | told)))
     except Invalid as error:
         if error.field in told:
             raise
@@ -373,7 +373,7 @@ def _with_usual_keys(settings: Settings) -> Settings:
         alone = getattr(settings, f"{provider}_key") is None and getattr(settings, f"{provider}_base_url") is None
         if key and alone:
             usual[f"{provider}_key"] = Secret(key)
-    return settings.but(**usual)
+    return settings.but(**usual) if usual else settings
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -110,13 +110,13 @@ class Database:
         self.tally = Tally()
         self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         # Also of a program that does not close its book: the last connection to a file empties the log into it.
-        weakref.finalize(self, self.backend.close)
+        self._end = weakref.finalize(self, self.backend.close)
         self._open = threading.local()
         try:
             with self._translated():
                 self.backend.prepare()
         except BaseException:
-            self.backend.close()
+            self._end()
             raise
 
     @contextmanager
@@ -199,7 +199,7 @@ class Database:
         return fits
 
     def close(self) -> None:
-        self.backend.close()
+        self._end()
 
     def _in_memory(self) -> Any:
         if not hasattr(self.backend, "copy_into"):

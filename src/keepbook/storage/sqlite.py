@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -207,9 +207,11 @@ class Sqlite:
 
     def _recognise(self, conn: Connection) -> str | None:
         """The schema's revision; None for an empty file; refuses what is not a book or is too new."""
-        found = schema.revision(conn)
-        mark = conn.exec_driver_sql("PRAGMA application_id").scalar()
-        tables = conn.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
+        driver = driver_of(conn)
+        tables, stamped = driver.execute("SELECT count(*), max(name = 'alembic_version') FROM sqlite_master").fetchone()
+        stamp = driver.execute("SELECT version_num FROM alembic_version").fetchone() if stamped else None
+        found = stamp[0] if stamp else None
+        mark = driver.execute("PRAGMA application_id").fetchone()[0]
         if tables and (found is None or mark != APPLICATION_ID):
             raise _not_a_book(self.address)
         schema.refuse_unknown(found)

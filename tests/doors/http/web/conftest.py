@@ -151,13 +151,24 @@ def browser_address(npm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     process.communicate()
 
 
-@pytest.fixture(scope="module")
-def chromium(browser_address: str) -> Iterator[Browser]:
-    """Not once a session: Playwright keeps an event loop running in this thread, which other tests need for theirs."""
+@pytest.fixture(scope="session")
+def browser_and_loop(browser_address: str) -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """Reached once. Playwright keeps an event loop running in this thread, where other tests need theirs: it runs on
+    while pages are looked at."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.connect(browser_address)
-        yield browser
+        browser, loop = playwright.chromium.connect(browser_address), asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(browser_and_loop: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Browser]:
+    browser, loop = browser_and_loop
+    asyncio._set_running_loop(loop)
+    yield browser
+    asyncio._set_running_loop(None)
 
 
 Opens = Callable[..., BrowserContext]
