@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -50,10 +51,18 @@ def keepbook_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
 
 
 @pytest.fixture
-def run(keepbook_command: Run, book_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command line on a fresh book, on each engine in turn."""
+def run_without_book(keepbook_command: Run, book_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command line where a book may be made, on each engine in turn."""
     monkeypatch.setenv("KEEPBOOK_DB", book_url)
     return keepbook_command
+
+
+@pytest.fixture
+def run(run_without_book: Run, book_url: str, engine_name: str, sqlite_template: str) -> Run:
+    """Runs a command line on a fresh book, on each engine in turn."""
+    if engine_name == "sqlite":
+        shutil.copyfile(sqlite_template, book_url)
+    return run_without_book
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ class Sqlite:
             found = self._recognise(conn)  # another process may have been first
             if found is None:
                 for statement in schema.statements("sqlite"):
-                    conn.exec_driver_sql(statement)
+                    driver_of(conn).execute(statement)
                 schema.stamp(conn)
                 conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
             elif found != schema.HEAD:

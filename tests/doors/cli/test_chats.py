@@ -351,7 +351,8 @@ def checks(ran: Any) -> dict[str, dict[str, Any]]:
 
 
 @on_sqlite
-def test_the_offline_model_passes_its_trial(run: Run, book_url: str) -> None:
+def test_the_offline_model_passes_its_trial(run_without_book: Run, book_url: str) -> None:
+    run = run_without_book
     ran = run("doctor", "--model", "--json")
     assert (ran.code, ran.json["ok"]) == (0, True)
     found = checks(ran)

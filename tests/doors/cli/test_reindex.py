@@ -86,8 +86,8 @@ def test_without_an_embedder_reindex_says_that_words_alone_answer(run: Any, ask:
 
 
 @on_sqlite
-def test_where_there_is_no_book_reindex_makes_none(run: Any, book_url: str) -> None:
-    assert run("reindex").code == 0
+def test_where_there_is_no_book_reindex_makes_none(run_without_book: Any, book_url: str) -> None:
+    assert run_without_book("reindex").code == 0
     assert not Path(book_url).exists()
 
 
