@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.opened import viewing
 from keepbook.book.memory import review
 from keepbook.book.owners.authority import may as why_not
@@ -58,7 +59,7 @@ templates = Environment(
     auto_reload=False,
 )
 templates.filters.update(time=time, time_text=time_text, sentence=sentence)
-templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural)
+templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS)
 
 
 class SignInNeeded(Exception):
