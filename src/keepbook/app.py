@@ -119,7 +119,7 @@ class Keepbook:
         """A server's address opens the same thing elsewhere: a type of its own, with what a server offers."""
         if not is_address(db):
             return super().__new__(cls)
-        # Loaded for a server alone: a book here needs no line to one.
+        # Loaded for a server alone: a book here needs no connection to one.
         from keepbook.client.elsewhere import Elsewhere
 
         return cast("Keepbook", Elsewhere(str(db), **given))
@@ -259,7 +259,7 @@ class Keepbook:
     def models(self) -> "Models":
         """The models that the settings name; the offline one without any."""
         # See tools().
-        from keepbook.models.settled import models_under, notebook_alone
+        from keepbook.models.from_settings import models_under, notebook_alone
 
         return notebook_alone() if self.demo else models_under(self.settings)
 

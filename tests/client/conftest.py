@@ -58,7 +58,7 @@ class Driven:
             return self._shown(self._loop.run(value))
         if callable(value) and not isinstance(value, OffLoop):
             return lambda *args, **given: self._shown(value(*(getattr(arg, "_held", arg) for arg in args), **given))
-        return Driven(value, self._loop) if isinstance(value, OffLoop) or hasattr(value, "_line") else value
+        return Driven(value, self._loop) if isinstance(value, OffLoop) or hasattr(value, "_connection") else value
 
 
 @pytest.fixture(scope="session")

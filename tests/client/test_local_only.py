@@ -7,8 +7,8 @@ import pytest
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.client.books import BOOK, CHAT, CHATS, DECISIONS, JOURNAL, RUNS
+from keepbook.client.connection import Connection
 from keepbook.client.elsewhere import HERE_ONLY, Elsewhere
-from keepbook.client.line import Line
 from keepbook.client.tokens import TOKENS
 from keepbook.client.trading import MARKET
 
@@ -38,11 +38,11 @@ INSTALLATION = (
 
 
 def faces() -> dict[str, Any]:
-    line = Line(ADDRESS)
-    book = BOOK(line, "alice")
+    connection = Connection(ADDRESS)
+    book = BOOK(connection, "alice")
     rooms = ("proposals", "spending", "index", "agents", "trading")
-    known = [book, CHAT(line, "alice", id="a", session=None), *(getattr(book, room) for room in rooms)]
-    known += [face(line, "alice") for face in (CHATS, JOURNAL, RUNS, DECISIONS, TOKENS, MARKET)]
+    known = [book, CHAT(connection, "alice", id="a", session=None), *(getattr(book, room) for room in rooms)]
+    known += [face(connection, "alice") for face in (CHATS, JOURNAL, RUNS, DECISIONS, TOKENS, MARKET)]
     return {type(face).__name__: face for face in known}
 
 

@@ -233,16 +233,16 @@ class Book(Writing):
 
     def loads(self, limit: int = 100) -> Sequence[Load]:
         """The files that came in, memories, chats and trades, the newest first; also those that were taken back."""
-        from keepbook.book.upkeep import loads  # as in `export`
+        from keepbook.book.upkeep.take_back import told  # as in `export`
 
-        return loads.told(self, limit)
+        return told(self, limit)
 
     def take_back(self, load: int) -> Load:
         """Take out again what a file brought, with what was read out of its chats; what something newer changed stays.
         `load` is its number, as the import answered it."""
-        from keepbook.book.upkeep import loads  # as in `export`
+        from keepbook.book.upkeep.take_back import told_back  # as in `export`
 
-        return loads.told_back(self, load)
+        return told_back(self, load)
 
     def erase(self, confirm: str) -> Receipt:
         """Everything of this owner, ledger included, for good. `confirm` must be the owner's name."""

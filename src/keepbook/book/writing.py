@@ -13,11 +13,11 @@ from keepbook.book.ground.when import Moment, stamp
 from keepbook.book.ledger import undo as undoing
 from keepbook.book.memory import changes, links
 from keepbook.book.memory import proposals as waiting
-from keepbook.book.memory.change import PERSONS_WORD
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.labels import Metadata, Tags
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Written, resolve
+from keepbook.book.memory.write_path import PERSONS_WORD
 from keepbook.book.owners import owners
 from keepbook.book.upkeep.erase import purge, purge_due
 from keepbook.errors import NotAllowed

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from keepbook.book.ground.ids import ID_LENGTH
-from keepbook.client.line import Request, Steps
+from keepbook.client.connection import Request, Steps
 from keepbook.client.values import plain, value_of
 
 FIND = "/api/memory/find"

@@ -39,8 +39,8 @@ from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.imported import Imported
 from keepbook.client.asks import Asks
+from keepbook.client.connection import AsyncConnection, Connection, Request, Steps
 from keepbook.client.faces import LOCAL_ONLY, Face, Way, face_of
-from keepbook.client.line import AsyncLine, Line, Request, Steps
 from keepbook.client.trading import TRADING_ROOM
 from keepbook.client.values import value_of
 from keepbook.errors import Invalid, NotAllowed
@@ -116,7 +116,7 @@ def _import(
 def _chat(way: Asks) -> Way:
     def opened(face: Face, **given: Any) -> Steps[Any]:
         thread = yield from way.steps(given)
-        return CHAT(face._line, face.owner, id=thread.id, session=thread.session)
+        return CHAT(face._connection, face.owner, id=thread.id, session=thread.session)
 
     return opened
 
@@ -300,8 +300,8 @@ BOOK = face_of(
 )  # fmt: skip
 
 
-def open_book(line: Line | AsyncLine, owner: str, by: str) -> Any:
+def open_book(connection: Connection | AsyncConnection, owner: str, by: str) -> Any:
     """One owner's book on the server, as the person or as an agent."""
     if by not in ("person", "agent"):
         raise Invalid(f"by is 'person' or 'agent', not {by!r}", field="by")
-    return BOOK(line.speaking(clean_owner(owner), by), owner)
+    return BOOK(connection.speaking(clean_owner(owner), by), owner)

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from keepbook.client.books import chat_with, open_book
+from keepbook.client.connection import AsyncConnection, Connection
 from keepbook.client.faces import LOCAL_ONLY, Face
-from keepbook.client.line import AsyncLine, Line
 from keepbook.client.runner import RunnerElsewhere
 from keepbook.client.talk import TalkElsewhere
 from keepbook.client.tokens import TOKENS
@@ -27,16 +27,16 @@ class Elsewhere:
     def __init__(self, address: str, *, token: str | None = None, awaits: bool = False, **local: Any) -> None:
         if given := [name for name, value in local.items() if value]:
             raise NotAllowed(f"{', '.join(given)}: the server at {address} decides that itself", code=LOCAL_ONLY)
-        self._line: Line | AsyncLine = (AsyncLine if awaits else Line)(address, token)
+        self._connection: Connection | AsyncConnection = (AsyncConnection if awaits else Connection)(address, token)
 
     def __repr__(self) -> str:
-        return f"<Keepbook at {self._line.address}>"
+        return f"<Keepbook at {self._connection.address}>"
 
     def book(self, owner: str, *, by: str = "person", door: str = "python", hand: object = None) -> Any:
         """One owner's book there."""
         if door != "python" or hand is not None:
             raise NotAllowed("through which door and with which key is the server's to say", code=LOCAL_ONLY)
-        return open_book(self._line, owner, by)
+        return open_book(self._connection, owner, by)
 
     def talk(self, chat: Any, *, models: object = None) -> TalkElsewhere:
         """A chat with the server's models in it."""
@@ -45,7 +45,7 @@ class Elsewhere:
 
     def chat_with(self, book: Face, agent: str) -> Any:
         """The one chat with an agent, for `talk`; begun if need be."""
-        return book._line.carry(chat_with(book, agent=agent))  # type: ignore[operator]
+        return book._connection.carry(chat_with(book, agent=agent))  # type: ignore[operator]
 
     def runner(self, book: Face, *, models: object = None) -> RunnerElsewhere:
         """What has the server carry out runs of a book's agents."""
@@ -55,16 +55,16 @@ class Elsewhere:
     @cached_property
     def tokens(self) -> Any:
         """The keys to the server's doors."""
-        return TOKENS(self._line, "")
+        return TOKENS(self._connection, "")
 
     @cached_property
     def market(self) -> Any:
         """Prices that everybody there shares."""
-        return MARKET(self._line, "")
+        return MARKET(self._connection, "")
 
     def close(self) -> Any:
         """Hang up; to be awaited where everything is."""
-        return self._line.close()
+        return self._connection.close()
 
     def __enter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 from keepbook.client.asks import Asks
-from keepbook.client.line import AsyncLine, Line, Steps
+from keepbook.client.connection import AsyncConnection, Connection, Steps
 from keepbook.errors import NotAllowed
 
 LOCAL_ONLY = "local_only"
@@ -19,17 +19,17 @@ Way = Asks | Callable[..., Steps[Any]]
 
 
 class Face:
-    """Something of a book elsewhere: the line to it, and as whom it asks."""
+    """Something of a book elsewhere: the connection to it, and as whom it asks."""
 
-    def __init__(self, line: Line | AsyncLine, owner: str, **known: Any) -> None:
-        self._line, self.owner = line, owner
+    def __init__(self, connection: Connection | AsyncConnection, owner: str, **known: Any) -> None:
+        self._connection, self.owner = connection, owner
         self.__dict__.update(known)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.owner!r} at {self._line.address}>"
+        return f"<{type(self).__name__} of {self.owner!r} at {self._connection.address}>"
 
     def _ask(self, steps: Steps[Any]) -> Any:
-        return self._line.carry(steps)
+        return self._connection.carry(steps)
 
 
 def face_of(
@@ -55,7 +55,7 @@ def face_of(
 
 
 def _room(face: type) -> Callable[[Face], Any]:
-    return lambda book: face(book._line, book.owner)
+    return lambda book: face(book._connection, book.owner)
 
 
 def _read(way: Way) -> Callable[[Face], Any]:

@@ -43,8 +43,8 @@ class RunnerElsewhere:
         return run
 
     async def _asked(self, way: Asks, given: dict[str, Any]) -> Run:
-        """A line that waits does so beside the event loop."""
-        carry = self.book._line.carry
+        """A connection that waits does so beside the event loop."""
+        carry = self.book._connection.carry
         if inspect.iscoroutinefunction(carry):
             found: Run = await carry(way.steps(given))
             return found

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from keepbook.book.chats.threads import Message
+from keepbook.client.connection import Request
 from keepbook.client.faces import Face
-from keepbook.client.line import Request
 from keepbook.client.refusals import refusal
 from keepbook.client.values import value_of
 from keepbook.errors import KeepbookError
@@ -31,7 +31,7 @@ class TalkElsewhere:
         body = {"text": text} | ({"hidden": hidden} if hidden else {})
         request = Request("POST", f"/api/chat/threads/{chat.id}/messages", body=body, again=False)
         name = ""
-        async for line in chat._line.stream(request):
+        async for line in chat._connection.stream(request):
             if line.startswith("event: "):
                 name = line.removeprefix("event: ")
             elif line.startswith("data: "):

@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import quote
 
 from keepbook.book.owners.tokens import NewToken, Token, Tokens
+from keepbook.client.connection import Request, Steps
 from keepbook.client.faces import Face, face_of
-from keepbook.client.line import Request, Steps
 from keepbook.client.values import plain, value_of
 
 

@@ -21,8 +21,8 @@ from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import Deployment, Field, Skill
 from keepbook.book.trading.trades import Position, Trade
 from keepbook.client.asks import Asks
+from keepbook.client.connection import Request, Steps
 from keepbook.client.faces import LOCAL_ONLY, Face, face_of
-from keepbook.client.line import Request, Steps
 from keepbook.client.values import plain, value_of
 from keepbook.errors import Invalid, NotAllowed
 

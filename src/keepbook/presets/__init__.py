@@ -78,7 +78,7 @@ class Preset:
     name: str
     heading: str
     intro: str
-    categories: tuple[str, ...]  # in display order; empty = any short tag is a category
+    categories: tuple[str, ...]  # in the order of pages and of a grouped block; empty = any short tag
     content_min: int
     content_max: int
     consent: Literal["silent", "visible", "ask"]

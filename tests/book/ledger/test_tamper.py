@@ -29,7 +29,7 @@ from keepbook.book.trading.market import bars as bar_goods
 from keepbook.book.trading.market import events as event_goods
 from keepbook.book.trading.market.batches import broken
 from keepbook.book.trading.market.events import strays
-from keepbook.book.upkeep.lines import KINDS
+from keepbook.book.upkeep.export_lines import KINDS
 from keepbook.storage.covered import COVERED, UNCOVERED_COLUMNS, key_of
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keepbook import Invalid
-from keepbook.book.upkeep.lines import Closing
+from keepbook.book.upkeep.export_lines import Closing
 
 LABELS: dict[str, Any] = {
     "metadata": {"project": "atlas", "who": 'Ada, "the" first'},

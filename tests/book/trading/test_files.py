@@ -20,7 +20,7 @@ from keepbook.book.ground.when import instant, stamp
 from keepbook.book.trading import files
 from keepbook.book.trading.face import Trading
 from keepbook.book.trading.files import Layout, Times, rows_of
-from keepbook.storage.shelf import Shelf
+from keepbook.storage.bulk_rows import BulkRows
 from keepbook.storage.tables import bars, event_symbols
 
 HEADER = "symbol,timeframe,time,open,high,low,close,volume"
@@ -253,18 +253,18 @@ def test_what_is_remembered_of_times_has_an_end(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_shelf_adds_what_is_new_and_corrects_what_is_there(kb: Any) -> None:
-    shelf = Shelf(bars)
+    bulk = BulkRows(bars)
     row = ("ETH", "1h", "2026-01-01T00:00:00.000000Z", 1.0, 2.0, 1.0, 2.0, None)
     other = (*row[:2], "2026-01-01T01:00:00.000000Z", *row[3:])
     with kb._database.unscoped(writes=True) as conn:
-        assert shelf.add(conn, [], 1) == 0
-        assert shelf.add(conn, [row], 1) == 1
-        assert shelf.add(conn, [row, other], 2) == 1
-        shelf.correct(conn, [])
-        shelf.correct(conn, [(*row[:7], 5.0, 3)])
+        assert bulk.add(conn, [], 1) == 0
+        assert bulk.add(conn, [row], 1) == 1
+        assert bulk.add(conn, [row, other], 2) == 1
+        bulk.correct(conn, [])
+        bulk.correct(conn, [(*row[:7], 5.0, 3)])
         standing = [tuple(found) for found in conn.execute(select(bars).order_by(bars.c.time))]
         assert standing == [(*row[:7], 5.0, 3), (*other, 2)]
-        links = Shelf(event_symbols)
+        links = BulkRows(event_symbols)
         link = ("BTC", "rates", row[2], "e1")
         assert links.add(conn, [link, link]) == 1
         assert links.add(conn, [link]) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from keepbook import Keepbook
 from keepbook.book.owners.authority import Actor
-from keepbook.book.upkeep import admission, lines
+from keepbook.book.upkeep import admission, export_lines
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 
 
@@ -91,8 +91,8 @@ def test_nobody_brings_in_entries_on_another_word(kb: Keepbook) -> None:
 
 def test_a_file_is_refused_at_its_first_wrong_line(kb: Keepbook, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[int]()
-    parsed = lines._parsed
-    monkeypatch.setattr(lines, "_parsed", lambda text, number: (read.append(number), parsed(text, number))[1])
+    parsed = export_lines._parsed
+    monkeypatch.setattr(export_lines, "_parsed", lambda text, number: (read.append(number), parsed(text, number))[1])
     many = ['"x"'] * 900_000
     for texts in (many, ["hello there"] * 200_000):
         with pytest.raises(Invalid) as refused:  # a list of texts it could be, but not of so many

@@ -27,7 +27,7 @@ from keepbook.book.ledger.batch import Digest
 from keepbook.book.ledger.cover import Batch, row_digest, said
 from keepbook.book.ledger.cover import hash_of as cover_hash
 from keepbook.book.ledger.ledger import canonical, digest_of, digested, hash_of
-from keepbook.book.upkeep.lines import KINDS, Closing
+from keepbook.book.upkeep.export_lines import KINDS, Closing
 from keepbook.errors import KeepbookError
 from keepbook.settings import load_settings
 from keepbook.storage.covered import COVERED, key_of

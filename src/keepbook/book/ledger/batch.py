@@ -18,8 +18,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, Select, Table, Text, bindparam, select
 
+from keepbook.storage.bulk_rows import Row
 from keepbook.storage.database import Tx
-from keepbook.storage.shelf import Row
 from keepbook.storage.tables import former_trades, trades
 
 AT_ONCE = 2000

@@ -1,7 +1,7 @@
 """Loads: what came in with one file, kept so that it can be told, and taken back as one.
 
-Here are their rows. How a load is taken back, the room that brought it in knows: `trading/imports/loads.py` of trades,
-`upkeep/loads.py` of memories and chats.
+Here are their rows. How a load is taken back, the room that brought it in knows: of trades
+`trading/imports/take_back.py`, of memories and chats `upkeep/take_back.py`.
 """
 
 import json

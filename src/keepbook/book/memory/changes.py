@@ -21,11 +21,11 @@ from keepbook.book.ground.limits import (
 from keepbook.book.ground.when import Moment, instant
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory.change import TEXT_FIELDS, Change, Text, change_of
 from keepbook.book.memory.labels import Metadata, Tags, clean_metadata, clean_tags
 from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, to_state
 from keepbook.book.memory.shape import shaped
 from keepbook.book.memory.similar import find_alike
+from keepbook.book.memory.write_path import TEXT_FIELDS, Change, Text, change_of
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
 from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset

@@ -25,8 +25,8 @@ from keepbook.book.memory.listing import Place, active_in
 from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, covers, fits_scope, said_by
 from keepbook.book.memory.shape import timed, told
 from keepbook.book.recall.backlog import MEMORY
+from keepbook.book.recall.bounded_cache import BoundedCache
 from keepbook.book.recall.nearest import Alike
-from keepbook.book.recall.recent import Recent
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.recall.wanted import Key, Wanted, idf, related, related_in, scored, spelled, vocabulary, whole
 from keepbook.book.text.time_hints import Stretch, asked_stretch
@@ -302,7 +302,7 @@ class Words:
         return having.tuples(self._tx.conn, {**self._asked, "term": term})
 
 
-_totals: Recent[tuple[str, str], int] = Recent(TOTALS)
+_totals: BoundedCache[tuple[str, str], int] = BoundedCache(TOTALS)
 
 
 def _total(tx: Tx) -> int:

@@ -16,8 +16,8 @@ from sqlalchemy import Select, bindparam, delete, insert, select, update
 
 from keepbook.book.recall.background import Filler
 from keepbook.book.recall.backlog import Text, left, still_says, waiting
+from keepbook.book.recall.bounded_cache import BoundedCache
 from keepbook.book.recall.nearest import Alike, Loaded, codes_of
-from keepbook.book.recall.recent import Recent
 from keepbook.book.text.passages import passages
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
@@ -159,10 +159,10 @@ class Meaning:
         self.failure: str | None = None
         """Why the last question was answered by words alone, if it was."""
         self._database = database
-        self._held: Recent[tuple[str, str], Loaded] = Recent(HELD_BYTES, weigh=lambda loaded: loaded.size)
+        self._held: BoundedCache[tuple[str, str], Loaded] = BoundedCache(HELD_BYTES, weigh=lambda loaded: loaded.size)
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
-        self._directions: Recent[str, Floats] = Recent(DIRECTIONS)
+        self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
 
     def alike(self, tx: Tx, kind: str, question: str) -> Alike | None:
         """How like the question each vector of this owner is; nothing where there are none yet."""

@@ -35,7 +35,7 @@ from keepbook.book.trading.exposure import Coming
 from keepbook.book.trading.files import Loaded, Progress, Source
 from keepbook.book.trading.findings import Finding
 from keepbook.book.trading.imports import load as imports
-from keepbook.book.trading.imports import loads, mapping
+from keepbook.book.trading.imports import mapping, take_back
 from keepbook.book.trading.imports.load import Imported
 from keepbook.book.trading.lessons import Lesson, Target
 from keepbook.book.trading.performance import Performance, Point
@@ -167,12 +167,12 @@ class Trading:
     def loads(self, *, limit: int = 100) -> Sequence[Load]:
         """What came in by `bring_in`, file by file, the newest first; also what was taken back."""
         with self._book.reading() as (tx, _, _):
-            return loads.listed(tx, limit)
+            return take_back.listed(tx, limit)
 
     def take_back(self, load: int) -> Load:
         """Take a file out again, with its trades and fills. `load` is the number that `bring_in` answered."""
         with self._book.writing() as (tx, _):
-            return loads.take_back(tx, self._book.origin, load)
+            return take_back.take_back(tx, self._book.origin, load)
 
     def mappings(self) -> Mapping[str, Mapping[str, str]]:
         """The mappings of columns that were kept, by name."""

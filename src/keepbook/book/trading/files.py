@@ -23,7 +23,7 @@ from typing import Any
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import instant, stamp
 from keepbook.errors import Invalid, NotAllowed
-from keepbook.storage.shelf import Kept, Row
+from keepbook.storage.bulk_rows import Kept, Row
 
 AT_ONCE = 20_000
 """So many rows are read, checked and kept together."""

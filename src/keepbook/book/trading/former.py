@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import FromClause, and_, exists, func, insert, select, union_all
 
+from keepbook.storage.bulk_rows import Row
 from keepbook.storage.database import Tx
-from keepbook.storage.shelf import Row
 from keepbook.storage.tables import former_trades, trades
 
 KEY = 4

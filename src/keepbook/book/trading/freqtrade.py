@@ -20,8 +20,8 @@ from keepbook.book.trading import days, files, skills
 from keepbook.book.trading.files import Loaded, Progress, Source, Tally, Times, number, optional_number
 from keepbook.book.trading.trades import Position, Trade, close_others, keep_positions, keep_trades, net
 from keepbook.errors import Invalid
+from keepbook.storage.bulk_rows import Row
 from keepbook.storage.database import Tx
-from keepbook.storage.shelf import Row
 
 NEEDED = {"id", "pair", "is_open", "open_rate", "open_date", "amount", "close_rate", "close_date"}
 """Columns that every version has and that nothing can be said without."""

@@ -19,8 +19,8 @@ from keepbook.book.ground import stored
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
-from keepbook.book.memory.change import change_of
 from keepbook.book.memory.memories import APART, State, resolve, to_state
+from keepbook.book.memory.write_path import change_of
 from keepbook.errors import Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx

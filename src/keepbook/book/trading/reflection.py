@@ -16,8 +16,8 @@ from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_body, clean_line
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin, begin, canonical
-from keepbook.book.memory.change import Change, Text, change_of
 from keepbook.book.memory.memories import State, find_row, is_protected, to_state
+from keepbook.book.memory.write_path import Change, Text, change_of
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
 from keepbook.book.trading.findings import FEWEST, Finding, Found
 from keepbook.book.trading.lessons import END, FIGURES, Lesson, Target, is_withdrawn, read

@@ -22,9 +22,9 @@ from keepbook.book.text.words import fold
 from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, refuse_missing
 from keepbook.book.trading.files import load as load_file
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
+from keepbook.storage.bulk_rows import Kept, Row
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.shelf import Kept, Row
 from keepbook.storage.tables import deployments as deployment_rows
 from keepbook.storage.tables import skill_fields
 from keepbook.storage.tables import skills as skill_rows

@@ -33,8 +33,8 @@ from keepbook.book.trading.files import (
     refuse_missing,
 )
 from keepbook.errors import Invalid
+from keepbook.storage.bulk_rows import BulkRows, Kept, Row
 from keepbook.storage.database import Tx
-from keepbook.storage.shelf import Kept, Row, Shelf
 from keepbook.storage.tables import positions as position_rows
 from keepbook.storage.tables import trades as trade_rows
 
@@ -46,7 +46,7 @@ TRADE_COLUMNS = (
 TRADES = Layout("trades", TRADE_COLUMNS, needed=TRADE_COLUMNS[:8])
 POSITION_COLUMNS = ("deployment", "symbol", "side", "quantity", "entry_time", "entry_price", "known_at")
 POSITIONS = Layout("positions", POSITION_COLUMNS, needed=POSITION_COLUMNS[:6])
-_TRADES = Shelf(trade_rows)
+_TRADES = BulkRows(trade_rows)
 Wanted = Callable[[FromClause], list[Any]]
 """What else is asked of trades, said of where they are read from."""
 

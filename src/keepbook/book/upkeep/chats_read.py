@@ -27,9 +27,9 @@ from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import State
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.forgotten import Forgotten, forgotten
-from keepbook.book.upkeep import loads
+from keepbook.book.upkeep import take_back
 from keepbook.book.upkeep.elsewhere.incoming import Enough
-from keepbook.book.upkeep.loads import KEPT, OUT
+from keepbook.book.upkeep.take_back import KEPT, OUT
 from keepbook.errors import NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -96,7 +96,7 @@ def found(book: Opened, nth: int) -> Sequence[Line]:
 def _chats(tx: Tx, nth: int) -> list[Thread]:
     """Also those in the trash: what was read out of them stands in the book."""
     here = []
-    for id in loads.chats_of(rows.get(tx, nth)):
+    for id in take_back.chats_of(rows.get(tx, nth)):
         with suppress(NotFound):  # deleted for good
             here.append(threads.get(tx, id))
     return sorted(here, key=lambda one: one.touched_at)
@@ -105,7 +105,7 @@ def _chats(tx: Tx, nth: int) -> list[Thread]:
 def _by_memory(tx: Tx, chats: Sequence[str]) -> dict[str, list[Any]]:
     """The entries of each memory that reading these chats wrote, without what was deleted for good."""
     written: dict[str, list[Any]] = {}
-    for row in loads.read_out(tx, chats):
+    for row in take_back.read_out(tx, chats):
         if row.link_id is None and row.salt is not None:
             written.setdefault(row.memory_id, []).append(row)
     return written
@@ -114,8 +114,8 @@ def _by_memory(tx: Tx, chats: Sequence[str]) -> dict[str, list[Any]]:
 def _texts(tx: Tx, ids: Sequence[str]) -> dict[str, list[Any]]:
     """The versions of some memories, each oldest first."""
     texts: dict[str, list[Any]] = {}
-    for start in range(0, len(ids), loads.AT_ONCE):
-        some = ids[start : start + loads.AT_ONCE]
+    for start in range(0, len(ids), take_back.AT_ONCE):
+        some = ids[start : start + take_back.AT_ONCE]
         query = select(versions).where(versions.c.owner == tx.owner, versions.c.memory_id.in_(some))
         for row in tx.conn.execute(query.order_by(versions.c.memory_id, versions.c.version)):
             texts.setdefault(row.memory_id, []).append(row)
@@ -130,7 +130,7 @@ def _line(
     version = said[stored.loads(last.after)["version"] - 1]
     old = None if first.before is None else said[stored.loads(first.before)["version"] - 1]
     op = "forget" if last.action == "forget" else "add" if old is None else "update"
-    newest, fate = loads.fate_of(tx, entries)
+    newest, fate = take_back.fate_of(tx, entries)
     return Line(
         key=last.memory_id, op=op, content=version.content or "", fate=fate, thread=chats[last.thread_id],
         said_at=parse_stamp(version.valid_from), memory_id=last.memory_id,
@@ -193,9 +193,9 @@ def choose(book: Opened, nth: int, ticked: Collection[str]) -> int:
 
 def _settle(tx: Tx, book: Opened, preset: Preset, line: Line, entries: Sequence[Any], *, wanted: bool) -> None:
     """Bring a line back, take it out, or say yes to it where nobody has."""
-    newest, _ = loads.fate_of(tx, entries)
+    newest, _ = take_back.fate_of(tx, entries)
     if not wanted and line.fate == KEPT:
-        loads.take_out(tx, book, preset, entries, newest)
+        take_back.take_out(tx, book, preset, entries, newest)
     if wanted and line.fate == OUT:
         _bring_back(tx, book, preset, line, entries[-1])
     if wanted and line.op != "forget":

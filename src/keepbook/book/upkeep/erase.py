@@ -10,8 +10,8 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory.change import refuse_lesson
 from keepbook.book.memory.memories import find_row, to_state
+from keepbook.book.memory.write_path import refuse_lesson
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners, page_sessions, tokens

@@ -10,8 +10,8 @@ from keepbook.book.ledger.ledger import head
 from keepbook.book.upkeep.elsewhere import sources
 from keepbook.book.upkeep.elsewhere.incoming import Incoming, shown
 from keepbook.book.upkeep.elsewhere.write import Progress, write
+from keepbook.book.upkeep.export_lines import altered, is_ours
 from keepbook.book.upkeep.imported import Imported, told
-from keepbook.book.upkeep.lines import altered, is_ours
 from keepbook.book.upkeep.transfer import import_lines
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.storage.database import Tx

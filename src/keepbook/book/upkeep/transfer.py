@@ -2,7 +2,7 @@
 
 An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring
 replays the ledger through the same guards that every write passes, then exports again and compares: what
-comes in is byte for byte what went out, or nothing is kept. What the lines hold: `lines.py`. What
+comes in is byte for byte what went out, or nothing is kept. What the lines hold: `export_lines.py`. What
 other programs kept: `elsewhere/`.
 """
 
@@ -31,8 +31,7 @@ from keepbook.book.text.word_index import put_words
 from keepbook.book.text.words import fold
 from keepbook.book.trading import days
 from keepbook.book.upkeep import admission
-from keepbook.book.upkeep.imported import Imported
-from keepbook.book.upkeep.lines import (
+from keepbook.book.upkeep.export_lines import (
     FORMAT,
     HEADER,
     KINDS,
@@ -45,6 +44,7 @@ from keepbook.book.upkeep.lines import (
     sorted_by_kind,
     spelled,
 )
+from keepbook.book.upkeep.imported import Imported
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
 from keepbook.storage.covered import NOT_EXPORTED

@@ -44,7 +44,8 @@ _PARTS = {
     "installation.bench": ("bench",),
     "commands.reindex": ("reindex", "embedder"),
     "installation.jobs": ("jobs",),
-    "installation.serve": ("serve", "token"),
+    "installation.serve": ("serve",),
+    "installation.tokens": ("token",),
     "installation.telegram": ("telegram",),
 }  # fmt: skip
 """The modules of this door in the order of `--help`, with the commands of each: a line loads only what it names."""

@@ -36,8 +36,7 @@ from keepbook.doors.http.api import (
     trading_figures,
     trading_files,
 )
-from keepbook.doors.http.beside import Beside
-from keepbook.doors.http.crew import CREW
+from keepbook.doors.http.demo_by_cookie import DemoByCookie
 from keepbook.doors.http.document import described
 from keepbook.doors.http.gate import Gate, Opens
 from keepbook.doors.http.log import Followed
@@ -45,6 +44,7 @@ from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.stream import Streams
 from keepbook.doors.http.under_way import UnderWay
 from keepbook.doors.http.web import routes
+from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
 from keepbook.jobs import Queued
@@ -104,7 +104,7 @@ def create_app(
     )
     app.add_middleware(Followed, owner=app)
     if opens is None and local:
-        app.add_middleware(Beside, make=lambda: _story_beside(app, hosts))
+        app.add_middleware(DemoByCookie, make=lambda: _story_beside(app, hosts))
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
@@ -123,7 +123,7 @@ def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(CREW.end)  # the last of all
+        stack.push_async_callback(WORKER_THREADS.end)  # the last of all
         app.state.stopping.clear()
         if (serving := getattr(app.state, "mcp", None)) is not None:
             await stack.enter_async_context(serving())

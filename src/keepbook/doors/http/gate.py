@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, caller_for, is_local
-from keepbook.doors.http.crew import CREW
+from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
 
 COOKIE = "keepbook_session"
@@ -132,7 +132,7 @@ class Gate:
             self._check(scope, headers)
             letting_in = self._at_the_door(scope, headers)
             if letting_in.closed and not _at_once(scope, headers, min(SMALL, self._max_body)):
-                await CREW.do(letting_in)
+                await WORKER_THREADS.do(letting_in)
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
             return
@@ -269,7 +269,7 @@ class _Reading:
     async def send(self, message: Message) -> None:
         if self._letting_in.closed:  # an answer that nobody had to be let in for, as that there is no such address
             try:
-                await CREW.do(self._letting_in)
+                await WORKER_THREADS.do(self._letting_in)
             except KeepbookError as error:
                 self.refused = error
         if self.refused is None or self._begun:

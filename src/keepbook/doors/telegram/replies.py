@@ -7,6 +7,7 @@ written with an underline; an id is set in code, so that a tap copies it.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.doors.telegram.letter import BOLD, CODE, Letter
 from keepbook.errors import KeepbookError, ModelFailed
 
@@ -81,7 +82,7 @@ def _remarks(memory: "Memory") -> str:
 
 
 def deleted(memory: "Written") -> Letter:
-    return Letter(f"Deleted: '{memory.content}'\nIt is in the trash for 30 days. /undo brings it back.")
+    return Letter(f"Deleted: '{memory.content}'\nIt is in the trash for {TRASH_DAYS} days. /undo brings it back.")
 
 
 def no_such_id(typed: str) -> Letter:

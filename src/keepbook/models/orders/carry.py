@@ -26,6 +26,7 @@ from keepbook.errors import KeepbookError
 from keepbook.models.compress import ORDER
 from keepbook.models.lines.categories import category_of
 from keepbook.models.lines.people import names_of
+from keepbook.models.offline.notebook.phrases import say
 from keepbook.models.orders.confirmations import EVERYTHING
 from keepbook.models.orders.hear import TAKES_OUT
 from keepbook.models.orders.values import Change, Deed, Held, of_parts
@@ -157,7 +158,7 @@ def _drop(tx: Tx, hand: Hand, old: Held, reason: str, calls: list[dict[str, Any]
 
 def _barred(tx: Tx, hand: Hand, content: str) -> str | None:
     if find_secrets(content):
-        return "That looks like a password, a code or a card number. I keep none of those."
+        return say("en", "secret")
     topics = touched(content, choices.chosen(tx).never, hand.sense)
     return f"You asked never to keep anything about {topics[0]}." if topics else None
 

@@ -22,8 +22,8 @@ from keepbook.book.trading.files import MOST_REFUSED, Progress, Refused
 from keepbook.book.trading.imports import mapping, pairing, table, values
 from keepbook.book.trading.imports.file import Work, ignored, prepared, take_in
 from keepbook.book.trading.imports.formats import NAMES
-from keepbook.book.trading.imports.loads import Open
 from keepbook.book.trading.imports.pairing import FUNDING, Fill, Paired, Trip
+from keepbook.book.trading.imports.take_back import Open
 from keepbook.book.trading.market import bars
 from keepbook.book.trading.trades import Trade, keep_trades
 from keepbook.errors import Invalid

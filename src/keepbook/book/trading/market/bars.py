@@ -29,9 +29,9 @@ from keepbook.book.trading.files import load as load_file
 from keepbook.book.trading.market import batches
 from keepbook.book.trading.market.batches import MARKET, Goods, Span
 from keepbook.errors import Invalid
+from keepbook.storage.bulk_rows import BulkRows, Kept, Row
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.shelf import Kept, Row, Shelf
 from keepbook.storage.tables import bars, former_bars
 
 STALE = 5
@@ -299,7 +299,7 @@ def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[s
     return select(walk.c.value).where(walk.c.value.isnot(None)).order_by(walk.c.value)
 
 
-GOODS = Goods("bars", Kind(bars, former_bars, _said), known_of, _spans, Shelf(bars))
+GOODS = Goods("bars", Kind(bars, former_bars, _said), known_of, _spans, BulkRows(bars))
 _FIGURES = [bars.c[name] for name in COLUMNS]
 _SYMBOLS = _steps(bars.c.symbol)
 _TIMEFRAMES = _steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol"))

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from keepbook.book.ledger.batch import Digest, Kind, in_order, totals
 from keepbook.book.ledger.ledger import canonical
-from keepbook.storage.shelf import Kept, Row, Shelf
+from keepbook.storage.bulk_rows import BulkRows, Kept, Row
 from keepbook.storage.tables import batches
 
 MARKET = "market"
@@ -44,7 +44,7 @@ class Goods:
     kind: Kind
     known: Callable[[Connection, Sequence[Row]], Iterable[Any]]
     spans: Callable[[Sequence[Row]], Iterable[Span]]
-    shelf: Shelf
+    bulk: BulkRows
 
 
 # Rules
@@ -67,7 +67,7 @@ def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[
     width = goods.kind.key
     rows = in_order(given, width)
     many, nth = len(rows), _next(conn)
-    added = goods.shelf.add(conn, rows, nth)
+    added = goods.bulk.add(conn, rows, nth)
     went: list[Row] = []
     if added < len(rows):
         known = {tuple(row)[:width]: tuple(row) for row in goods.known(conn, rows)}

@@ -19,15 +19,15 @@ from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times,
 from keepbook.book.trading.market import batches
 from keepbook.book.trading.market.batches import MARKET, Goods
 from keepbook.errors import Invalid
+from keepbook.storage.bulk_rows import BulkRows, Kept, Row
 from keepbook.storage.database import Database
 from keepbook.storage.prepared import Prepared
-from keepbook.storage.shelf import Kept, Row, Shelf
 from keepbook.storage.tables import event_symbols, former_events, market_events
 
 COLUMNS = ("id", "kind", "time", "importance", "title", "symbols", "known_at")
 LAYOUT = Layout("events", COLUMNS, needed=("id", "kind", "time", "importance", "title"))
 EVERYTHING = "*"
-_LINKS = Shelf(event_symbols)
+_LINKS = BulkRows(event_symbols)
 
 
 class Event(NamedTuple):
@@ -200,7 +200,7 @@ def _to_event(row: Any) -> Event:
     return Event(row.id, row.kind, row.time, row.importance, row.title, symbols, row.known_at)
 
 
-GOODS = Goods("events", Kind(market_events, former_events, _said), known_of, lambda _: (), Shelf(market_events))
+GOODS = Goods("events", Kind(market_events, former_events, _said), known_of, lambda _: (), BulkRows(market_events))
 _LINK = ("the_symbol", "the_kind", "the_time", "the_event_id")
 _UNLINK = delete(event_symbols).where(*(event_symbols.c[name[4:]] == bindparam(name) for name in _LINK))
 _NAMES = ("name_1", "name_2", "name_3", "name_4")

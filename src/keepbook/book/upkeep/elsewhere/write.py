@@ -4,7 +4,7 @@ A memory comes in as `imported` with the source's date as the time it holds from
 own instant. What the person never wants kept and what is a secret stays out and is told. A second import of the same
 file changes nothing, also where the person has changed or forgotten what came in; what the source has worded anew since
 becomes the next version; what went when a load was taken back comes in again. A chat keeps its own times and is left
-open: reading it for memories is asked for apart (`upkeep/loads.py`), and no model is asked because a file came in.
+open: reading it for memories is asked for apart (`upkeep/chats_read.py`), and no model is asked because a file came in.
 """
 
 from collections.abc import Callable, Iterator, Mapping

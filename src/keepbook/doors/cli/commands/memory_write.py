@@ -215,9 +215,9 @@ def undo(
         )
     if load is not None:
         # SQLAlchemy is slow to load, and --help does not need it.
-        from keepbook.book.upkeep import loads
+        from keepbook.book.upkeep.take_back import take_back
 
-        taken = loads.take_back(call.book, load)
+        taken = take_back(call.book, load)
         gone = taken.gone if taken.deployment_id is None else {"trades": taken.trades}
         call.answer({"load": load, **gone}, imported_sheets.taken_back)
         return

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from keepbook.book.chats.closed import in_words
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.doors.cli.sheets.memory import ACTIONS, entry
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
@@ -111,7 +112,9 @@ def deleted(paper: Paper, answer: Mapping[str, Any]) -> None:
     if answer["forever"]:
         paper.put("Deleted for good: ", ink(id, ID), ". Backups made earlier still hold it.")
     else:
-        paper.put(ink(id, ID), " is in the trash for 30 days. Bring it back: ", paper.hint("threads restore", id))
+        paper.put(
+            ink(id, ID), f" is in the trash for {TRASH_DAYS} days. Bring it back: ", paper.hint("threads restore", id)
+        )
     if answer["learned"] and answer["memories_deleted"]:
         paper.put(f"With it {memories} learned from it. See: ", paper.hint("list", "--state trash"))
     elif answer["learned"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
     GONE,
@@ -74,7 +75,7 @@ _DONE = {
     "remember": "Saved {id}.",
     "update": "Saved as version {version} of {id}.",
     "forget": "Archived {id}: out of every chat and recall.",
-    "delete": "{id} is in the trash for 30 days.",
+    "delete": f"{{id}} is in the trash for {TRASH_DAYS} days.",
     "restore": "Restored {id}.",
     "confirm": "Confirmed {id}.",
     "promote": "{id} counts as your own word now.",

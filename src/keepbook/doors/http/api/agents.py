@@ -22,12 +22,12 @@ from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, documented
 from keepbook.models.agents.runner import Runner
 
-router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
 
 Reading = Annotated[Call, may("agents.read", own=True)]
 ReadingRuns = Annotated[Call, may("runs.read", own=True)]

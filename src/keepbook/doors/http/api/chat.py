@@ -20,15 +20,15 @@ from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.memory.memories import Memory
 from keepbook.book.recall.chats import Snippet
 from keepbook.doors.http.api.memory import Block, Sent
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, document, documented
 from keepbook.doors.http.stream import DESCRIBED, event
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Kept, Notice, Talk
 from keepbook.models.model import Called, TextDelta
 
-router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL, route_class=FastRoute)
 
 Reading = Annotated[Call, may("chats.read")]
 Writing = Annotated[Call, may("chats.write")]

@@ -12,11 +12,11 @@ from keepbook.book.agents.decisions import Decision
 from keepbook.book.agents.results import Former
 from keepbook.doors.http.api.agents import Limit, ReadingDecisions, RunId
 from keepbook.doors.http.api.memory import Moment
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import answer
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 
-router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
 
 Forecasts = Annotated[bool | None, Query(description="Only those, or none of them.")]
 CardTypeNames = Annotated[list[str] | None, Query(description="Only cards of these types.", max_length=50)]

@@ -15,12 +15,12 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, REST, event
 
-router = APIRouter(prefix="/api", tags=["events"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api", tags=["events"], responses=USUAL, route_class=FastRoute)
 
 Following = Annotated[Call, may("ledger.follow")]
 

@@ -17,12 +17,12 @@ from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.imported import Imported
 from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid
 
-router = APIRouter(prefix="/api", tags=["me"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api", tags=["me"], responses=USUAL, route_class=FastRoute)
 
 Knowing = Annotated[Call, may("me.read")]
 ReadingChoices = Annotated[Call, may("choices.read")]

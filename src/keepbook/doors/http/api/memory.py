@@ -19,12 +19,12 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.upkeep.audit import Audit
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, documented
 from keepbook.errors import Conflict
 
-router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
 
 Reading = Annotated[Call, may("memories.read")]
 ReadingChats = Annotated[Call, may("chats.read")]

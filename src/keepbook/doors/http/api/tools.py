@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.tools.agents import agent_tools, toolbox
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer
 
-router = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL, route_class=FastRoute)
 
 Listing = Annotated[Call, may("tools.list")]
 

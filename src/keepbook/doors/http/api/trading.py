@@ -21,13 +21,13 @@ from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
 from keepbook.book.trading.skills import Field as FieldVersion
 from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, documented
 from keepbook.errors import Conflict
 from keepbook.tools.trading import report
 
-router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
 Reading = Annotated[Call, may("trading.read")]
 Writing = Annotated[Call, may("trading.write")]

@@ -11,11 +11,11 @@ from keepbook.book.trading.performance import Performance, Point
 from keepbook.doors.http.api.me import Loads
 from keepbook.doors.http.api.memory import Moment
 from keepbook.doors.http.api.trading import EventShown, OfDeployment, OfSkill, PositionShown
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 
-router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
 Reading = Annotated[Call, may("trading.read")]
 

@@ -20,12 +20,12 @@ from keepbook.book.trading.files import PARQUET, Loaded, Source
 from keepbook.book.trading.imports import mapping
 from keepbook.book.trading.imports.file import SQLITE, is_ours
 from keepbook.book.trading.imports.load import Imported
-from keepbook.doors.http.at_once import AtOnce
 from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid, NotAllowed
 
-router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=AtOnce)
+router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
 Loading = Annotated[Call, may("trading.load")]
 Kind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]

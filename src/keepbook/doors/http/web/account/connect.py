@@ -17,11 +17,11 @@ from keepbook.book.chats.threads import estimate
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.models.choose import OFFLINE
+from keepbook.models.from_settings import models_under
 from keepbook.models.prompt import compose
 from keepbook.models.providers.nearby import Server, look_around
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import Trial, price_of, try_out
-from keepbook.models.settled import models_under
 from keepbook.settings import Settings, in_environment, ollama_host, write_config
 
 OURS = frozenset({"model", "openai_base_url", "openai_key", "anthropic_base_url", "anthropic_key"})

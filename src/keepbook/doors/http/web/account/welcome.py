@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.doors.http.beside import COOKIE as BESIDE
+from keepbook.doors.http.demo_by_cookie import COOKIE as DEMO_COOKIE
 from keepbook.doors.http.web.account import connect, model_step
 from keepbook.doors.http.web.account.connect import Wishes
 from keepbook.doors.http.web.account.naming import call_me
@@ -77,7 +77,7 @@ def _kept(visit: Visit, wishes: Wishes, works: str) -> Response:
         return _page(visit, wishes, wrong=error, status=422)
     answer = visit.back(_next(visit, wishes.do), answers=works or None)
     if wishes.do == "demo":
-        answer.set_cookie(BESIDE, "1", samesite="lax", httponly=True)
+        answer.set_cookie(DEMO_COOKIE, "1", samesite="lax", httponly=True)
     return answer
 
 
@@ -94,5 +94,5 @@ def _next(visit: Visit, do: str) -> str:
 def leave_demo(visit: Visiting) -> Response:
     """Back to one's own book, from the demo beside it."""
     answer = visit.back("/")
-    answer.delete_cookie(BESIDE, samesite="lax", httponly=True)
+    answer.delete_cookie(DEMO_COOKIE, samesite="lax", httponly=True)
     return answer

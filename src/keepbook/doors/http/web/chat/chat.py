@@ -17,7 +17,6 @@ from keepbook.book.chats.closed import Closed, in_words
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.chats.view import take_back_no
-from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.opened import viewing
 from keepbook.doors.http.web.chat import saw
 from keepbook.doors.http.web.chat.articles import turns_of
@@ -157,7 +156,7 @@ def manage(visit: Visiting, id: str) -> Response:
     learned = [] if thread.incognito else [visit.book.get(one) for one in visit.book.threads.learned(id)]
     stand = sum(one.state == "active" for one in learned)
     template = "parts/manage.html" if visit.partial else "chat_manage.html"
-    told = {"learned": stand, "archived": len(learned) - stand, "title_limit": TITLE_LIMIT, "days": TRASH_DAYS}
+    told = {"learned": stand, "archived": len(learned) - stand, "title_limit": TITLE_LIMIT}
     return visit.page(template, thread=thread, **told)
 
 

@@ -10,6 +10,7 @@ from jinja2 import Environment
 
 from keepbook.book.agents import decisions
 from keepbook.book.chats.threads import Thread
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.upkeep.elsewhere.incoming import named, source_of
@@ -46,7 +47,7 @@ DONE = {
     "remember": "Kept.",
     "update": "Saved as a new version.",
     "forget": "Archived. It is in no chat any more.",
-    "delete": "In the trash for 30 days.",
+    "delete": f"In the trash for {TRASH_DAYS} days.",
     "restore": "Restored.",
     "confirm": "Confirmed.",
     "promote": "It is your own word now.",

@@ -18,11 +18,12 @@ from markupsafe import Markup
 
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
+from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.opened import viewing
 from keepbook.book.memory import review
 from keepbook.book.owners.authority import may as why_not
 from keepbook.doors.auth import VISITOR, Caller
-from keepbook.doors.http.beside import COOKIE as BESIDE
+from keepbook.doors.http.demo_by_cookie import COOKIE as DEMO_COOKIE
 from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.assets import asset
 from keepbook.doors.http.web.frame.diff import word_diff
@@ -58,7 +59,7 @@ templates = Environment(
     auto_reload=False,
 )
 templates.filters.update(time=time, time_text=time_text, sentence=sentence)
-templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural)
+templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS)
 
 
 class SignInNeeded(Exception):
@@ -113,7 +114,7 @@ class Visit:
     @property
     def beside(self) -> bool:
         """Whether this demo stands beside the visitor's own book, to which there is a way back."""
-        return self.demo and BESIDE in self.request.cookies
+        return self.demo and DEMO_COOKIE in self.request.cookies
 
     @property
     def command_key(self) -> str:

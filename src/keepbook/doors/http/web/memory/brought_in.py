@@ -11,7 +11,7 @@ from fastapi import APIRouter, Form, Path
 from fastapi.responses import Response, StreamingResponse
 
 from keepbook.book.ledger.loads import MEMORIES
-from keepbook.book.upkeep import chats_read, loads
+from keepbook.book.upkeep import chats_read, take_back
 from keepbook.book.upkeep.elsewhere.incoming import named
 from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
@@ -33,7 +33,7 @@ def address(nth: int) -> str:
 
 def earlier(visit: Visit, what: str | None = None) -> list[Any]:
     """What was brought in before, the newest first."""
-    return [one for one in loads.listed(visit.book, SHOWN) if what in (None, one.what)]
+    return [one for one in take_back.listed(visit.book, SHOWN) if what in (None, one.what)]
 
 
 def readers(visit: Visit) -> tuple[str | None, bool]:
@@ -50,7 +50,7 @@ def show(visit: Visiting, nth: Number, saved: str = "") -> Response:
 
 
 def _told(visit: Visit, nth: int) -> dict[str, Any]:
-    load = loads.get(visit.book, nth)
+    load = take_back.get(visit.book, nth)
     remote, memory = readers(visit)
     mine = load.what == MEMORIES and load.undone_at is None
     return {
@@ -64,7 +64,7 @@ def _told(visit: Visit, nth: int) -> dict[str, Any]:
 def undo(visit: Changing, nth: Number) -> Response:
     """Take a load back: what came in with it and nobody has touched since."""
     try:
-        loads.take_back(visit.writing(), nth)
+        take_back.take_back(visit.writing(), nth)
     except KeepbookError as error:
         return visit.page("load.html", 422, **_told(visit, nth) | {"wrong": error})
     return visit.back(address(nth))

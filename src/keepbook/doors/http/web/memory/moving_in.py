@@ -24,8 +24,8 @@ from keepbook.book.upkeep import chats_read
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, Talked, named
 from keepbook.book.upkeep.elsewhere.sources import look
+from keepbook.book.upkeep.export_lines import is_ours
 from keepbook.book.upkeep.imported import Imported
-from keepbook.book.upkeep.lines import is_ours
 from keepbook.doors.http.web.frame import uploads
 from keepbook.doors.http.web.frame.loading import Load
 from keepbook.doors.http.web.frame.loading import stop as stop_load

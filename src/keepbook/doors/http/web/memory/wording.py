@@ -15,6 +15,7 @@ from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import days_above_floor
 from keepbook.book.memory.listing import Brief, Overview
 from keepbook.book.memory.memories import AUTOMATIC, Memory, Version
+from keepbook.book.memory.proposals import WAITING_DAYS
 from keepbook.book.memory.review import Question
 from keepbook.book.memory.traces import Named
 from keepbook.book.upkeep.elsewhere.incoming import source_of
@@ -125,9 +126,9 @@ def asked_by_kind(asked: Sequence[Question], preset: Preset) -> list[Asked]:
     fades = "Unanswered, it fades and then leaves new chats." if preset.floor else "Unanswered, it stays."
     kinds = {
         "conflict": ("Against your word", "A chat said it otherwise. Your word stands unless you say Yes; the question "
-                     "is gone after 30 days."),
+                     f"is gone after {WAITING_DAYS} days."),
         "proposal": ("Not kept yet", "Found in what you said, and kept only if you say Yes; the question is gone after "
-                     "30 days."),
+                     f"{WAITING_DAYS} days."),
         "extracted": ("In your book, not confirmed", f"Found in what you said. {fades}"),
         "inferred": ("Read between the lines", "In your book, and not said by you. Unanswered, it stays."),
     }  # fmt: skip

@@ -1,8 +1,8 @@
-"""The line to a server: what is sent, how often it is tried, and how steps are carried over it.
+"""The connection to a server: what is sent, how often it is tried, and how steps are carried over it.
 
 A request that may be sent again is: where the connection breaks, or the server says that it is busy or away. A write
-carries a key, so that however often it arrives it happens once. Steps are written once; one line waits for answers,
-the other awaits them.
+carries a key, so that however often it arrives it happens once. Steps are written once; one connection waits for
+answers, the other awaits them.
 """
 
 import random
@@ -60,7 +60,7 @@ class Carrier:
     """What both lines share: the address, who asks, the shape of a request, and how often it is tried.
 
     What there is to do comes out of `_doing` one by one: a try, whose response or failure goes back in, or seconds to
-    rest. A line waits for each, or awaits it.
+    rest. A connection waits for each, or awaits it.
     """
 
     def __init__(self, address: str, token: str | None) -> None:
@@ -68,13 +68,13 @@ class Carrier:
         self._said: dict[str, str | bytes] = {"Authorization": f"Bearer {token}"} if token else {}
 
     def speaking(self, owner: str, by: str) -> Self:
-        """The same line about one owner's book, as the person or as an agent."""
+        """The same connection, about one owner's book, as the person or as an agent."""
         other = copy(self)
         other._said = {**self._said, "X-Keepbook-Owner": owner.encode(), "X-Keepbook-Actor": by}
         return other
 
     def stream(self, request: Request) -> AsyncIterator[str]:
-        """The lines of a stream. It is read where there is an event loop, whichever line opened the book."""
+        """The lines of a stream. It is read where there is an event loop, whichever connection opened the book."""
         return streamed(self._try(request))
 
     def _doing(self, steps: Steps[Value]) -> Generator[Try | float, Any, Value]:
@@ -146,7 +146,7 @@ def unreachable(address: str, error: Exception) -> KeepbookError:
     return KeepbookError(f"{address} cannot be reached ({why}); is it running?", code="unavailable")
 
 
-class Line(Carrier):
+class Connection(Carrier):
     """Waits for answers."""
 
     def __init__(self, address: str, token: str | None = None, *, client: httpx.Client | None = None) -> None:
@@ -174,7 +174,7 @@ class Line(Carrier):
         self._client.close()
 
 
-class AsyncLine(Carrier):
+class AsyncConnection(Carrier):
     """Awaits answers."""
 
     def __init__(self, address: str, token: str | None = None, *, client: httpx.AsyncClient | None = None) -> None:

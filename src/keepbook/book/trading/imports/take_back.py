@@ -16,8 +16,8 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.ledger.loads import TRADES, Arrival, Load
 from keepbook.book.trading import days, former
 from keepbook.errors import Conflict, Invalid
+from keepbook.storage.bulk_rows import Row
 from keepbook.storage.database import Tx
-from keepbook.storage.shelf import Row
 from keepbook.storage.tables import fills as fill_rows
 from keepbook.storage.tables import former_trades as former_rows
 from keepbook.storage.tables import loads as load_rows

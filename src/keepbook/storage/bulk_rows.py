@@ -23,7 +23,7 @@ class Kept(NamedTuple):
     unchanged: int
 
 
-class Shelf:
+class BulkRows:
     """Keeps rows of one table, many at a time, by the driver itself.
 
     Rows are tuples in the order of the table's columns. No look beforehand at what is there: what is known is passed

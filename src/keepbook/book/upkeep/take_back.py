@@ -20,7 +20,7 @@ from keepbook.book.ledger.loads import Arrival, Load
 from keepbook.book.memory import proposals
 from keepbook.book.memory.changes import revert
 from keepbook.book.memory.memories import State
-from keepbook.book.trading.imports import loads as trading_loads
+from keepbook.book.trading.imports import take_back as trading
 from keepbook.errors import NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -75,7 +75,7 @@ def take_back(book: Opened, nth: int) -> Arrival:
         load = loads.standing(tx, book.origin, nth)
         if load.what == loads.TRADES:
             book.ask("trading.load")
-            trading_loads.take_back(tx, book.origin, nth)
+            trading.take_back(tx, book.origin, nth)
             return loads.get(tx, nth)
         book.ask("undo.person")
         still, deleted, stayed = _as_they_came(tx, load.brought.get("chats", {}))

@@ -10,7 +10,7 @@ from keepbook import Conflict, NotAllowed, NotFound
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.loads import Load
 from keepbook.book.memory import review
-from keepbook.book.upkeep import chats_read, loads
+from keepbook.book.upkeep import chats_read, take_back
 from keepbook.book.upkeep.elsewhere.incoming import Enough
 
 DAYS = {"Moving": "2023-02-01", "Dinner": "2024-03-12"}
@@ -47,7 +47,7 @@ def kept(book: Any, load: int) -> dict[str, str]:
 
 def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_out(alice: Any) -> None:
     load = alice.import_(chats("Dinner", "Moving")).load
-    assert [one.speaker for one in alice.threads.get(loads.chats_of(loads.get(alice, load))[0]).messages()] == [
+    assert [one.speaker for one in alice.threads.get(take_back.chats_of(take_back.get(alice, load))[0]).messages()] == [
         None, "Claude", None, "Claude",
     ]  # fmt: skip
     assert contents(alice) == set()
@@ -75,13 +75,13 @@ def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_
     assert {one.confidence for one in alice.list()} == {"asserted"}, "the person has said yes"
     assert review.waiting(alice) == len(alice.proposals.list()), "and is not asked again"
 
-    taken = loads.take_back(alice, load)
+    taken = take_back.take_back(alice, load)
     assert (taken.undone_at is not None, taken.gone["stayed"], len(taken.gone["chats"])) == (True, 0, 2)
     assert contents(alice) == set()
     assert alice.proposals.list() == []
     assert alice.threads.list() == []
     with pytest.raises(Conflict, match="already"):
-        loads.take_back(alice, load)
+        take_back.take_back(alice, load)
     again = alice.import_(chats("Dinner", "Moving"))
     assert (again.chats, contents(alice)) == (2, before), "and so may what was read out of it"
     assert alice.verify().ok
@@ -135,7 +135,7 @@ def test_undo_takes_what_was_accepted_and_what_came_of_a_deleted_chat(alice: Any
     moving, dinner = (next(one for one in alice.threads.list() if one.title == title) for title in ("Moving", "Dinner"))
     alice.threads.delete(moving.id)
     assert {line.thread.title for line in chats_read.found(alice, load)} == {"Moving", "Dinner"}, "its lines stand"
-    taken = loads.take_back(alice, load)
+    taken = take_back.take_back(alice, load)
     assert contents(alice) == {before.content}
     assert (taken.gone["chats"], taken.gone["deleted"], taken.gone["stayed"]) == ([dinner.id], [moving.id], 0)
     assert {one.archived_reason for one in alice.list(state="archived")} == {"undone", "user_deleted"}
@@ -158,18 +158,18 @@ def test_what_was_forgotten_stays_so_when_the_file_comes_again_until_it_is_ticke
     def peanuts(nth: int) -> Any:
         return next(line for line in chats_read.found(alice, nth) if "peanuts" in line.content)
 
-    loads.take_back(alice, load())
+    take_back.take_back(alice, load())
     load_twice = load()
     line = peanuts(load_twice)
     assert (line.fate, line.forgotten) == ("kept", False)
     alice.forget(line.memory_id)
     for _ in range(2):
-        loads.take_back(alice, load_twice)
+        take_back.take_back(alice, load_twice)
         load_twice = load()
         line = peanuts(load_twice)
         assert (line.fate, line.forgotten) == ("out", True)
         assert line.content not in contents(alice)
-    loads.take_back(alice, load_twice)
+    take_back.take_back(alice, load_twice)
     ids[0] = '"other"'  # the same words in a chat that is new to the book, and read anew
     anew = load()
     line = peanuts(anew)
@@ -179,7 +179,7 @@ def test_what_was_forgotten_stays_so_when_the_file_comes_again_until_it_is_ticke
     keys = {one.key for one in chats_read.found(alice, anew) if one.fate == "kept"}
     chats_read.choose(alice, anew, keys | {line.key})
     assert [one.fate for one in chats_read.found(alice, anew) if "peanuts" in one.content] == ["kept"]
-    loads.take_back(alice, anew)
+    take_back.take_back(alice, anew)
     assert peanuts(load()).fate == "kept", "what was ticked since is wanted"
     assert alice.verify().ok
 
@@ -209,8 +209,8 @@ def test_a_line_that_was_ticked_can_be_ticked_again_whatever_happened_to_what_it
     chats_read.choose(alice, second, {one.key for one in chats_read.found(alice, second)})
     changed = next(one for one in chats_read.found(alice, second) if one.before)
     before = contents(alice)
-    loads.take_back(alice, second)
-    loads.take_back(alice, first)
+    take_back.take_back(alice, second)
+    take_back.take_back(alice, first)
     assert contents(alice) == set()
     first = alice.import_(chats("Moving")).load
     second = alice.import_(chats("Dinner")).load
@@ -238,13 +238,13 @@ def test_memories_with_their_wordings_go_as_one_and_come_again(alice: Any) -> No
     load = alice.import_(io.StringIO(json.dumps(told))).load
     told[0]["memory"] = "Lives in Oslo"
     second = alice.import_(io.StringIO(json.dumps(told))).load
-    assert [one.nth for one in loads.listed(alice)] == [second, load]
-    assert loads.get(alice, load).told == {"chats": 0, "file": "file", "memories": 2, "refused": 0, "unchanged": 0}
-    loads.take_back(alice, second)
+    assert [one.nth for one in take_back.listed(alice)] == [second, load]
+    assert take_back.get(alice, load).told == {"chats": 0, "file": "file", "memories": 2, "refused": 0, "unchanged": 0}
+    take_back.take_back(alice, second)
     assert contents(alice) == {"Lives in Bergen", "Sings"}
     sings = next(one for one in alice.list() if one.content == "Sings")
     alice.update(sings.id, "Sings in a choir")
-    assert loads.take_back(alice, load).gone["stayed"] == 1, "what the person said anew is theirs"
+    assert take_back.take_back(alice, load).gone["stayed"] == 1, "what the person said anew is theirs"
     assert contents(alice) == {"Sings in a choir"}
     assert alice.import_(io.StringIO(json.dumps(told[1:]))).load is None, "what the person changed is here already"
 
@@ -254,7 +254,7 @@ def test_a_chat_that_went_on_stays_with_what_it_gave(alice: Any) -> None:
     chats_read.read(alice, load, offline=True)
     moving = next(one for one in alice.threads.list() if one.title == "Moving")
     alice.threads.get(moving.id).add("user", "And one more thing.")
-    assert loads.take_back(alice, load).gone["stayed"] >= 1
+    assert take_back.take_back(alice, load).gone["stayed"] >= 1
     assert [one.title for one in alice.threads.list()] == ["Moving"]
     assert any(line.thread.title == "Moving" for line in chats_read.found(alice, load))
 
@@ -262,15 +262,15 @@ def test_a_chat_that_went_on_stays_with_what_it_gave(alice: Any) -> None:
 def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: Any) -> None:
     trades = alice.trading.bring_in(b"time,symbol,side,quantity,price\n2026-01-05 10:00,EUR/USD,buy,2,1.10\n").load
     memories = alice.import_(io.StringIO('["Keeps bees on the roof"]')).load
-    assert [(one.nth, one.what) for one in loads.listed(alice)] == [(memories, "memories"), (trades, "trades")]
+    assert [(one.nth, one.what) for one in take_back.listed(alice)] == [(memories, "memories"), (trades, "trades")]
     assert [one.nth for one in alice.trading.loads()] == [trades]
     agent = kb.book(alice.owner, by="agent")
     for load in (trades, memories):
         with pytest.raises(NotAllowed):
-            loads.take_back(agent, load)
-        assert loads.take_back(alice, load).undone_at is not None
+            take_back.take_back(agent, load)
+        assert take_back.take_back(alice, load).undone_at is not None
     with pytest.raises(NotFound):
-        loads.get(alice, 99)
+        take_back.get(alice, 99)
     told = [
         (one.nth, one.what, one.memories, one.trades, one.lines_out, one.undone_at is None) for one in alice.loads()
     ]

@@ -9,7 +9,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """Values by key; over `most` in all, what was not used for longest goes. The newest stays, whatever it weighs."""
 
     def __init__(self, most: int, weigh: Callable[[V], int] = lambda _: 1) -> None:

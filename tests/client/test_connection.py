@@ -1,4 +1,4 @@
-"""The line to a server: what it refuses to speak to, what it sends again, streams, and what a program sees of it."""
+"""The connection to a server: what it refuses to speak to, what it sends again, streams, what a program sees of it."""
 
 import asyncio
 import json
@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from keepbook import AsyncKeepbook, Conflict, Invalid, Keepbook, KeepbookError, LimitReached, NotAllowed
-from keepbook.client import line as lines
+from keepbook.client import connection as connections
 from keepbook.client.books import open_book
-from keepbook.client.line import AsyncLine, Line
+from keepbook.client.connection import AsyncConnection, Connection
 from keepbook.models.chat import Kept
 from keepbook.models.model import TextDelta
 
@@ -59,11 +59,11 @@ class Server:
 
     def book(self) -> Any:
         client = httpx.Client(transport=httpx.MockTransport(self))
-        return open_book(Line("https://example.org", "kb_x", client=client), "alice", "person")
+        return open_book(Connection("https://example.org", "kb_x", client=client), "alice", "person")
 
     def awaited(self) -> Any:
         client = httpx.AsyncClient(transport=httpx.MockTransport(self))
-        return open_book(AsyncLine("https://example.org", "kb_x", client=client), "alice", "person")
+        return open_book(AsyncConnection("https://example.org", "kb_x", client=client), "alice", "person")
 
 
 def problem(status: int, code: str, **more: Any) -> httpx.Response:
@@ -76,14 +76,14 @@ BUSY = {"retry-after": "1"}
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long a line would have waited."""
+    """How long a connection would have waited."""
     told: list[float] = []
 
     async def wait(seconds: float) -> None:
         told.append(seconds)
 
-    monkeypatch.setattr(lines, "rest", told.append)
-    monkeypatch.setattr(lines, "rest_async", wait)
+    monkeypatch.setattr(connections, "rest", told.append)
+    monkeypatch.setattr(connections, "rest_async", wait)
     return told
 
 
@@ -109,15 +109,15 @@ def test_a_write_is_sent_again_under_one_key(awaits: bool, slept: list[float]) -
 
 
 def test_what_never_comes_through_says_so(slept: list[float]) -> None:
-    server = Server(*[httpx.ConnectError("refused")] * lines.TRIES)
+    server = Server(*[httpx.ConnectError("refused")] * connections.TRIES)
     with pytest.raises(KeepbookError, match="cannot be reached") as away:
         server.book().list()
-    assert (away.value.code, len(server.seen)) == ("unavailable", lines.TRIES)
+    assert (away.value.code, len(server.seen)) == ("unavailable", connections.TRIES)
     server = Server(httpx.ConnectError("refused"))
     with pytest.raises(KeepbookError):
         server.book().erase("alice")
     assert len(server.seen) == 1  # what cannot be known by a key is sent once
-    server = Server(*[httpx.Response(502, text="<h1>Bad gateway</h1>")] * lines.TRIES)
+    server = Server(*[httpx.Response(502, text="<h1>Bad gateway</h1>")] * connections.TRIES)
     with pytest.raises(KeepbookError, match="502"):
         server.book().list()
 
@@ -128,7 +128,7 @@ def test_a_refusal_is_not_tried_again(slept: list[float]) -> None:
         (409, {"code": "version", "kind": "Conflict", "current": 3}, Conflict),
         (403, {"code": "scope"}, NotAllowed),
     ):
-        server = Server(*[problem(status, **told) for _ in range(lines.TRIES)])
+        server = Server(*[problem(status, **told) for _ in range(connections.TRIES)])
         with pytest.raises(kind) as refused:
             server.book().forget("abcdefgh")
         assert refused.value.code == told["code"]

@@ -1,10 +1,10 @@
 """What was used last is held within a bound."""
 
-from keepbook.book.recall.recent import Recent
+from keepbook.book.recall.bounded_cache import BoundedCache
 
 
 def test_what_was_not_used_for_longest_goes_first() -> None:
-    held: Recent[str, int] = Recent(2)
+    held: BoundedCache[str, int] = BoundedCache(2)
     held.put("a", 1)
     held.put("b", 2)
     assert held.get("a") == 1
@@ -13,7 +13,7 @@ def test_what_was_not_used_for_longest_goes_first() -> None:
 
 
 def test_each_counts_as_much_as_it_weighs() -> None:
-    held: Recent[str, str] = Recent(10, weigh=len)
+    held: BoundedCache[str, str] = BoundedCache(10, weigh=len)
     held.put("a", "12345")
     held.put("b", "12345")
     held.put("a", "1")  # what it weighed before is given back
@@ -24,7 +24,7 @@ def test_each_counts_as_much_as_it_weighs() -> None:
 
 
 def test_the_newest_stays_whatever_it_weighs() -> None:
-    held: Recent[str, str] = Recent(3, weigh=len)
+    held: BoundedCache[str, str] = BoundedCache(3, weigh=len)
     held.put("a", "1")
     held.put("b", "12345")
     assert (held.get("a"), held.get("b")) == (None, "12345")

@@ -21,7 +21,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.doors.http.call import May
-from keepbook.doors.http.crew import CREW
+from keepbook.doors.http.worker_threads import WORKER_THREADS
 
 _FIXED = (str, int, float, bool, type(None))
 
@@ -30,7 +30,7 @@ Answering = Callable[[Request, bytes], Response | None]
 """What makes the answer to a request; None for one that the framework itself should look at."""
 
 
-class AtOnce(APIRoute):
+class FastRoute(APIRoute):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         if (may := self._asks_once()) is not None:
@@ -84,7 +84,7 @@ def _served(answered: Answering, usual: ASGIApp, waits: bool) -> ASGIApp:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         body = await request.body() if waits else b""
-        made = await CREW.do(lambda: answered(request, body))
+        made = await WORKER_THREADS.do(lambda: answered(request, body))
         if made is None:
             await usual(scope, _again(body, receive), send)
         else:

@@ -27,7 +27,7 @@ class _Task(NamedTuple):
     done: "asyncio.Future[Any]"
 
 
-class Crew:
+class WorkerThreads:
     """Threads that are made when they are needed, and stay until it is told to end; after that there are new ones."""
 
     def __init__(self, most: int) -> None:
@@ -97,4 +97,4 @@ def _tell(done: "asyncio.Future[Any]", made: Any, error: BaseException | None) -
         done.set_exception(error)
 
 
-CREW = Crew(MOST)
+WORKER_THREADS = WorkerThreads(MOST)

@@ -16,7 +16,7 @@ from keepbook.doors.http.gate import comes_straight, head
 COOKIE = "keepbook_demo"
 
 
-class Beside:
+class DemoByCookie:
     """Plain ASGI around the application; `make` tells the story and answers the other one."""
 
     def __init__(self, app: ASGIApp, make: Callable[[], ASGIApp]) -> None:

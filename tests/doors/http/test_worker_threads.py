@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from keepbook.doors.http.crew import Crew
+from keepbook.doors.http.worker_threads import WorkerThreads
 from keepbook.errors import Invalid
 
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
@@ -19,12 +19,12 @@ def test_what_is_made_or_raised_comes_back() -> None:
         raise Invalid("no", field="it")
 
     async def ask() -> None:
-        crew = Crew(2)
-        assert await crew.do(lambda: 7) == 7
+        threads = WorkerThreads(2)
+        assert await threads.do(lambda: 7) == 7
         with pytest.raises(Invalid) as refused:
-            await crew.do(refuse)
+            await threads.do(refuse)
         assert refused.value.field == "it"
-        assert await crew.do(lambda: 8) == 8  # the thread is still there
+        assert await threads.do(lambda: 8) == 8  # the thread is still there
 
     asyncio.run(ask())
 
@@ -32,7 +32,7 @@ def test_what_is_made_or_raised_comes_back() -> None:
 def test_work_that_ends_like_an_iterator_is_not_waited_for_for_ever() -> None:
     async def ask() -> None:
         with pytest.raises(RuntimeError, match="StopIteration"):
-            await Crew(1).do(lambda: next(iter(())))
+            await WorkerThreads(1).do(lambda: next(iter(())))
 
     asyncio.run(asyncio.wait_for(ask(), 60))
 
@@ -40,14 +40,14 @@ def test_work_that_ends_like_an_iterator_is_not_waited_for_for_ever() -> None:
 def test_it_is_done_elsewhere_and_in_the_context_of_whoever_asks() -> None:
     async def ask() -> None:
         WHO.set("ada")
-        assert await Crew(1).do(WHO.get) == "ada"
-        assert await Crew(1).do(threading.get_ident) != threading.get_ident()
+        assert await WorkerThreads(1).do(WHO.get) == "ada"
+        assert await WorkerThreads(1).do(threading.get_ident) != threading.get_ident()
 
     asyncio.run(ask())
 
 
 def test_one_thread_serves_who_comes_one_after_the_other_and_more_serve_a_crowd() -> None:
-    crew, at_once, most, lock = Crew(3), 0, 0, threading.Lock()
+    threads, at_once, most, lock = WorkerThreads(3), 0, 0, threading.Lock()
 
     def work(number: int) -> int:
         nonlocal at_once, most
@@ -61,23 +61,23 @@ def test_one_thread_serves_who_comes_one_after_the_other_and_more_serve_a_crowd(
 
     async def ask() -> None:
         for number in range(5):
-            assert await crew.do(lambda: work(0)) == 0, number
+            assert await threads.do(lambda: work(0)) == 0, number
         assert most == 1
-        assert await asyncio.gather(*(crew.do(lambda one=one: work(one)) for one in range(20))) == list(range(20))
+        assert await asyncio.gather(*(threads.do(lambda one=one: work(one)) for one in range(20))) == list(range(20))
         assert most == 3  # never more than it has, and nobody was forgotten
 
     asyncio.run(asyncio.wait_for(ask(), 60))
 
 
 def test_who_leaves_before_it_is_done_leaves_the_thread_to_others() -> None:
-    crew, go_on = Crew(1), threading.Event()
+    threads, go_on = WorkerThreads(1), threading.Event()
 
     async def leave() -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(crew.do(lambda: go_on.wait(60)), 0.01)
+            await asyncio.wait_for(threads.do(lambda: go_on.wait(60)), 0.01)
 
     async def stay() -> None:
-        assert await crew.do(lambda: "served") == "served"
+        assert await threads.do(lambda: "served") == "served"
 
     asyncio.run(leave())  # its loop is gone when the work is done
     go_on.set()
@@ -85,20 +85,20 @@ def test_who_leaves_before_it_is_done_leaves_the_thread_to_others() -> None:
 
 
 def test_told_to_end_they_finish_and_go_and_who_asks_later_finds_new_ones() -> None:
-    crew, done = Crew(2), []
+    threads, done = WorkerThreads(2), []
 
     def work() -> None:
         time.sleep(0.05)
         done.append(threading.current_thread())
 
     async def ask() -> None:
-        asked = [asyncio.ensure_future(crew.do(work)) for _ in range(4)]
+        asked = [asyncio.ensure_future(threads.do(work)) for _ in range(4)]
         await asyncio.sleep(0)
-        await crew.end()
+        await threads.end()
         assert len(done) == 4
         assert not any(thread.is_alive() for thread in done)
         await asyncio.gather(*asked)
-        assert await crew.do(threading.current_thread) not in done
-        await crew.end()
+        assert await threads.do(threading.current_thread) not in done
+        await threads.end()
 
     asyncio.run(asyncio.wait_for(ask(), 60))

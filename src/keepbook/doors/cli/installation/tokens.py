@@ -1,0 +1,93 @@
+"""`keepbook token`: the keys to the HTTP door."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
+from keepbook.doors.cli.terminal.paper import AMBER, GONE, ID, META, Paper, dotted, ink
+from keepbook.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.text import Text
+
+    from keepbook.book.owners.tokens import Token
+
+
+def register(app: typer.Typer) -> None:
+    token = group(app, "token", panel=CARE, words="Make, list and revoke the keys to the HTTP door.")
+    command(token, "create", create, writes=True)
+    command(token, "list", listing)
+    command(token, "revoke", revoke, writes=True)
+
+
+def create(
+    call: Invocation,
+    kind: Annotated[
+        str, typer.Option("--kind", help="person, agent, or service (a host application that serves many).")
+    ] = "person",
+    scopes: Annotated[str, typer.Option("--scopes", help="Of read, write, admin; with commas.")] = "read,write",
+    name: Annotated[str | None, typer.Option("--name", help="To tell it from others: laptop.")] = None,
+    expires: Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="Until when it opens.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="With --kind agent: one of yours, with its tools.")
+    ] = None,
+) -> None:
+    """Make a token; it is shown this once. From the first one on, every request needs one."""
+    wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    owner = None if kind == "service" else call.settings.owner
+    if kind == "service" and call.given.owner is not None:
+        raise Invalid("a service token names its owner with each request; leave out --owner", field="owner")
+    bound = None if agent is None else call.book.agents.get(agent).id
+    made = call.keepbook.tokens.create(
+        owner, kind=kind, scopes=wanted, name=name, expires=call.moment(expires, "expires", end=True), agent=bound
+    )
+    known = made.known
+    if call.as_json:
+        call.json(
+            {"id": known.id, "token": made.token, "owner": known.owner, "kind": known.kind, "scopes": known.scopes}
+        )
+        return
+    whose = "any owner, named with each request" if known.owner is None else known.owner
+    call.paper.put(made.token)
+    call.note(f"Token {known.id} for {whose} ({', '.join(known.scopes)}). It is shown this once: keep it safe.")
+
+
+def listing(
+    call: Invocation,
+    everyone: Annotated[bool, typer.Option("--all", help="Of every owner, and services'.")] = False,
+) -> None:
+    """Show the tokens of an owner; their secrets are not kept."""
+    call.answer(call.keepbook.tokens.list(None if everyone else call.settings.owner), _tokens)
+
+
+def revoke(
+    call: Invocation,
+    id: Annotated[str, typer.Argument(metavar="TOKEN", help="Its id, as `token list` shows it.", show_default=False)],
+) -> None:
+    """Revoke a token: from here on it opens nothing."""
+    call.answer(call.keepbook.tokens.revoke(id), _revoked)
+
+
+def _revoked(paper: Paper, token: "Token") -> None:
+    paper.put(f"Revoked {token.id}.")
+
+
+def _tokens(paper: Paper, tokens: "Sequence[Token]") -> None:
+    if not tokens:
+        paper.put("No tokens. Without one, only this machine's owner is served, on this machine.")
+    for token in tokens:
+        whose = token.owner or ("every owner" if token.kind == "service" else "erased")
+        known: list[Text | str] = [ink(token.id, ID), whose, token.kind, ", ".join(token.scopes), _state(paper, token)]
+        used = f"last used {paper.age(token.last_used_at)}" if token.last_used_at else "never used"
+        paper.put(dotted([*known, *([token.name] if token.name else []), ink(used, META)]))
+
+
+def _state(paper: Paper, token: "Token") -> "Text | str":
+    if token.revoked_at:
+        return ink("revoked", GONE)
+    if token.expires_at and token.expires_at <= paper.now:
+        return ink("expired", AMBER)
+    return f"until {paper.day(token.expires_at)}" if token.expires_at else "open"
