@@ -262,7 +262,7 @@ def pytest_collection(session: pytest.Session) -> Any:
     _compile_what_nobody_has(session.config)
     collected = yield
     gc.freeze()
-    gc.set_threshold(10_000, 20, 20)
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
     return collected
 

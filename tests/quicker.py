@@ -3,6 +3,7 @@ PostgreSQL that know its tables, a loop for HTTP, certificates, and a Python tha
 """
 
 import atexit
+import json
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from jsonschema import Draft202012Validator
 from sqlalchemy import Engine, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine.default import DefaultDialect
@@ -26,6 +28,7 @@ def share() -> None:
     _share_connections()
     _share_loop()
     _share_certificates()
+    _share_schemas()
     warm_python.share()
 
 
@@ -209,3 +212,16 @@ def _share_certificates() -> None:
         return known(purpose, *named.items())
 
     ssl.create_default_context = context
+
+
+def _share_schemas() -> None:
+    """Each client of MCP would look through the schemas of all answers anew, which takes longer than its calls."""
+    looked, found_whole = Draft202012Validator.check_schema, set[str]()
+
+    def check(schema: Any, *given: Any, **named: Any) -> None:
+        words = json.dumps(schema, sort_keys=True)
+        if words not in found_whole:
+            looked(schema, *given, **named)
+            found_whole.add(words)
+
+    Draft202012Validator.check_schema = check
