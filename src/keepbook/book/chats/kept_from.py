@@ -2,12 +2,13 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, exists, false, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
 
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground import stored
 from keepbook.book.ground.when import later, stamp
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import memories, versions
 
 
@@ -44,18 +45,21 @@ def _learned(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str]:
 
 def taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
     """What this chat gave and the person (or the agent, when told to) has removed again."""
-    gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
-    back = versions.alias()
-    undone = exists().where(
-        back.c.owner == tx.owner,
-        back.c.memory_id == versions.c.memory_id,
-        back.c.version > versions.c.version,
-        back.c.restored_from < versions.c.version,
-    )
-    query = (
-        select(versions.c.content, versions.c.turn_ids)
-        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
-        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, or_(gone, undone))
-        .order_by(versions.c.memory_id, versions.c.version)
-    )
-    return [TakenBack(row.content, frozenset(stored.loads(row.turn_ids))) for row in tx.conn.execute(query)]
+    rows = _TAKEN_BACK.tuples(tx.conn, {"owner": tx.owner, "thread": thread_id})
+    return [TakenBack(content, frozenset(stored.loads(turn_ids))) for content, turn_ids in rows]
+
+
+_back = versions.alias()
+_gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
+_undone = exists().where(
+    _back.c.owner == bindparam("owner"),
+    _back.c.memory_id == versions.c.memory_id,
+    _back.c.version > versions.c.version,
+    _back.c.restored_from < versions.c.version,
+)
+_TAKEN_BACK = Prepared(
+    select(versions.c.content, versions.c.turn_ids)
+    .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+    .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"), or_(_gone, _undone))
+    .order_by(versions.c.memory_id, versions.c.version)
+)

@@ -108,9 +108,16 @@ def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, spa
 
 def stored(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
     """What was injected into a session, if anything was."""
-    key = and_(injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session)
-    return tx.conn.execute(select(injections).where(key)).first()
+    return _STORED.first(tx.conn, {"owner": tx.owner, "space": space, "session": session})
 
+
+_STORED = Prepared(
+    select(injections).where(
+        injections.c.owner == bindparam("owner"),
+        injections.c.space == bindparam("space"),
+        injections.c.session == bindparam("session"),
+    )
+)
 
 _LAST_NUMBER = select(func.max(injections.c.nth)).where(injections.c.owner == bindparam("owner"))
 _own_version = and_(

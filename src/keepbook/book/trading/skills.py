@@ -337,13 +337,11 @@ def listed(tx: Tx) -> Sequence[Skill]:
 
 def history(tx: Tx, id: str, field: str | None = None) -> Sequence[Field]:
     """Every version of a skill's fields, the newest of each first."""
-    query = select(skill_fields).where(skill_fields.c.owner == tx.owner, skill_fields.c.skill_id == id)
-    if field is not None:
-        query = query.where(skill_fields.c.field == clean_field(field))
-    rows = tx.conn.execute(query.order_by(skill_fields.c.field, skill_fields.c.version.desc()))
+    wanted = None if field is None else clean_field(field)
     return [
         Field(row.skill_id, row.field, row.version, row.value, parse_stamp(row.recorded_at), row.actor, row.thread_id)
-        for row in rows
+        for row in _FIELDS_OF.rows(tx.conn, {"owner": tx.owner, "id": id})
+        if wanted in (None, row.field)
     ]
 
 
@@ -395,18 +393,30 @@ _LIVING = Prepared(
 
 
 def _skill_row(tx: Tx, id: str) -> Any:
-    return tx.conn.execute(
-        select(skill_rows).where(skill_rows.c.owner == tx.owner, skill_rows.c.id == sought(id))
-    ).first()
+    return _SKILL.first(tx.conn, {"owner": tx.owner, "id": sought(id)})
 
 
 def _deployment_rows(tx: Tx) -> Sequence[Any]:
-    query = select(deployment_rows, skill_rows.c.name.label("skill")).join(
+    return _DEPLOYMENTS.rows(tx.conn, {"owner": tx.owner})
+
+
+_SKILL = Prepared(
+    select(skill_rows).where(skill_rows.c.owner == bindparam("owner"), skill_rows.c.id == bindparam("id"))
+)
+_FIELDS_OF = Prepared(
+    select(skill_fields)
+    .where(skill_fields.c.owner == bindparam("owner"), skill_fields.c.skill_id == bindparam("id"))
+    .order_by(skill_fields.c.field, skill_fields.c.version.desc())
+)
+_DEPLOYMENTS = Prepared(
+    select(deployment_rows, skill_rows.c.name.label("skill"))
+    .join(
         skill_rows,
         (skill_rows.c.owner == deployment_rows.c.owner) & (skill_rows.c.id == deployment_rows.c.skill_id),
     )
-    query = query.where(deployment_rows.c.owner == tx.owner)
-    return tx.conn.execute(query.order_by(deployment_rows.c.created_at, deployment_rows.c.id)).all()
+    .where(deployment_rows.c.owner == bindparam("owner"))
+    .order_by(deployment_rows.c.created_at, deployment_rows.c.id)
+)
 
 
 def _to_skill(tx: Tx, row: Any) -> Skill:
