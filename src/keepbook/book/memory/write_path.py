@@ -1,7 +1,7 @@
 """How a memory changes: the one path of every write.
 
 A `Change` knows who acts on which memory and how it stands; `to` carries it out in the order the guards ask for:
-the ledger entry, the version it made (if any), the memory's state, the word index.
+the ledger entry, the memory's state and the version it made (if any), the word index.
 """
 
 from dataclasses import dataclass
