@@ -68,6 +68,14 @@ def differences(db: str) -> list[str]:
     return found(db)
 
 
+def damage_of(file: Path, busy_seconds: float) -> list[str]:
+    """What is wrong with the pages and keys of a SQLite file."""
+    # As above.
+    from keepbook.storage.installed import damage_of as found
+
+    return found(file, busy_seconds)
+
+
 def put_back_guards(db: str) -> list[str]:
     """Put back the guards that are missing or altered; answers what was done."""
     # As above.

@@ -8,6 +8,7 @@ is made anew beside the book (in memory, or on PostgreSQL in a transaction that 
 import re
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, text
@@ -52,6 +53,14 @@ def differences(address: str) -> list[str]:
         return _differences_on_a_server(address)
     with closing(sqlite3.connect(f"file:{address}?mode=ro", uri=True)) as file:
         return compared(_described_file(file), _described_file(_new_file()))
+
+
+def damage_of(file: Path, busy_seconds: float) -> list[str]:
+    """What SQLite finds wrong with its own pages and keys."""
+    with closing(sqlite3.connect(file, timeout=busy_seconds)) as connection:
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+        found += [f"{row[0]}: a row without its {row[2]}" for row in connection.execute("PRAGMA foreign_key_check")]
+    return found
 
 
 def repair_guards(address: str) -> list[str]:

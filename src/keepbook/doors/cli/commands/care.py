@@ -1,7 +1,5 @@
 """Commands that take care of a book and of what is under it: verify, configure, db."""
 
-import sqlite3
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -87,12 +85,12 @@ def upgrade(call: Invocation) -> None:
 def check(call: Invocation) -> None:
     """Check that the database is reachable, whole, and in every part as this version installs it."""
     # See upgrade.
-    from keepbook.app import differences
+    from keepbook.app import damage_of, differences
 
     if call.file is not None and not call.file.exists():
         raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
     facts = call.keepbook.facts()
-    damage = [] if call.file is None else _damage(call.file, call.settings.busy_seconds)
+    damage = [] if call.file is None else damage_of(call.file, call.settings.busy_seconds)
     differs = [] if damage else differences(call.admin_place)
     market = [] if damage else list(call.keepbook.market.verify().why)
     told = {"damage": damage, "differs": differs, "market": market}
@@ -128,14 +126,6 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
     call.answer({"ok": not left, "done": done, "left": left}, _repaired)
     if left:
         raise typer.Exit(1)
-
-
-def _damage(path: Path, busy_seconds: float) -> list[str]:
-    """What SQLite finds wrong with its own pages and keys."""
-    with closing(sqlite3.connect(path, timeout=busy_seconds)) as connection:
-        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-        found += [f"{row[0]}: a row without its {row[2]}" for row in connection.execute("PRAGMA foreign_key_check")]
-    return found
 
 
 # What was found
