@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from opentelemetry import trace
 from prometheus_client.parser import text_string_to_metric_families
 
 from keepbook import Invalid
+from keepbook.doors.http.app import create_app
 from keepbook.doors.http.log import Lines
 from keepbook.doors.http.metrics import COUNTERS, GAUGES, Metrics
 
@@ -141,3 +144,29 @@ def test_of_an_exception_the_log_tells_the_kind_and_the_places_alone(
     assert (line["error"], line["event"]) == ("RuntimeError", "GET /api/memory/: RuntimeError")
     assert any(place.endswith(" broken") for place in line["where"])
     assert "Walnut" not in json.dumps(kept)
+
+
+class Spans(trace.TracerProvider, trace.NoOpTracer):
+    """Keeps what programs tell a collector of traces."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def get_tracer(self, *given: Any, **named: Any) -> trace.Tracer:
+        return self
+
+    def start_span(self, *given: Any, **named: Any) -> trace.Span:
+        self.told.append(f"{given} {named}")
+        return super().start_span(*given, **named)
+
+
+def test_no_trace_of_the_framework_tells_what_is_asked(kb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    spans = Spans()
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", spans)
+    TestClient(FastAPI()).get("/?q=Oslo")
+    assert "Oslo" in " ".join(spans.told), "the framework tells no more; nothing has to be turned off"
+    spans.told.clear()
+    asking = TestClient(create_app(kb), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+    for path in ("/api/memory/?q=Oslo", "/memory?q=Oslo", "/nowhere?q=Oslo"):
+        asking.get(path)
+    assert spans.told == []
