@@ -125,7 +125,7 @@ def weigh(closed: Sequence[Closed], noun: str = "decision") -> Calibration:
         hit_rate=share if enough else None,
         interval=wilson(right, count) if enough else None,
         expectancy=_in_r(closed) if enough else None,
-        brier=_mean((one.conviction / 100 - one.right) ** 2 for one in closed) if enough else None,
+        brier=_mean(brier(one.conviction / 100, one.right) for one in closed) if enough else None,
         base_brier=share * (1 - share) if enough else None,
         bands=bands,
         by_agent=_groups(closed, lambda one: one.agent) if enough else (),
@@ -134,6 +134,11 @@ def weigh(closed: Sequence[Closed], noun: str = "decision") -> Calibration:
         looks=len(moves) if enough else 0,
         looks_right=sum(moves) if enough else 0,
     )
+
+
+def brier(said: float, came: bool) -> float:
+    """The score of one forecast: the square of how far off it was."""
+    return (said - came) ** 2
 
 
 def _moves(one: Closed) -> list[bool]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from keepbook.book.agents.calibration import brier
 from keepbook.book.agents.decisions import CLOSED, Decision
 from keepbook.book.agents.runs import Run
 from keepbook.book.ground.when import in_zone
@@ -105,7 +106,7 @@ class Row:
         one = self.decision
         if one.late or one.outcome not in ("true", "false") or one.probability is None:
             return "not scored"
-        return f"{(one.probability - (one.outcome == 'true')) ** 2:.3f}"
+        return f"{brier(one.probability, one.outcome == 'true'):.3f}"
 
 
 @dataclass(frozen=True, slots=True)
