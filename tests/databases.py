@@ -28,8 +28,8 @@ CATALOGUE = {
 } | dict.fromkeys(
     ("attrdef", "default_acl", "event_trigger", "extension", "index", "namespace", "policy", "sequence", "trigger")
 )  # fmt: skip
-"""Where PostgreSQL notes what a database consists of; each row tells the transaction that wrote it. Most of the larger
-ones came with PostgreSQL, under numbers below 16384, and stays as it is."""
+"""Where PostgreSQL notes what a database consists of; each row tells the transaction that wrote it. Most rows of
+the larger ones came with PostgreSQL, under numbers below 16384, and stay as they are."""
 # The newest transaction: what is youngest, counted from the first that there was.
 FINGERPRINT = " UNION ALL ".join(
     f"SELECT '{table}', count(*), age('3'::xid) - min(age(xmin)) FROM pg_{table}"

@@ -167,6 +167,6 @@ def test_no_trace_of_the_framework_tells_what_is_asked(kb: Any, monkeypatch: pyt
     assert "Oslo" in " ".join(spans.told), "the framework tells no more; nothing has to be turned off"
     spans.told.clear()
     asking = TestClient(create_app(kb), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
-    for path in ("/api/memory/?q=Oslo", "/memory?q=Oslo", "/nowhere?q=Oslo"):
+    for path in ("/api/memory/?q=Oslo", "/profile/facts?q=Oslo", "/nowhere?q=Oslo"):
         asking.get(path)
     assert spans.told == []
