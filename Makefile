@@ -17,7 +17,7 @@ ON_CITUS := tests/storage/test_cluster.py tests/storage/test_cluster_under_load.
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-pooler test-typescript check docs deploy-check faults smoke reader screenshots pins clean setup
+.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-pooler test-typescript check docs deploy-check faults smoke reader moves screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,10 @@ deploy-check: setup ## Hold the container, compose and systemd files against the
 
 reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
 	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)
+
+moves: setup ## Train the readers of moves anew from training/moves and write their figures (see training/README.md)
+	@mkdir -p build && PYTHONPATH=src:. $(BIN)/python -m training.move_cuts build/cuts.json
+	@PYTHONPATH=src:. $(BIN)/python -m training.train_moves --cuts build/cuts.json $(ARGS)
 
 screenshots: setup ## Make the README's pictures anew
 	@$(BIN)/python scripts/browser.py

@@ -156,7 +156,6 @@ LONG = tuple(
         "doors/http/test_serving.py",
         "doors/http/web/test_checks.py::test_the_page",
         "models/offline/test_extraction.py::test_cost",
-        "models/orders/test_dialogues.py",
         "models/reader/test_reader.py::test_cost",
         "storage/test_installed.py",
     )

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "chats"
+_MOVES = {"withdraw": "forget", "never": "decline", "off": "decline", "keep": "remember", "change": "forget",
+          "end": "forget", "ask": "remember", "answer": "remember"}  # fmt: skip
+"""What an order of `training/moves` is called among the chats."""
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[a-z]{4,}", re.IGNORECASE)
 
@@ -49,10 +52,13 @@ class Chat:
     known: dict[str, tuple[str, str]]
     """Memories already in the book: source and content by id."""
     turns: tuple[Said, ...]
+    ties: bool = True
+    """Whether its writer marked what corrects, repeats or withdraws what as a chat does."""
 
 
 def load(path: Path) -> list[Chat]:
-    return [_chat(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    ties = path.parent.name == FOLDER.name
+    return [_chat(json.loads(line), ties) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def by_writer(folder: Path = FOLDER) -> dict[str, list[Chat]]:
@@ -60,21 +66,22 @@ def by_writer(folder: Path = FOLDER) -> dict[str, list[Chat]]:
     return {path.stem: load(path) for path in sorted(folder.glob("*.jsonl"))}
 
 
-def _chat(row: dict[str, Any]) -> Chat:
+def _chat(row: dict[str, Any], ties: bool) -> Chat:
     known = {one["id"]: (one["source"], one["content"]) for one in row.get("existing", [])}
     turns = []
     for turn in row["turns"]:
         given = turn.get("parts") or [{"t": turn["text"], "l": ""}]
         turns.append(Said(turn["role"], tuple(_part(part) for part in given)))
-    return Chat(row["id"], known, tuple(turns))
+    return Chat(row["id"], known, tuple(turns), ties)
 
 
 def _part(row: dict[str, Any]) -> Part:
     by = tuple(row["by"]) if row.get("by") else None
-    of = tuple(one if isinstance(one, str) else tuple(one) for one in row.get("of", []))
-    return Part(
-        row["t"], row["l"], row.get("cat"), row.get("acat"), row.get("act"), row.get("op"), row.get("target"), by, of
-    )
+    of = tuple(one if isinstance(one, str) else tuple(one) for one in row.get("of", []) or [])
+    act = None
+    if row["l"] == "order":
+        act = "decline" if row.get("ahead") else _MOVES.get(row["act"], row["act"])
+    return Part(row["t"], row["l"], row.get("cat"), row.get("acat"), act, row.get("op"), row.get("target"), by, of)
 
 
 # Variation

@@ -4,8 +4,7 @@ import random
 
 import torch
 
-from keepbook.models.reader.spans import stretches
-from keepbook.models.reader.windows import Coder
+from keepbook.models.reader.windows import Coder, stretches
 from training.chats import Chat
 from training.examples import of_chat, tied, turns_of
 from training.fit import tie_logits

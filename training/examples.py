@@ -10,9 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from keepbook.models.reader.cuts import sentence_starts, stretches
 from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Turn
-from keepbook.models.reader.windows import CORE, SIZE, Coded, Coder, Pair, Window
+from keepbook.models.reader.windows import CORE, SIZE, Coded, Coder, Pair, Window, covering, sentence_starts
 from training.chats import Chat, Part, until, varied
 
 SKIP = -1
@@ -105,7 +104,7 @@ def _roughly(parts: Lying, text: str, chance: random.Random) -> Lying:
     def most(begin: int, end: int) -> Part:
         return max(parts, key=lambda part: min(part[1], end) - max(part[0], begin))[2]
 
-    return [(begin, end, most(begin, end)) for begin, end in stretches(seen, len(text))]
+    return [(begin, end, most(begin, end)) for begin, end in covering(seen, len(text))]
 
 
 def right_of(part: Part) -> tuple[int, int, int, int]:
@@ -122,6 +121,8 @@ def tied(chats: list[Chat], coder: Coder, chance: random.Random, varying: bool =
     """The ties of each chat, and up to three times as many pairs without one."""
     found: list[Tied] = []
     for given in chats:
+        if not given.ties:
+            continue
         chat = varied(given, chance) if varying else given
         ties = _ties(chat)
         every = _candidates(chat)

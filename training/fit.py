@@ -1,20 +1,23 @@
 """Training the encoder: fixed seeds, a fixed order, and a running mean of the weights as the result."""
 
+import io
 import random
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as f
 
 from keepbook.models.minilm.parts import Parts
+from keepbook.models.reader import shipped
 from keepbook.models.reader.values import TIES
 from keepbook.models.reader.windows import Coder
 from training.chats import Chat
 from training.examples import EITHER, SKIP, Example, Tied, drawn, tied
-from training.net import Net
+from training.net import HEADS_OF_READER, Net, warm
 
 CUT_WEIGHT, CATEGORY_WEIGHT, PAIR_WEIGHT = 0.5, 0.3, 0.5
 
@@ -39,13 +42,19 @@ class Plan:
     pairs: bool = True
     average: float = 0.99
     decay: float = 0.01
+    warm: bool = False
+    """Begin with what is shipped."""
     seed: int = 0
 
 
 def train(base: Parts, chats: list[Chat], coder: Coder, plan: Plan, device: str) -> Net:
     torch.manual_seed(plan.seed)
     chance = random.Random(plan.seed)
-    net = Net(base, plan.rank, plan.drop).to(device).train()
+    net = Net(base, plan.rank, plan.drop)
+    if plan.warm:
+        with np.load(io.BytesIO(shipped.read("encoder.npz"))) as file:
+            warm(net, base, file, HEADS_OF_READER)
+    net = net.to(device).train()
     kept = deepcopy(net)
     epochs = [_epoch(chats, coder, plan, chance) for _ in range(plan.epochs)]
     steps = sum(map(len, epochs))
@@ -56,7 +65,7 @@ def train(base: Parts, chats: list[Chat], coder: Coder, plan: Plan, device: str)
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=plan.decay)
     pace = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, step / (0.1 * steps + 1)) * max(0.0, (steps - step) / steps)
+        optimizer, lambda step: min(1.0, step / (0.1 * steps + 1)) * max(0.0, (steps - step) / max(1, steps))
     )
     done = 0
     for batches in epochs:

@@ -4,6 +4,8 @@
 token types are learned whole. `rank=None` learns everything (to measure what the adapters cost; it is not shipped).
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -56,7 +58,9 @@ class Layer(nn.Module):
         return self.norms[1](x + f.dropout(outer(f.gelu(inner(x))), self.drop, self.training))
 
 
-class Net(nn.Module):
+class Encoder(nn.Module):
+    """The base with adapters, without a head."""
+
     def __init__(self, base: Parts, rank: int | None = 16, drop: float = 0.1) -> None:
         super().__init__()
         tables = (base.table(name) for name in ("word", "position"))
@@ -69,11 +73,6 @@ class Net(nn.Module):
         self.types = nn.Parameter(vector(base, "type"))
         self.norm = norm(base, "norm")
         self.layers = nn.ModuleList(Layer(base, layer, rank, drop) for layer in range(LAYERS))
-        self.piece = nn.Linear(3 * WIDTH, HIDDEN)
-        self.said = nn.Linear(HIDDEN, sum(OUTPUTS))
-        self.cut = nn.Linear(WIDTH, 1)
-        self.pair = nn.Linear(3 * WIDTH, PAIR_HIDDEN)
-        self.tie = nn.Linear(PAIR_HIDDEN, len(TIES))
         self.drop = drop
 
     def encode(self, ids: list[list[int]], types: list[list[int]]) -> Tensor:
@@ -89,6 +88,18 @@ class Net(nn.Module):
             for layer in self.layers:
                 x = layer(x, mask)
         return x.float()
+
+
+class Net(Encoder):
+    """The encoder with the heads of the reader."""
+
+    def __init__(self, base: Parts, rank: int | None = 16, drop: float = 0.1) -> None:
+        super().__init__(base, rank, drop)
+        self.piece = nn.Linear(3 * WIDTH, HIDDEN)
+        self.said = nn.Linear(HIDDEN, sum(OUTPUTS))
+        self.cut = nn.Linear(WIDTH, 1)
+        self.pair = nn.Linear(3 * WIDTH, PAIR_HIDDEN)
+        self.tie = nn.Linear(PAIR_HIDDEN, len(TIES))
 
     def pieces(self, hidden: Tensor, spans: list[tuple[int, int, int]]) -> list[Tensor]:
         """Label, categories and act of each (row, from, until), as logits."""
@@ -125,7 +136,10 @@ def pooled(hidden: Tensor, spans: list[tuple[int, int, int]]) -> tuple[Tensor, T
     return total / counts[:, None], most
 
 
-def learned(net: Net, base: Parts) -> dict[str, np.ndarray]:
+HEADS_OF_READER = ("piece", "said", "cut", "pair", "tie")
+
+
+def learned(net: Encoder, base: Parts, heads: tuple[str, ...] = HEADS_OF_READER) -> dict[str, np.ndarray]:
     """What the runtime needs of a network with adapters, in float16, by the names it knows."""
     found = {"type": net.types - vector(base, "type").to(net.types.device)}
 
@@ -141,7 +155,30 @@ def learned(net: Net, base: Parts) -> dict[str, np.ndarray]:
             vectors(matrix, f"{at}.{name}", ("bias",))
         for one, name in zip(layer.norms, NORMS, strict=True):
             vectors(one, f"{at}.{name}", ("weight", "bias"))
-    for name in ("piece", "said", "cut", "pair", "tie"):
+    for name in heads:
         head = getattr(net, name)
         found[f"head.{name}.weight"], found[f"head.{name}.bias"] = head.weight, head.bias
     return {name: value.detach().cpu().numpy().astype("f2") for name, value in found.items()}
+
+
+def warm(net: Encoder, base: Parts, file: Any, heads: tuple[str, ...] = ()) -> None:
+    """Begin with what a reader has learned before instead of with the bare base."""
+
+    def put(value: Tensor, name: str, start: Tensor | None = None, by: float = 1.0) -> None:
+        given = torch.tensor(file[name].astype("f4")) / by
+        value.data.copy_(given if start is None else start + given)
+
+    put(net.types, "type", vector(base, "type"))
+    for kind in ("weight", "bias"):
+        put(getattr(net.norm, kind), f"norm.{kind}", vector(base, f"norm.{kind}"))
+    for at, layer in enumerate(net.layers):
+        for matrix, name in zip(layer.matrices, MATRICES, strict=True):
+            put(matrix.down, f"{at}.{name}.down")
+            put(matrix.up, f"{at}.{name}.up", by=ALPHA)
+            put(matrix.bias, f"{at}.{name}.bias", vector(base, f"{at}.{name}.bias"))
+        for one, name in zip(layer.norms, NORMS, strict=True):
+            for kind in ("weight", "bias"):
+                put(getattr(one, kind), f"{at}.{name}.{kind}", vector(base, f"{at}.{name}.{kind}"))
+    for name in heads:
+        for kind in ("weight", "bias"):
+            put(getattr(getattr(net, name), kind), f"head.{name}.{kind}")

@@ -223,7 +223,7 @@ class Keepbook:
         # See tools().
         from keepbook.models.chat import Talk
 
-        if chat.thread.agent is not None:
+        if chat.agent is not None:
             # With agents, as with tools().
             from keepbook.models.agents.talk import AgentTalk, agent_of
 

@@ -287,6 +287,14 @@ class AsyncReview:
 
         id: its id, eight characters
         """
+    async def answer(
+        self, id: str, choice: str
+    ) -> keepbook.book.memory.memories.Written | keepbook.book.memory.proposals.Proposal:
+        """Answer a question with one of its choices: what that wrote, or the proposal where nothing was to write.
+
+        id: its id, eight characters
+        choice: one of the `choices` of its question; of a plain proposal yes, no or both
+        """
     async def decline(self, id: str) -> keepbook.book.memory.proposals.Proposal:
         """No: nothing is kept, and it is not proposed again.
 
@@ -955,11 +963,14 @@ class AsyncBook:
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
-    async def forget(self, ref: str, reason: str = "user_deleted") -> keepbook.book.memory.memories.Written:
+    async def forget(
+        self, ref: str, reason: str = "user_deleted", expect_version: int | None = None
+    ) -> keepbook.book.memory.memories.Written:
         """Archive: out of every chat and recall, listed apart, restorable.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         reason: why: user_deleted, user_corrected or agent_forget
+        expect_version: refuse if the memory is at another version by now
         """
     async def get(self, id: str) -> keepbook.book.memory.links.Detailed:
         """A memory with its versions and links, in whatever state it is.
@@ -1125,7 +1136,8 @@ class AsyncBook:
         turn_ids: collections.abc.Sequence[Any] = (),
         force: bool = False,
     ) -> keepbook.book.memory.memories.Written:
-        """Keep a new thing. Said before, it answers with what is there (`unchanged`); `similar` lists what is close.
+        """Keep a new thing. Said before, it confirms what is there (`unchanged`) and adds what is new to it; `similar`
+        lists what is close.
 
         content: what to keep, in one sentence of 4 to 500 characters
         category: the group it belongs to; the preset says which there are
@@ -1158,10 +1170,11 @@ class AsyncBook:
 
         session: a name of yours for the chat
         """
-    async def restore(self, ref: str) -> keepbook.book.memory.memories.Written:
+    async def restore(self, ref: str, expect_version: int | None = None) -> keepbook.book.memory.memories.Written:
         """Back from the trash to where it was, or from the archive.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
+        expect_version: refuse if the memory is at another version by now
         """
     @property
     def runs(self) -> AsyncRuns: ...

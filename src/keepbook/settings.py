@@ -10,7 +10,6 @@ import getpass
 import json
 import math
 import os
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -231,8 +230,7 @@ def write_config(changes: Mapping[str, str | None]) -> None:
     wanted = {name: value for name, value in (before | dict(changes)).items() if value is not None}
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     head = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
-    ours = re.compile(rf"\s*({'|'.join(map(re.escape, changes))})\s*=")
-    kept = [line for line in lines[:head] if not ours.match(line)]
+    kept = [line for line in lines[:head] if not ("=" in line and line.split("=", 1)[0].strip() in changes)]
     # JSON writes a string as TOML does.
     new = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in changes.items() if value is not None]
     text = "\n".join([*kept, *new, *lines[head:]]) + "\n"

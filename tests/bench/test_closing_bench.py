@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from keepbook.bench import closing
-from keepbook.models.offline.extraction import extract
-from keepbook.models.reader.choice import linear_reader
+from keepbook.models.notebook.extract import extract
+from keepbook.models.reader.choice import linear_move_reader, linear_reader
 
 
 def _calls(text: str) -> int:
@@ -23,7 +23,7 @@ def _calls(text: str) -> int:
     before = sys.getprofile()
     sys.setprofile(called)
     try:
-        extract(closing.reading_of([text]), linear_reader())
+        extract(closing.reading_of([text]), reader=linear_reader(), moves=linear_move_reader())
     finally:
         sys.setprofile(before)
     return count

@@ -37,8 +37,9 @@ def test_memories_are_kept_changed_and_looked_at(book: Any) -> None:
     assert type(made) is Written
     assert (made.content, made.category, made.valid_from, made.tags) == ("Lives in Oslo", "profile", since, ("a", "b"))
     assert (made.metadata, made.turn_ids, made.source) == ({"source": "crm & mail"}, ("3", "4"), "profile")
-    again = book.remember("Lives in Oslo", category="profile")
-    assert (again.unchanged, again.id, again.event) == (True, made.id, None)
+    again = book.remember("Lives in Oslo", category="fact", subject="Home")
+    assert (again.unchanged, again.id, again.version) == (True, made.id, 1)
+    assert again.last_confirmed_at is not None
     changed = book.update("in Oslo", "Lives in Bergen / Åsane", valid_until=since + timedelta(days=9000))
     assert (changed.version, changed.body, changed.tags) == (2, made.body, made.tags)
     assert book.update(made.id, changed.content, valid_until="", expect_version=2).valid_until is None
@@ -59,8 +60,11 @@ def test_memories_are_kept_changed_and_looked_at(book: Any) -> None:
 
 def test_what_is_put_away_comes_back(book: Any) -> None:
     made = book.remember("Likes tea")
-    assert book.forget(made.id, "user_corrected").archived_reason == "user_corrected"
-    assert book.restore(made.id).state == "active"
+    with pytest.raises(Conflict) as stale:
+        book.forget(made.id, expect_version=2)
+    assert stale.value.code == "version"
+    assert book.forget(made.id, "user_corrected", expect_version=1).archived_reason == "user_corrected"
+    assert book.restore(made.id, expect_version=1).state == "active"
     assert book.confirm(made.id).last_confirmed_at is not None
     assert book.demote(made.id).confidence == "inferred"
     promoted = book.promote(made.id)
@@ -152,6 +156,26 @@ def test_refusals_are_the_same_errors(there: Any, book: Any, owner: str) -> None
         there.book(owner, by="nobody")
     with pytest.raises(TypeError):
         book.remember("Likes tea", colour="red")
+
+
+def test_a_proposal_is_answered_with_a_choice(there: Any, book: Any, owner: str) -> None:
+    made = book.remember("Prefers index funds")
+    for wanted in ("Prefers bonds", "Prefers gold"):
+        with pytest.raises(NotAllowed):
+            there.book(owner, by="agent").update(made.id, wanted)
+    no, both = book.proposals.list()
+    assert (no.question, no.choices, no.quoted) == (None, (), False)
+    with pytest.raises(Invalid, match="yes, both, no"):
+        book.proposals.answer(no.id, "perhaps")
+    answered = book.proposals.answer(no.id, "no")
+    assert (type(answered).__name__, answered.status) == ("Proposal", "declined")
+    written = book.proposals.answer(both.id, "both")
+    assert (type(written), written.content) == (Written, "Prefers gold")
+    with pytest.raises(Conflict) as decided:
+        book.proposals.answer(both.id, "no")
+    assert decided.value.code == "decided"
+    with pytest.raises(NotAllowed):
+        there.book(owner, by="agent").proposals.answer(no.id, "yes")
 
 
 def test_an_agent_writes_on_its_own_word(there: Any, owner: str) -> None:

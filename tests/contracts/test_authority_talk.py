@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from tests.contracts.test_authority import key
+from tests.models.notebook.scripted import Scripted
+from tests.models.notebook.talking import moved_by
 
 from keepbook import Keepbook
 from keepbook.errors import ModelFailed
@@ -72,9 +74,13 @@ def test_what_an_agent_says_in_a_chat_orders_nothing(kb: Keepbook, alice: Any, o
     alice.threads.get(chat).close()
     assert (alice.get(pay.id).content, alice.get(pay.id).state) == ("My salary is 65,000", "active")
     assert persons(alice) == before
-    # The person's own words do what they say.
-    answered(kb, alice.threads.start(), OfflineModel(), "Forget my salary.")
-    assert alice.get(pay.id).state == "archived"
+    # What an agent recorded is at most a question to the person.
+    assert {(one.op, one.memory_id) for one in alice.proposals.list() if one.op != "add"} <= {("forget", pay.id)}
+    # The person's own words are heeded: of a whole topic they are asked.
+    with moved_by(Scripted({"Forget": {"act": "withdraw", "points": "salary"}})):
+        answered(kb, alice.threads.start(), OfflineModel(), "Forget my salary.")
+    asked = [(one.op, one.memory_id) for one in alice.proposals.list() if one.op != "add"]
+    assert asked == [("forget", pay.id)]
 
 
 @pytest.mark.parametrize("recorded", [True, False])

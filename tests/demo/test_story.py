@@ -85,6 +85,15 @@ def test_automation_did_not_overrule_her_word(book: Any) -> None:
     assert "four months" in conflicts[0].reason
 
 
+def test_what_no_model_worded_stands_in_her_own_words(book: Any) -> None:
+    quoted = [memory for memory in book.list(limit=200) if memory.quoted]
+    assert "Herr Novak, the caretaker, has our spare key" in [memory.content for memory in quoted]
+    for memory in quoted:
+        said = [message.text for message in book.threads.get(memory.thread_id).messages() if message.role == "user"]
+        stretches = [text[span[1] : span[2]] for span in memory.spans if (text := said[(span[0] - 1) // 2])]
+        assert all(stretch in memory.content for stretch in stretches)
+
+
 def test_something_waits_for_her_in_the_review(book: Any) -> None:
     assert any(waiting.nature == "proposal" for waiting in book.proposals.list())
     assert [declined.content for declined in book.proposals.list("declined")]

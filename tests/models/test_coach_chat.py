@@ -42,6 +42,11 @@ class Coach:
 
         return asyncio.run(heard())
 
+    @property
+    def tools_asked(self) -> list[str]:
+        """The tools that were called; what the notebook wrote by itself is none."""
+        return [name for name, _ in self.calls if name != "order"]
+
     def asked(self, name: str) -> list[dict[str, Any]]:
         return [arguments for called, arguments in self.calls if called == name]
 
@@ -468,7 +473,7 @@ def test_what_is_not_open_cannot_be_closed(coach: Coach, order: str) -> None:
 )
 def test_what_a_person_says_of_themselves_is_no_question(coach: Coach, told: str) -> None:
     coach.tell(told)
-    assert coach.calls == []
+    assert coach.tools_asked == []
 
 
 @pytest.mark.parametrize(
@@ -498,15 +503,18 @@ def test_what_has_no_name_of_ours_is_ordinary_chat(kb: Keepbook, text: str) -> N
     assert "BTC" not in said
 
 
-def test_a_fact_about_trading_is_remembered_when_asked_to_and_found_when_the_chat_closes(kb: Keepbook) -> None:
+def test_a_fact_about_trading_is_kept_in_the_persons_own_words_when_it_is_said(kb: Keepbook) -> None:
     book = kb.book("erik")
     traded(book, WORLD, LONE)
     coach = Coach(kb, book)
-    coach.tell("remember that I live in Oslo")
-    assert [name for name, _ in coach.calls] == ["remember"]
-    coach.tell("I trade BTC in the mornings")
-    coach.chat.close()
-    assert [memory.content for memory in book.list()] == ["Lives in Oslo", "Trades BTC in the mornings"]
+    assert coach.tell("remember that I live in Oslo").startswith("Understood.")
+    assert coach.calls == [("order", {})]
+    coach.tell("I never risk more than 1 % per trade")
+    kept = [(memory.content, memory.quoted, memory.source) for memory in book.list()]
+    own = "I never risk more than 1 % per trade"
+    assert kept == [("I live in Oslo", True, "chat"), (own, True, "extracted")]
+    assert coach.chat.close().written == ()
+    assert len(book.list()) == 2
 
 
 @pytest.mark.parametrize(
@@ -526,8 +534,7 @@ def test_a_fact_about_trading_is_remembered_when_asked_to_and_found_when_the_cha
 )
 def test_what_is_asked_of_the_memory_goes_to_the_memory(coach: Coach, question: str) -> None:
     coach.tell(question)
-    names = {name for name, _ in coach.calls}
-    assert names <= {"remember", "forget"}
+    assert coach.tools_asked == []
 
 
 def test_a_question_that_only_sounds_alike_is_answered_from_the_book(kb: Keepbook) -> None:

@@ -24,8 +24,10 @@ from tests.deciding import busy_desk
 from tests.floor import busy_floor
 
 from keepbook import Keepbook, NotAllowed
-from keepbook.book.memory import changes
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import changes, quotes
 from keepbook.book.memory.memories import STATE_FIELDS
+from keepbook.book.text.quotation import Span
 from keepbook.presets import load_preset
 from keepbook.settings import Settings
 from keepbook.storage import tables
@@ -118,6 +120,18 @@ def _read_by_software(kb: Keepbook, content: str) -> str:
     return written.id
 
 
+def _quoted(kb: Keepbook) -> str:
+    """What a reader quoted, and a person then worded anew."""
+    chat = kb.book("alice").threads.start()
+    chat.add("user", "I sail on Sundays, mostly")
+    origin = Origin("extractor", "close", source="extracted")
+    said, spans = changes.Statement("", score=0.8, made_by="rules"), [Span(1, 0, 17, "said")]
+    with kb._database.write("alice") as tx:
+        made = quotes.quote(tx, origin, load_preset("general"), said, chat.id, spans, said_on="2026-03-01")
+    kb.book("alice").update(made.id, "Sails on Sundays")
+    return made.id
+
+
 def make_book(address: str) -> dict[str, str]:
     """A book with a memory of each kind; answers their ids by name."""
     with Keepbook(address, clock=Tick(), settings=Settings(allow_bypass_login=True), embedder="none") as kb:
@@ -131,6 +145,7 @@ def make_book(address: str) -> dict[str, str]:
             "promoted": _read_by_software(kb, "Works for a shipping company"),
             "adopted": _read_by_software(kb, "Has two daughters"),
             "guess": kb.book("alice", by="agent").remember("Prefers short answers", confidence="inferred").id,
+            "quoted": _quoted(kb),
             "archived": alice.remember("Owns a boat named Vinden").id,
             "trashed": alice.remember("Hates coriander in soup").id,
             "erased": alice.remember("The secret is under the old oak").id,
@@ -300,7 +315,10 @@ def supersedes(memory: str, actor: str, **columns: Any) -> Steps:
     return (Entry(actor, "update", memory, {"version": ":next"}), begins(memory, **columns))
 
 
-COPIED = "content, summary, body, source, score, made_by, thread_id, turn_ids, valid_from, valid_until"
+COPIED = (
+    "content, summary, body, source, score, made_by, thread_id, turn_ids, valid_from, valid_until, "
+    "quoted, spans, said_on"
+)
 
 
 def copies(memory: str, version: int, **altered: Any) -> str:
@@ -404,7 +422,13 @@ def _attacks_on_trust() -> dict[str, Steps]:
     return found
 
 
-TRUST = _attacks_on_trust()
+TRUST = _attacks_on_trust() | {
+    "an undo that brings back a quotation as a note": restores(
+        "quoted", "person", 1, quoted=0, spans=None, said_on=None
+    ),
+    "an undo that brings back a quotation of other words": restores("quoted", "person", 1, spans="[]"),
+    "an undo that brings back a quotation of another day": restores("quoted", "person", 1, said_on="2026-03-02"),
+}
 
 UPDATES = Entry("person", "update", "asserted", {"version": ":next"})
 
@@ -437,6 +461,18 @@ ONE_CURRENT: dict[str, Steps] = {
     "a version of a memory that is not there": (
         Entry("person", "remember", "asserted", wrong=(("memory_id", "GHOST001"),)),
         begins("asserted", memory_id="GHOST001", version=1),
+    ),
+    "a quotation that names no words": (UPDATES, begins("asserted", quoted=1)),
+    "a note that names words": (UPDATES, begins("asserted", spans="[]")),
+    "a note of a day": (UPDATES, begins("asserted", said_on="2026-03-01")),
+    "a quotation of half a day": (UPDATES, begins("asserted", quoted=1, spans="[]", said_on="2026-03")),
+    "a version that is quoted twice": (UPDATES, begins("asserted", quoted=2, spans="[]")),
+    "a quotation becomes a note": (
+        "UPDATE versions SET quoted = 0, spans = NULL WHERE owner = 'alice' AND memory_id = :quoted AND version = 1",
+    ),
+    "the words of a quotation are blanked without a purge": (
+        "UPDATE versions SET content = NULL, spans = NULL "
+        "WHERE owner = 'alice' AND memory_id = :quoted AND version = 1",
     ),
     "the current version ends and nothing follows": (
         Entry("person", "confirm", "asserted", {"last_confirmed_at": ":now"}), closes("asserted"),
@@ -760,6 +796,7 @@ def _rewritten() -> Iterator[Any]:
             "ended": "memory_id = :history AND version = 1",
             "current": "memory_id = :asserted",
             "erased": "memory_id = :erased",
+            "quoted": "memory_id = :quoted AND version = 1",
         },
         "memories": {"active": "id = :asserted", "erased": "id = :erased"},
         "links": {"standing": "id = :link"},

@@ -317,7 +317,7 @@ GROWING = {
     "erasures": {"SELECT", "INSERT"},
     "memories": {"SELECT", "INSERT", "UPDATE"},
     "links": {"SELECT", "INSERT", "UPDATE"},
-    "injections": {"SELECT", "INSERT", "UPDATE (at, block, nth, seq)"},
+    "injections": {"SELECT", "INSERT", "UPDATE (at, block, lines, nth, seq)"},
     "alembic_version": {"SELECT"},
     "agents": {"SELECT", "INSERT", "UPDATE"},
     "transcripts": {"SELECT", "INSERT"},

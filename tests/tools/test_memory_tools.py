@@ -8,6 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keepbook import Book, Keepbook, Written
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import quotes
+from keepbook.book.memory.changes import Statement
+from keepbook.book.text.quotation import Span
 from keepbook.tools import memory
 from keepbook.tools.catalogue import ToolSet, build
 from keepbook.tools.definition import Answer
@@ -546,3 +550,18 @@ def test_any_json_is_answered_and_a_refused_call_writes_nothing(
         assert answer.error is None
         assert not tool.annotations.read_only
         assert answer.memory_event["event"] == after == before + 1
+
+
+def test_a_quotation_is_told_in_its_marks_and_is_no_guess(kb: Keepbook, alice: Book) -> None:
+    chat = alice.threads.start()
+    chat.add("user", "I live in Oslo, you know")
+    reader, said = Origin("extractor", "close", source="extracted"), Statement("", score=0.9, made_by="offline")
+    with alice.writing() as (tx, preset):
+        quotes.quote(tx, reader, preset, said, chat.id, [Span(1, 0, 14, "said")], said_on="2026-03-01")
+    tools = tools_of(kb, "general")
+    shown = "“I live in Oslo” (said 1 Mar 2026)"
+    for name, asked in (("list_memories", {}), ("recall", {"query": "Where do I live?"})):
+        answer = tools.call(name, asked)
+        assert shown in answer.text
+        assert "inferred" not in answer.text
+    assert tools.call("forget", {"memory": shown}).text.startswith("Forgotten")

@@ -16,6 +16,7 @@ from keepbook.adapters import missing
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.owners.choices import heed
+from keepbook.book.text.quotation import shown
 
 try:
     from google.adk.memory import BaseMemoryService
@@ -94,7 +95,7 @@ class KeepbookMemoryService(BaseMemoryService):
             return []
         kept = [
             MemoryEntry(
-                id=hit.id, content=_content("user", hit.content), author="user", timestamp=hit.valid_from.isoformat()
+                id=hit.id, content=_content("user", shown(hit)), author="user", timestamp=hit.valid_from.isoformat()
             )
             for hit in book.recall(query, MOST)
         ]

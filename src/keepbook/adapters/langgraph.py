@@ -11,7 +11,6 @@ person takes back or rewrites in the book is what the graph reads next. Every op
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -21,6 +20,7 @@ from typing import Any
 from keepbook.adapters import missing
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
+from keepbook.book.ground.patterns import regex
 from keepbook.book.memory import named
 from keepbook.book.memory.memories import BELOW, Memory
 from keepbook.book.owners.choices import heed
@@ -52,7 +52,7 @@ ROOT = "langgraph"
 MOST_HITS = 200
 TEXT_FIELDS = ("text", "content", "memory", "fact", "data")
 """Where a value is looked through for what it says."""
-_UNKEEPABLE = re.compile("[\x7f-\x9f\ud800-\udfff]")
+_UNKEEPABLE = regex("[\x7f-\x9f\ud800-\udfff]")
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
 }  # fmt: skip
@@ -155,7 +155,7 @@ class KeepbookStore(BaseStore):
         if known is not None and op.ttl is None and (_value(known), _index(known), _ttl(known)) == (value, index, None):
             return
         heed(book.choices, json.dumps(value, ensure_ascii=False))
-        line = named.line_for(book, scope, key, _said(value, index), known=known, category=self._category)
+        line = named.line_for(book, scope, key, _said(value, index), known=known)
         more = {"index": index, "ttl": op.ttl}
         body = _dumped({"value": value, "line": line} | {name: one for name, one in more.items() if one is not None})
         until = None if op.ttl is None else book.now + timedelta(minutes=op.ttl)

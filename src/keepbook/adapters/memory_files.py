@@ -9,13 +9,13 @@ a deleted file lies in the trash, a renamed one keeps its history, and directori
 needs the SDK but `tool` and `async_tool`.
 """
 
-import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
 from keepbook.app import Keepbook
+from keepbook.book.ground.patterns import regex
 from keepbook.book.memory import named
 from keepbook.book.memory.memories import Memory
 from keepbook.book.owners.choices import heed
@@ -45,6 +45,9 @@ _KINDS = {str: "text", int: "a whole number", list: "a list of two line numbers"
 
 class Refused(Exception):
     """A command that was not carried out; its text is what the model is told."""
+
+
+_LINE = regex(r"[^\n]*\n|[^\n]+")
 
 
 class Files:
@@ -97,7 +100,7 @@ class Files:
     def _str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
         path, memory = self._existing(path)
         text = memory.body or ""
-        places = [found.start() for found in re.finditer(f"(?={re.escape(old_str)})", text)] if old_str else []
+        places = list(_occurrences(old_str, text)) if old_str else []
         if not places:
             raise Refused(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
         if len(places) > 1:
@@ -116,7 +119,7 @@ class Files:
     def _insert(self, path: str, insert_line: int, insert_text: str) -> str:
         path, memory = self._existing(path)
         text = memory.body or ""
-        lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+        lines = _LINE.findall(text)
         if not 0 <= insert_line <= len(lines):
             raise Refused(
                 f"Error: Invalid `insert_line` parameter: {insert_line}. "
@@ -192,7 +195,7 @@ class Files:
         if added:
             heed(self._book.choices, added)
         first = next((line for line in text.splitlines() if line.strip()), "(empty)")
-        line = named.line_for(self._book, self._scope, path, f"{path}: {first}", known=known, category=None)
+        line = named.line_for(self._book, self._scope, path, f"{path}: {first}", known=known)
         if known is None:
             self._book.remember(line, subject=path, scope=self._scope, body=text, force=True)
         else:
@@ -202,15 +205,19 @@ class Files:
 # Rules
 
 
+_SLASH = regex(r"[/\\]")
+_SLASHES = regex("/+")
+
+
 def clean_path(path: str) -> str:
     """A path as files are kept under it. Whatever points out of /memories, in whatever spelling, is refused."""
     spelled = path
     for _ in range(5):  # encoded once, or an encoding of that
         spelled = unquote(spelled)
-    parts = re.split(r"[/\\]", unicodedata.normalize("NFKC", spelled))
+    parts = _SLASH.split(unicodedata.normalize("NFKC", spelled))
     if any(part.strip() in (".", "..") for part in parts):
         raise Refused(f"Error: The path {path} is not inside {ROOT}; use plain paths without . and .. parts")
-    clean = re.sub("/+", "/", path).rstrip("/")
+    clean = _SLASHES.sub("/", path).rstrip("/")
     if clean != ROOT and not clean.startswith(f"{ROOT}/"):
         raise Refused(f"Error: Path must start with {ROOT}, got: {path}")
     if len(clean) > named.LONGEST_NAME:
@@ -238,6 +245,14 @@ def _checked(command: object) -> tuple[str, dict[str, Any]]:
 
 def _size(memory: Memory) -> int:
     return len((memory.body or "").encode())
+
+
+def _occurrences(part: str, text: str) -> Iterator[int]:
+    """Where a part stands in a text, also where it overlaps itself."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _lines(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from keepbook.models.embedders.bundled import bundled
 from keepbook.models.model import Reading, Turn
-from keepbook.models.offline.extraction import extract
+from keepbook.models.notebook.extract import extract
 
 TURNS, CHARACTERS = 200, 200_000
 MOST_TIMES, MOST_GROWTH, MOST_MEGABYTES = 8.0, 1.5, 120.0

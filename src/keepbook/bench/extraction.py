@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keepbook.models.closing.close import judge
+from keepbook.book.text.block_lines import lines_in_text
+from keepbook.models.closing.checks import judge
 from keepbook.models.model import Extraction, Known, Reading, Turn
-from keepbook.models.offline.extraction import extract
+from keepbook.models.notebook.extract import extract
 
 VOCABULARY = {
     "advisor": ("profile", "finance_context", "response_style", "fact"),
@@ -40,7 +41,7 @@ def memories(chat: dict[str, Any]) -> list[dict[str, Any]]:
         VOCABULARY[chat["persona"]],
         "UTC",
         datetime.now(UTC),
-        block=chat.get("injected_block"),
+        block=lines_in_text(chat.get("injected_block") or ""),
     )
     judged = judge(reading, Extraction(tuple(extract(reading)), "", "offline"))
     return [

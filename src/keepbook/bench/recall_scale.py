@@ -30,7 +30,7 @@ from keepbook.bench.recall_peers import NOTES, PEERS, Filled, installed
 from keepbook.book.book import Book
 from keepbook.book.ground.when import stamp
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.text.word_index import Said, term_weights
+from keepbook.book.text.indexes.word_index import Said, term_weights
 
 Floats = NDArray[np.float32]
 

@@ -8,12 +8,12 @@ all writers of a half are in one book.
 """
 
 import json as json_module
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid, NotFound
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -61,9 +61,12 @@ def conversations(path: str, joined: int = 0) -> list[Conversation]:
 # LoCoMo's
 
 
+_SESSION = regex(r"session_(\d+)")
+
+
 def _of_two(sample: Mapping[str, Any], reports: bool) -> Conversation:
     told = sample["conversation"]
-    numbers = sorted(int(match[1]) for name in told if (match := re.fullmatch(r"session_(\d+)", name)))
+    numbers = sorted(int(match[1]) for name in told if (match := _SESSION.fullmatch(name)))
     sessions, place = {}, {}
     for number in numbers:
         turns = told[f"session_{number}"] or []
@@ -81,9 +84,12 @@ def _of_two(sample: Mapping[str, Any], reports: bool) -> Conversation:
     return Conversation(sessions, questions, reports)
 
 
+_EVIDENCE = regex(r"D:?(\d+):(\d+)")
+
+
 def _evidence_ids(text: str) -> list[tuple[int, int]]:
     """`D8:6; D9:17`, `D:11:26`, `D30:05`: all the ways in which the data names its turns."""
-    return [(int(session), int(turn)) for session, turn in re.findall(r"D:?(\d+):(\d+)", text)]
+    return [(int(session), int(turn)) for session, turn in _EVIDENCE.findall(text)]
 
 
 def _moment(text: str | None) -> datetime | None:

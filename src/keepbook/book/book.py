@@ -22,12 +22,12 @@ from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import injections, links
-from keepbook.book.memory.as_of import as_of
 from keepbook.book.memory.block import Rendered
 from keepbook.book.memory.labels import Metadata, Tags, wanted
 from keepbook.book.memory.links import Detailed
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
+from keepbook.book.memory.past.as_of import as_of
 from keepbook.book.memory.review import Review
 from keepbook.book.owners import choices
 from keepbook.book.owners.choices import Choices

@@ -61,7 +61,8 @@ class Writing(Opened):
         turn_ids: Sequence[Any] = (),
         force: bool = False,
     ) -> Written:
-        """Keep a new thing. Said before, it answers with what is there (`unchanged`); `similar` lists what is close."""
+        """Keep a new thing. Said before, it confirms what is there (`unchanged`) and adds what is new to it; `similar`
+        lists what is close."""
         said = Statement(
             content, category=category, subject=subject, summary=summary, body=body, metadata=metadata, tags=tags,
             confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until, scope=scope,
@@ -103,10 +104,10 @@ class Writing(Opened):
                 tx, self.origin, preset, ref, said, correction=correction, expect_version=expect_version
             )
 
-    def forget(self, ref: str, reason: str = "user_deleted") -> Written:
+    def forget(self, ref: str, reason: str = "user_deleted", expect_version: int | None = None) -> Written:
         """Archive: out of every chat and recall, listed apart, restorable."""
         with self.writing() as (tx, preset):
-            return changes.forget(tx, self.origin, preset, ref, reason)
+            return changes.forget(tx, self.origin, preset, ref, reason, expect_version=expect_version)
 
     def delete(self, ref: str, forever: bool = False) -> Written | None:
         """Into the trash for 30 days; with `forever` gone at once, which nothing undoes."""
@@ -123,10 +124,10 @@ class Writing(Opened):
         with self._database.write(self.owner) as tx:
             return purge_due(tx, replace(self.origin, actor="job"))
 
-    def restore(self, ref: str) -> Written:
+    def restore(self, ref: str, expect_version: int | None = None) -> Written:
         """Back from the trash to where it was, or from the archive."""
         with self.writing() as (tx, preset):
-            return changes.restore(tx, self.origin, preset, ref)
+            return changes.restore(tx, self.origin, preset, ref, expect_version=expect_version)
 
     def confirm(self, ref: str) -> Written:
         """Still true: its fading starts anew."""

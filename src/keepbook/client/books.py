@@ -202,6 +202,7 @@ REVIEW = face_of(
         "get": Asks("GET", "/api/memory/proposals/{id}", Proposal),
         "accept": Asks("POST", "/api/memory/proposals/{id}/accept", Written, query=("both",)),
         "decline": Asks("POST", "/api/memory/proposals/{id}/decline", Proposal),
+        "answer": Asks("POST", "/api/memory/proposals/{id}/answer", Written | Proposal),
         "reopen": Asks("POST", "/api/memory/proposals/{id}/reopen", Proposal),
     },
 )

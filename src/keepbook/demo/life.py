@@ -1,6 +1,7 @@
 """How the story is lived: on a clock that obeys, through the same operations that a real day uses.
 
-The agent's replies are written down beforehand; everything around them is real. The block is injected, tools write,
+The agent's replies are written down beforehand, but where the notebook answers; everything around them is real. The
+block is injected, tools write,
 a long chat is compressed, and a chat that closes is read under its lease, by the script.
 """
 
@@ -136,9 +137,10 @@ class Life:
     def perform(self, play: Play) -> Chat:
         """Live through one chat, from its first word to its closing."""
         chat = self.book.threads.start(preset=play.preset, incognito=play.incognito)
-        script = Script(play, self.clock, self.pace)
-        self.kb.models = models = Models(script, script, OFFLINE)
-        talk = Talk(self.book, chat, models, budget=Budget(play.window), monthly_tokens=None, orders=False)
+        speaker = OFFLINE if play.notebook else Script(play, self.clock, self.pace)
+        self.kb.models = models = Models(speaker, speaker, OFFLINE)
+        budget = Budget(play.window)
+        talk = Talk(self.book, chat, models, budget=budget, monthly_tokens=None, orders=play.notebook)
         with asyncio.Runner() as runner, self.book.transaction():
             runner.get_loop().set_default_executor(AtOnce())
             runner.run(self._say(talk, play.exchanges))

@@ -10,10 +10,11 @@ A chat is a table of a TOML file. Its `said` has a mark at the start of each tur
     ? category | .82 | …    what reading the person's last turn for memories will find, and how surely;
     ? ~piece | .82 | …      with a piece of what is known in place of the category, what that should say instead
 
+Where `notebook` is true no model is there, and the notebook answers what the person says; then nothing else is written.
+
 `when` is "-27 19:45" (days before today), "moved+32 18:02" (days after a date of the story) or "now-48m".
 """
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,8 +22,10 @@ from datetime import datetime, time, timedelta
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-_MARK = re.compile(r"(I|A\*?): |([+~?-]) ")
-_WHEN = re.compile(r"(\w*)([+-]\d+) (\d\d):(\d\d)|now-(\d+)m")
+from keepbook.book.ground.patterns import regex
+
+_MARK = regex(r"(I|A\*?): |([+~?-]) ")
+_WHEN = regex(r"(\w*)([+-]\d+) (\d\d):(\d\d)|now-(\d+)m", anchored=True)
 TOOLS = {
     "+": ("save_preference", ("category", "content")),
     "~": ("update_preference", ("id_or_substring", "new_content")),
@@ -60,6 +63,7 @@ class Play:
     preset: str = "advisor"
     incognito: bool = False
     closes: bool = True
+    notebook: bool = False
     window: int = 32_000
     summary: str = ""
 

@@ -9,29 +9,29 @@ is stored as such, and can be gone on with.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Made, Message, Thread
 from keepbook.book.ground.when import stamp
-from keepbook.book.text.topics import touched
+from keepbook.book.memory import proposals
 from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
 from keepbook.models.choose import Models
-from keepbook.models.compress import Budget, fixed, plan, to_parts
+from keepbook.models.compress import ORDER, Budget, fixed, plan, to_parts
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Turn, Usage
-from keepbook.models.offline.title import UNTITLED
-from keepbook.models.offline.title import title as title_by_rules
-from keepbook.models.orders.asked import NOTEBOOK
-from keepbook.models.orders.obey import Heeded, at_hand, obey
-from keepbook.models.orders.values import Deed, Place, of_parts, standing, was_heard
+from keepbook.models.notebook.missed import ask_what_was_missed
+from keepbook.models.notebook.scene import Loaded, load
+from keepbook.models.notebook.turn import TurnTaken, read_again, record_turn, take_turn, view_of
+from keepbook.models.notebook.values import NOTEBOOK, Deed, from_parts, is_persons
 from keepbook.models.prompt import compose
 from keepbook.models.unfinished import Piece, about, being_written, going_on, until, whole_words
 from keepbook.tools.catalogue import build
 
 CLOSING_WAIT_SECONDS = 3.0
+NOTEBOOK_TURNS = 8
+"""So many turns before the last are seen by the notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,13 @@ class Talk:
         reply wrote is taken back, both stay readable, and closing reads the new one."""
         if not text.strip():
             raise Invalid("say something: the message is empty", field="text")
-        await self._wait_for_closing()
         if instead_of is not None:
             await asyncio.to_thread(self._make_way, instead_of, "user")
-        hidden = hidden or await asyncio.to_thread(self._left_to_know, instead_of)
-        heeded = await asyncio.to_thread(self._heed, text, hidden, instead_of)
-        await asyncio.to_thread(self._name, instead_of, any(map(_withdrawn, heeded.deeds)))
-        for call in order_calls(heeded.deeds):
+        loaded = await self._load(text, instead_of)
+        taken = await asyncio.to_thread(self._take, text, hidden or _left_to_know(loaded), instead_of, loaded)
+        for call in order_calls(taken.deeds):
             yield Called(call)
-        async for event in self._answer(heeded.message):
+        async for event in self._answer(taken):
             yield event
 
     async def again(self, *, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
@@ -99,7 +97,8 @@ class Talk:
         said = [one for one in messages if instead_of is None or one.turn < instead_of]
         if not said or said[-1].role != "user":
             raise Conflict("the last message of this chat has its answer", code="answered")
-        async for event in self._answer(said[-1], instead_of):
+        taken = await asyncio.to_thread(read_again, self.book, self.chat, said[-1])
+        async for event in self._answer(taken, instead_of):
             yield event
 
     async def go_on(self) -> AsyncIterator[Event | Notice | Kept]:
@@ -108,12 +107,13 @@ class Talk:
         if [one.role for one in stands] != ["user", "assistant"] or stands[1].broke_off is None:
             raise Conflict("the last reply of this chat did not break off", code="answered")
         spoken, broken = stands
-        if not self._goes_on:
-            await asyncio.to_thread(self._make_way, broken.turn, "assistant")
-            going = self._answer(spoken, broken.turn)
+        taken = await asyncio.to_thread(read_again, self.book, self.chat, spoken)
+        begun = None
+        if self._goes_on:
+            begun = whole_words(broken) or None
         else:
-            going = self._answer(spoken, broken.turn, whole_words(broken) or None)
-        async for event in going:
+            await asyncio.to_thread(self._make_way, broken.turn, "assistant")
+        async for event in self._answer(taken, broken.turn, begun):
             yield event
 
     @property
@@ -135,30 +135,73 @@ class Talk:
                 if error.code == "busy":
                     raise
                 # Undone already, touched since, or not this caller's to undo: it stays as it is.
+        if role == "user":
+            self._drop_questions({one.turn for one in replaced})
+
+    def _drop_questions(self, turns: set[int]) -> None:
+        """What turns asked that hold no longer is not asked any more."""
+        with self.book.writing() as (tx, _):
+            for one in proposals.listed(tx, thread_id=self.chat.id):
+                if any(turn.isdecimal() and int(turn) in turns for turn in one.turn_ids):
+                    proposals.expire(tx, one.id, stamp(tx.clock()))
+
+    @property
+    def by_notebook(self) -> bool:
+        """Whether the notebook answers here, not a model."""
+        return self._models.chat is self._models.offline
+
+    async def _load(self, text: str, instead_of: int | None) -> Loaded:
+        """What the turn is read against. A chat that begins while another one is being read waits a moment, so that
+        its block is up to date."""
+        waited = 0.0
+        while True:
+            loaded = await asyncio.to_thread(lambda: load(self.book, self.chat.id, text, before=instead_of))
+            if not loaded.busy or waited >= CLOSING_WAIT_SECONDS:
+                return loaded
+            await asyncio.sleep(0.1)
+            waited += 0.1
+
+    def _take(self, text: str, hidden: str | None, instead_of: int | None, loaded: Loaded) -> TurnTaken:
+        """The turn, stored with what it does; an agent's is stored, and does nothing."""
+        if self.book.origin.actor != "person" or not self._orders:
+            taken = record_turn(self.book, self.chat, text, loaded, hidden=hidden, instead_of=instead_of)
+        else:
+            taken = take_turn(
+                self.book, self.chat, text, hidden=hidden, instead_of=instead_of, with_model=not self.by_notebook,
+                loaded=loaded,
+            )  # fmt: skip
+        self._named = taken.titled
+        return taken
 
     async def _answer(
-        self, spoken: Message, instead_of: int | None = None, begun: Piece | None = None
+        self, taken: TurnTaken, instead_of: int | None = None, begun: Piece | None = None
     ) -> AsyncIterator[Event | Notice | Kept]:
         """The reply to a turn, `instead_of` an earlier one; going on with what is `begun`."""
-        thread, toolbox, system = await asyncio.to_thread(self._set_table, spoken)
-        async for notice in self._compress(thread, system, toolbox, spoken):
-            yield notice
-        conversation = await asyncio.to_thread(self._conversation, spoken, thread, system)
+        spoken = taken.message
+        if self.by_notebook:
+            thread, toolbox = taken.loaded.thread, self._tools(taken.loaded, spoken)
+            conversation = self._for_notebook(taken)
+        else:
+            thread, toolbox, system = await asyncio.to_thread(self._set_table, taken)
+            async for notice in self._compress(thread, system, toolbox, spoken):
+                yield notice
+            conversation = await asyncio.to_thread(self._conversation, taken, system)
         written = Piece()
         if begun is not None:
             conversation = going_on(conversation, begun)
             written = Piece(begun.text, begun.calls)
             yield TextDelta(begun.text)
-        piece = _Broken(self, thread.turns, conversation, instead_of)
+        turns = thread.turns if not self.by_notebook else spoken.turn
+        piece = _Broken(self, turns, conversation, taken, instead_of)
         with being_written(self.book.owner, self.chat.id) as stop:
             try:
                 async with aclosing(until(stop, self._models.chat.reply(conversation, toolbox))) as events:
                     async for event in events:
                         if isinstance(event, Replied):
                             whole = event if begun is None else begun.with_(event)
-                            message = await asyncio.to_thread(self._store, whole, conversation.deeds, instead_of)
+                            message = await asyncio.to_thread(self._store, whole, taken, instead_of)
                             yield Replied(whole.text, whole.calls, whole.usage)
-                            yield Kept(message, await self._title())
+                            yield Kept(message, await self._title(spoken))
                             return
                         written.add(event)
                         yield event
@@ -176,57 +219,44 @@ class Talk:
                 raise
             stopped = await asyncio.to_thread(piece.keep, written, "stopped")
             if stopped is not None:
-                yield Kept(stopped, await self._title())
+                yield Kept(stopped, await self._title(spoken))
 
-    def _heed(self, text: str, hidden: str | None, instead_of: int | None) -> Heeded:
-        return obey(self.book, self.chat, text, hidden=hidden, instead_of=instead_of, orders=self._orders)
+    def _for_notebook(self, taken: TurnTaken) -> Conversation:
+        """What the notebook answers from: the last turns, what this one did, and what recall brought."""
+        earlier = [one for one in taken.loaded.messages if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
+        said = plan([*earlier, taken.message]).said
+        view = view_of(taken, self.book.meaning)
+        return Conversation("", said, preset=taken.loaded.preset, view=view if self._orders else None)
 
     def _said(self, through: int) -> list[Message]:
         """What holds of the chat, up to a turn."""
         return [one for one in threads.standing(self.chat.messages()) if one.turn <= through]
 
-    def _conversation(self, spoken: Message, thread: Thread, system: str) -> Conversation:
-        """What the model is sent; beside it, as values, what the engine knows by now."""
+    def _conversation(self, taken: TurnTaken, system: str) -> Conversation:
+        """What the model is sent."""
         through, summary = compressed(self.chat.thread)
-        stands = self._said(spoken.turn)
+        stands = self._said(taken.message.turn)
         said = plan(stands, compressed_through=through, summary=summary, budget=self._budget).said
-        preset = self.book.preset(thread.preset)
-        if not self._orders:
-            return Conversation(system, said, preset=preset)
-        known, noted = at_hand(self.book, self.chat)
-        return Conversation(
-            system,
-            said,
-            preset=preset,
-            deeds=of_parts(spoken.parts),
-            known=known,
-            noted=tuple(one.content for one in noted),
-            noted_now=tuple(one.content for one in noted if one.place.turn == spoken.turn),
-            categories={one.content: one.category for one in noted if one.category},
-            barred=tuple(touched(spoken.text, self.book.choices.never, self.book.meaning)),
-        )
+        return Conversation(system, said, preset=taken.loaded.preset)
 
-    def _left_to_know(self, instead_of: int | None) -> str | None:
-        """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
-        last = self._said(self.chat.thread.turns if instead_of is None else instead_of - 1)[-1:]
-        return last[0].hidden if last and last[0].role == "assistant" else None
-
-    def _set_table(self, spoken: Message) -> tuple[Thread, Toolbox | None, str]:
+    def _set_table(self, taken: TurnTaken) -> tuple[Thread, Toolbox | None, str]:
         """What the whole chat is given: its tools, and a system prompt that stays the same."""
-        thread = self.chat.thread
-        preset = self.book.preset(thread.preset)
-        wanted = not thread.incognito and self.book.choices.memory
-        block = self.chat.inject() if wanted else ""
-        system = compose(preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=wanted)
-        if not wanted:
-            return thread, None, system
+        thread, preset = self.chat.thread, taken.loaded.preset
+        remembers = taken.loaded.remembers
+        block = self.chat.inject() if remembers else ""
+        system = compose(preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembers)
+        return thread, self._tools(taken.loaded, taken.message), system
+
+    def _tools(self, loaded: Loaded, spoken: Message) -> Toolbox | None:
+        if not loaded.remembers:
+            return None
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
-        return thread, build(preset, book, thread_id=thread.id, turn_ids=turns, mode=thread.mode), system
+        return build(loaded.preset, book, thread_id=loaded.thread.id, turn_ids=turns, mode=loaded.thread.mode)
 
     def _spoken_to(self, spoken: Message) -> Book:
         """The book as it is for who said this. What the person did not say here, tools do not do for them, also where
         it is the person who asks for the answer."""
-        return self.book if was_heard(spoken.parts) else self.book.acting(actor="agent")
+        return self.book if is_persons(spoken.parts) else self.book.acting(actor="agent")
 
     async def _compress(
         self, thread: Thread, system: str, toolbox: Toolbox | None, spoken: Message
@@ -257,44 +287,30 @@ class Talk:
             threads.keep_compression(tx, self.chat.id, through, summary)
 
     def _store(
-        self, reply: Replied, deeds: Sequence[Deed] = (), instead_of: int | None = None, broke_off: str | None = None
+        self, reply: Replied, taken: TurnTaken, instead_of: int | None = None, broke_off: str | None = None
     ) -> Message:
+        """The reply in the chat, and a question for each sure order that nothing has carried out."""
         counted = (reply.usage.tokens_in, reply.usage.tokens_out)
-        self.book.spending.count("chat", self._models.chat.name, *counted)
         made = Made(self._models.chat.name, *(counted if broke_off is None else (None, None)))
-        speaker = NOTEBOOK if self._models.chat is self._models.offline else None
-        with self.book.writing() as (tx, _):
-            return threads.add(
-                tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()), speaker=speaker, made=made,
-                parts=to_parts((*order_calls(deeds), *reply.calls)), instead_of=instead_of, broke_off=broke_off,
-                close_after_hours=self.book.close_after_hours,
-            )  # fmt: skip
+        with self.book.transaction():
+            self.book.spending.count("chat", self._models.chat.name, *counted)
+            if taken.left and broke_off is None:
+                ask_what_was_missed(self.book, taken, reply.calls)
+            with self.book.writing() as (tx, _):
+                return threads.add(
+                    tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()),
+                    speaker=NOTEBOOK if self.by_notebook else None, made=made,
+                    parts=to_parts((*order_calls(taken.deeds), *reply.calls)), instead_of=instead_of,
+                    broke_off=broke_off, close_after_hours=self.book.close_after_hours,
+                )  # fmt: skip
 
-    def _name(self, anew: int | None = None, withdrew: bool = False) -> str | None:
-        """By its matter as soon as there is one; by another where the first turn was said anew, or words of the chat
-        were taken back. A name by hand is never touched, an incognito chat has none."""
-        thread, messages = self.chat.thread, threads.standing(self.chat.messages())
-        first = anew is not None and sum(message.role == "user" for message in messages) == 1
-        again = (first or withdrew) and thread.titled_by != "person"
-        if (thread.title not in (None, UNTITLED) and not again) or thread.incognito:
-            return None
-        title = title_by_rules(_naming(messages))[: threads.TITLE_LIMIT]
-        if title == (thread.title or UNTITLED):
-            return None
-        try:
-            self._named = self.book.threads.rename(self.chat.id, title, by="rules").title
-        except Invalid:  # an odd sentence is not worth the turn that it was to name
-            return None
-        return self._named
-
-    async def _title(self) -> str | None:
+    async def _title(self, spoken: Message) -> str | None:
         """The title that this turn gave the chat: by rules, or by a model once there is an exchange to look at."""
-        if await asyncio.to_thread(self._name) is None and self._named is None:
-            return None
         by_rules, self._named = self._named, None
-        if self._models.cheap is self._models.offline:
+        if by_rules is None or self._models.cheap is self._models.offline:
             return by_rules
-        turns = _naming(threads.standing(await asyncio.to_thread(self.chat.messages)))
+        messages = threads.standing(await asyncio.to_thread(self.chat.messages))
+        turns = [_turn(one) for one in messages if one.turn >= spoken.turn or one.role == "user"]
         made = await self._models.title(turns, over_cap=await self._over_cap())
         await self._count("title", made.made_by, made.usage)
         if made.made_by == self._models.offline.name:
@@ -312,31 +328,11 @@ class Talk:
     async def _over_cap(self) -> bool:
         return await asyncio.to_thread(over_cap, self.book, self._monthly_tokens)
 
-    async def _wait_for_closing(self) -> None:
-        """A chat that begins while another one is being read waits a moment, so that its block is up to date."""
-        waited = 0.0
-        while waited < CLOSING_WAIT_SECONDS and await asyncio.to_thread(self._begins_beside_a_closing):
-            await asyncio.sleep(0.1)
-            waited += 0.1
 
-    def _begins_beside_a_closing(self) -> bool:
-        with self.book.reading() as (tx, _, now):
-            return threads.get(tx, self.chat.id).turns == 0 and threads.being_closed(tx, now) > 0
-
-
-def _withdrawn(deed: Deed) -> tuple[Place, ...]:
-    return deed.taken if deed.kind == "withdraw" else ()
-
-
-def _naming(messages: Sequence[Message]) -> list[Turn]:
-    """What names a chat: its turns without the words that were taken back, and without what took them back."""
-    orders = standing({one.turn: of_parts(one.parts) for one in messages})
-    taken = {turn: [place for deed in deeds for place in _withdrawn(deed)] for turn, deeds in orders.items()}
-    texts = {one.turn: one.text for one in messages if not taken[one.turn]}
-    for place in sorted(chain.from_iterable(taken.values()), key=lambda one: one.start, reverse=True):
-        if (text := texts.get(place.turn)) is not None:
-            texts[place.turn] = f"{text[: place.start]} {text[place.end :]}"
-    return [replace(_turn(one), text=texts[one.turn]) for one in messages if one.turn in texts]
+def _left_to_know(loaded: Loaded) -> str | None:
+    """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
+    last = loaded.messages[-1] if loaded.messages else None
+    return last.hidden if last is not None and last.role == "assistant" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +342,7 @@ class _Broken:
     talk: Talk
     turns: int
     conversation: Conversation
+    taken: TurnTaken
     instead_of: int | None
 
     def keep(self, written: Piece, why: str) -> Message | None:
@@ -356,7 +353,7 @@ class _Broken:
                 return None
             cost = about(self.conversation, written)
             reply = Replied(written.text, written.calls, cost)
-            return self.talk._store(reply, self.conversation.deeds, self.instead_of, why)
+            return self.talk._store(reply, self.taken, self.instead_of, why)
 
 
 def compressed(thread: Thread) -> tuple[int, str | None]:
@@ -371,8 +368,8 @@ def order_calls(deeds: Sequence[Deed]) -> tuple[ToolCall, ...]:
 
 def _wrote(message: Message) -> list[int]:
     """The ledger's numbers of what the orders of a turn, or the tools of a reply, wrote."""
-    ordered = [event for deed in of_parts(message.parts) for event in deed.events]
-    calls = message.parts if isinstance(message.parts, list) else ()
+    ordered = [deed.event for deed in from_parts(message.parts) if deed.event]
+    calls = [call for call in message.parts if call["name"] != ORDER] if isinstance(message.parts, list) else ()
     told = [call.get("memory_event") or {} for call in calls]
     return ordered + [event["event"] for event in told if event.get("event")]
 

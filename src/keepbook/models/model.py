@@ -11,8 +11,11 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from keepbook.book.agents.cards import CardType
+from keepbook.book.text.block_lines import Line
+from keepbook.book.text.quotation import Span
 from keepbook.book.text.topic_meaning import Sense
-from keepbook.models.orders.values import Deed
+from keepbook.models.notebook.reply.view import View
+from keepbook.models.notebook.values import Deed
 from keepbook.presets import Preset
 
 Op = Literal["add", "update", "forget", "skip"]
@@ -41,6 +44,12 @@ class Known:
     protected: bool = False
     since: str | None = None
     """From when on it holds."""
+    quoted: bool = False
+    """Whether it stands in the person's own words."""
+    thread_id: str | None = None
+    turn_ids: frozenset[str] = frozenset()
+    """Where it was said."""
+    recorded_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,14 @@ class Candidate:
     reason: str | None = None
     sure: bool = True
     """What is only likely becomes a proposal, whatever the preset does with the rest."""
+    spans: tuple[Span, ...] = ()
+    """Of a quotation: the stretches of the chat it is made of."""
+    said_on: str | None = None
+    valid_until: str | None = None
+    question: str | None = None
+    """What the person is to be asked, where it is more than whether to keep it."""
+    ordered: bool = False
+    """Whether the person asked to remember it in so many words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,23 +130,17 @@ class Conversation:
     """All that a reply is made from. `system` and `said` up to the last message are a stable prefix.
 
     `card` is the form that the answer must have; the words of the system prompt or of the last message ask for it.
-    The rest is for who answers by rules: the preset, what was done with the last message, what the book says by now,
-    and
-    what this chat has noted, newest last, which of it with the last message, in which category, and which topics
-    never to
-    be remembered that message touches. A remote model is told of it in hidden context.
+    `preset` and `view` (what the last message did, and what recall brought for it) are for the notebook; a remote model
+    is told of it in hidden context.
     """
 
     system: str
     said: tuple[Said, ...]
     card: CardType | None = None
     preset: Preset | None = None
-    deeds: tuple[Deed, ...] = ()
-    known: tuple[Known, ...] = ()
-    noted: tuple[str, ...] = ()
-    noted_now: tuple[str, ...] = ()
-    categories: Mapping[str, str] = field(default_factory=dict)
-    barred: tuple[str, ...] = ()
+    view: View | None = None
+    block: tuple[Line, ...] = ()
+    """The lines of the block that stands in `system`."""
 
 
 # What happens while a model replies, in order of time.
@@ -169,14 +180,17 @@ class Reading:
     zone: str
     now: datetime
     summary: str | None = None
-    block: str | None = None
+    block: tuple[Line, ...] = ()
+    """The lines of the block that the chat was given."""
     never: tuple[str, ...] = ()
     deeds: Mapping[TurnId, tuple[Deed, ...]] = field(default_factory=dict)
-    """By turn, the orders of the person that were carried out in this chat."""
-    heard: frozenset[TurnId] = frozenset()
-    """Turns whose orders were heard as they were given; the others were recorded from elsewhere."""
+    """By turn, what it did to the book as far as that stands."""
+    kept: frozenset[TurnId] = frozenset()
+    """Turns whose lines were kept when they were said: they are read for the summary only."""
     written: Mapping[TurnId, tuple[str, ...]] = field(default_factory=dict)
     """By turn that was said here, what the reply to it wrote with tools."""
+    thread_id: str = ""
+    preset: Preset | None = None
     sense: Sense | None = None
     elsewhere: bool = False
     """Whether the chat came in from another program: what was said in it holds since then, not since it was read."""

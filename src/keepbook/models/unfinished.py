@@ -5,13 +5,13 @@ whoever hangs up instead ends it too.
 """
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from keepbook.book.chats.threads import Message
+from keepbook.book.ground.patterns import regex
 from keepbook.models.compress import ORDER, size
 from keepbook.models.model import Called, Conversation, Replied, Said, TextDelta, ToolCall, Usage
 
@@ -110,9 +110,12 @@ class Piece:
         return Replied(self.text + rest.text, self.calls + later, rest.usage)
 
 
+_LAST_WORD = regex(r"(?<![\w'’-])[\w'’-]++$")
+
+
 def whole_words(message: Message) -> Piece:
     """A stored piece as it is gone on from: without the word that it may have broken off in."""
-    ends = re.search(r"[\w'’-]+$", message.text)
+    ends = _LAST_WORD.search(message.text)
     text = message.text[: ends.start()] if ends else message.text
     if text and not text[-1].isspace():
         text += " "

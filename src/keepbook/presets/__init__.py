@@ -7,7 +7,6 @@ is silently ignored is worse than one that refuses to load.
 """
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -16,10 +15,11 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 from keepbook.strict_toml import Expecting, NotToml, Table, Wrong, dotted, nearest, parse, read
 
 _SHIPPED = Path(__file__).parent
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_NAME = regex(r"[a-z][a-z0-9_-]{0,39}")
 _Default = Annotated[str | int | float | bool | None, Expecting("text or a whole number or a number or true or false")]
 
 

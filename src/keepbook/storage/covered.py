@@ -5,7 +5,7 @@ can forget it; before the transaction is kept, the book seals what was noted (bo
 and links are held by the entries of the ledger themselves, until a purge blanks those.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import Integer, Table
 
@@ -62,6 +62,14 @@ ONLY = {
 }
 """Which rows are covered, where not all are."""
 
+YOUNGER: dict[str, tuple[str, ...]] = {
+    "versions": ("quoted", "spans", "said_on"),
+    "injections": ("lines",),
+    "proposals": ("question", "choices", "valid_until", "quoted", "spans", "said_on"),
+}
+"""Columns that came after books had been sealed. A row that says nothing in them is sealed as if they were not there,
+so that what an older file holds still fits its seals."""
+
 SEPARATOR = "\x1f"
 """Between the parts of a row's key. No name, id or instant holds it: control characters are not let in."""
 
@@ -75,9 +83,18 @@ def key_columns(table: Table) -> list[str]:
 
 
 def sealed_columns(table: Table) -> list[str]:
-    """What a seal speaks of. The owner's name is in no hash: a book may move to another name."""
-    left_out = {"owner", *UNCOVERED_COLUMNS.get(table.name, ())}
-    return [column.name for column in table.c if column.name not in left_out]
+    """What a seal speaks of, younger columns last. The owner's name is in no hash: a book may move to another name."""
+    younger = YOUNGER.get(table.name, ())
+    left_out = {"owner", *UNCOVERED_COLUMNS.get(table.name, ()), *younger}
+    return [*(column.name for column in table.c if column.name not in left_out), *younger]
+
+
+def sealed_values(what: str, values: Sequence[object]) -> Sequence[object]:
+    """What a seal speaks of in a row of a table: of its younger columns nothing, where all of them are empty."""
+    count = len(YOUNGER.get(what, ()))
+    if count and not any(values[-count:]):
+        return values[:-count]
+    return values
 
 
 def key_of(table: Table, row: Mapping[str, object]) -> str:

@@ -48,6 +48,8 @@ class Tx:
     reach: str | None = None
     """The one scope that is served beside what has none; None: all of them."""
     counted: dict[tuple[str, str], float] = field(default_factory=dict)
+    coming: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
+    """By chat and number, the role and text of a turn that this transaction is about to store."""
 
     def count(self, name: str, kind: str = "", times: float = 1) -> None:
         """For the tally, once this is kept."""

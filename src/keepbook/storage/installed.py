@@ -5,7 +5,6 @@ constraints, indexes, triggers, functions, policies and rights. What should be t
 is made anew beside the book (in memory, or on PostgreSQL in a transaction that is taken back) and described alike.
 """
 
-import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, create_engine, text
 
+from keepbook.patterns import regex, words_regex
 from keepbook.storage import cluster, schema
 from keepbook.storage.database import is_postgresql
 from keepbook.storage.statements import split
@@ -94,8 +94,11 @@ def _described_file(file: sqlite3.Connection) -> Catalogue:
     return {f"{kind} {name}": _spelled(sql) for kind, name, sql in rows}
 
 
+_BLANKS_AT_MARKS = regex(r" ?([(),]) ?")
+
+
 def _spelled(sql: str) -> str:
-    return re.sub(r"\s*([(),])\s*", r"\1", " ".join(sql.replace('"', "").split()))
+    return _BLANKS_AT_MARKS.sub(r"\1", " ".join(sql.replace('"', "").split()))
 
 
 def _repair_file(address: str) -> None:
@@ -172,12 +175,16 @@ def _differences_on_a_server(address: str) -> list[str]:
 
 def _described(conn: Connection, place: str) -> Catalogue:
     found = {}
+    home = words_regex(rf'"?\b{place}\b"?\.?')
     conn.execute(text(f'SET LOCAL search_path = "{place}"'))
     for kind, query in _QUERIES.items():
         for name, told in conn.execute(text(query), {"place": place}):
             if "alembic_version" not in name:
-                found[f"{kind} {name}"] = re.sub(rf'"?\b{place}\b"?\.?', "", " ".join(str(told).split()))
+                found[f"{kind} {name}"] = home.sub("", " ".join(str(told).split()))
     return found
+
+
+_CREATE = regex(r"^((?:--[^\n]*\n)*\s*)CREATE (FUNCTION|TRIGGER)")
 
 
 def _repair_server(address: str) -> None:
@@ -193,7 +200,7 @@ def _repair_server(address: str) -> None:
             conn.execute(text(f'REVOKE ALL ON ALL TABLES IN SCHEMA "{home}" FROM keepbook_app'))
             conn.execute(text("GRANT SELECT ON alembic_version TO keepbook_app"))
             for statement in split(schema.guards("postgresql")):
-                again = re.sub(r"^((?:--[^\n]*\n)*\s*)CREATE (FUNCTION|TRIGGER)", r"\1CREATE OR REPLACE \2", statement)
+                again = _CREATE.sub(r"\1CREATE OR REPLACE \2", statement)
                 with cluster.here_alone(conn, when="GRANT UPDATE (" in statement):
                     conn.exec_driver_sql(again, execution_options={"no_parameters": True})
             if spread:

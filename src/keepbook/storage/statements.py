@@ -3,7 +3,12 @@
 import re
 from collections.abc import Iterator
 
-_MARK = re.compile(r"\$\$|'(?:[^']|'')*'|--[^\n]*|\bBEGIN\b(?=\s+\S)|\bCASE\b|\bEND\b|;", re.IGNORECASE)
+from keepbook.patterns import regex
+
+_MARK = regex(r"\$\$|'(?:[^']|'')*'|--[^\n]*|\bBEGIN\b(?=\s+\S)|\bCASE\b|\bEND\b|;", re.IGNORECASE)
+
+
+_COMMENT = regex(r"--[^\n]*")
 
 
 def split(script: str) -> Iterator[str]:
@@ -23,5 +28,5 @@ def split(script: str) -> Iterator[str]:
             if statement := script[start : mark.start()].strip():
                 yield statement
             start = mark.end()
-    if rest := re.sub(r"--[^\n]*", "", script[start:]).strip():
+    if rest := _COMMENT.sub("", script[start:]).strip():
         yield rest

@@ -192,12 +192,18 @@ versions = _table(
     Column("retired_at", Word),
     Column("restored_from", Integer),
     Column("correction", Integer, CheckConstraint("correction IN (0, 1)"), nullable=False, server_default="0"),
+    Column("quoted", Integer, CheckConstraint("quoted IN (0, 1)"), nullable=False, server_default="0"),
+    Column("spans", Word),
+    Column("said_on", Word, CheckConstraint("length(said_on) = 10")),
     Column("event", Integer, nullable=False),
     PrimaryKeyConstraint("owner", "memory_id", "version"),
     ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
     CheckConstraint("(score IS NOT NULL) = (source = 'extracted')", name="only_extracted_has_a_score"),
     CheckConstraint("retired_at >= recorded_at", name="retired_after_recorded"),
     CheckConstraint("valid_until > valid_from", name="ends_after_it_began"),
+    # A quotation names the words it is made of for as long as it says anything; a note never does.
+    CheckConstraint("(spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)", name="a_quotation_names_its_words"),
+    CheckConstraint("said_on IS NULL OR quoted = 1", name="only_a_quotation_has_its_day"),
 )
 
 links = _table(
@@ -233,7 +239,9 @@ injections = _table(
     Column("seq", Integer, nullable=False),
     Column("nth", Integer, nullable=False),
     Column("block", Word),
+    Column("lines", Word),
     PrimaryKeyConstraint("owner", "space", "session"),
+    CheckConstraint("lines IS NULL OR block IS NOT NULL", name="lines_of_a_block"),
 )
 
 # One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row holds
@@ -276,7 +284,7 @@ terms = _table(
     PrimaryKeyConstraint("owner", "term", "memory_id"),
 )
 
-# A few keys for each active memory, such that any two near-duplicates share one (see book/memory/similar.py).
+# A few keys for each active memory, such that any two near-duplicates share one (see book/memory/likeness/similar.py).
 likeness = _table(
     "likeness",
     _owner(),
@@ -382,7 +390,7 @@ proposals = _table(
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("nature", Word, _one_of("nature", "proposal", "conflict"), nullable=False),
     Column("status", Word, _one_of("status", "waiting", "accepted", "declined", "expired"), nullable=False),
-    Column("op", Word, _one_of("op", "add", "update", "forget"), nullable=False),
+    Column("op", Word, _one_of("op", "add", "update", "end", "forget"), nullable=False),
     Column("memory_id", Word),
     Column("category", Word),
     Column("subject", Word),
@@ -395,7 +403,17 @@ proposals = _table(
     Column("reason", Word),
     Column("created_at", Word, nullable=False),
     Column("decided_at", Word),
+    # What is asked, if it is more than yes or no, and the answers there are to it.
+    Column("question", Word, _one_of("question", "keep", "over", "change", "which")),
+    Column("choices", Word),
+    Column("valid_until", Word),
+    # Which words of the chat it would quote; the day they were said on, where they count from it.
+    Column("quoted", Integer, CheckConstraint("quoted IN (0, 1)"), nullable=False, server_default="0"),
+    Column("spans", Word),
+    Column("said_on", Word),
     PrimaryKeyConstraint("owner", "id"),
+    CheckConstraint("(question IS NULL) = (choices IS NULL)", name="a_question_has_choices"),
+    CheckConstraint("(spans IS NOT NULL) = (quoted = 1)", name="a_quotation_offers_its_words"),
 )
 Index("proposals_by_status", proposals.c.owner, proposals.c.status, proposals.c.created_at)
 

@@ -9,7 +9,6 @@ model cannot have meant is refused, with all that is wrong with it in one answer
 
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -18,14 +17,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
 from keepbook.presets import Argument
 
 Risk = Literal["low", "medium", "high"]
 Schema = dict[str, Any]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what every provider of models accepts
-_UNKEEPABLE = re.compile("[\0\ud800-\udfff]")  # JSON can say them, a database cannot
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what every provider of models accepts
+_UNKEEPABLE = regex("[\0\ud800-\udfff]")  # JSON can say them, a database cannot
 _KINDS = {
     "string": "text",
     "integer": "a whole number",

@@ -20,6 +20,7 @@ from keepbook.book.memory.memories import Memory, State, Version, Written
 from keepbook.book.owners.choices import heed
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
+from keepbook.book.text.quotation import is_guess, shown
 from keepbook.presets import Argument
 from keepbook.tools.definition import READS, Annotations, Answer
 
@@ -38,9 +39,9 @@ _STATE = ("category", "subject", "confidence", "version", "last_confirmed_at", "
 def line(memory: Memory) -> str:
     """A memory in one line: its id, what it says, and what a reader must know about it."""
     notes = [memory.category or "", memory.subject and f"about {memory.subject}"]
-    notes += ["inferred" if memory.confidence == "inferred" else "", "" if memory.current else "not true now"]
+    notes += ["inferred" if is_guess(memory) else "", "" if memory.current else "not true now"]
     told = "; ".join(note for note in notes if note)
-    return f"[{memory.id}] {memory.content}" + (f" ({told})" if told else "")
+    return f"[{memory.id}] {shown(memory)}" + (f" ({told})" if told else "")
 
 
 def _sentence(text: str) -> str:
@@ -98,8 +99,9 @@ def remember(
             force=force, tags=tags, metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
-            return _written(book, written, f"Already known {line(written)}. Nothing was written.")
-        said = f"Saved [{written.id}]: {_sentence(written.content)} {_from_when(written, book.zone)}"
+            done = "Nothing was written." if written.event is None else "It is confirmed."
+            return _written(book, written, f"Already known {line(written)}. {done}")
+        said = f"Saved [{written.id}]: {_sentence(shown(written))} {_from_when(written, book.zone)}"
         if written.similar and not force:
             near = "\n".join(line(memory) for memory in written.similar)
             said += f"\nClose to it is:\n{near}\nIf one of these is out of date, update or forget it."
@@ -128,7 +130,7 @@ def update(
         if written.unchanged:
             return _written(book, written, f"It says so already: {line(written)}. Nothing was written.")
         verb = "Corrected" if correction else "Updated"
-        said = f"{verb} [{written.id}]: {_sentence(written.content)} {_from_when(written, book.zone)}"
+        said = f"{verb} [{written.id}]: {_sentence(shown(written))} {_from_when(written, book.zone)}"
         return _written(book, written, said)
 
 
@@ -143,7 +145,7 @@ def forget(
         written = book.forget(memory, reason)
         if written.unchanged:
             return _written(book, written, f"It was forgotten before: {line(written)}. Nothing was written.")
-        said = f"Forgotten [{written.id}]: {_sentence(written.content)} Do not use it any more; it can be restored."
+        said = f"Forgotten [{written.id}]: {_sentence(shown(written))} Do not use it any more; it can be restored."
         return _written(book, written, said)
 
 
@@ -151,7 +153,7 @@ def confirm(book: Book, /, memory: str) -> Answer:
     """Note that the person has said that it still holds."""
     with book.transaction():
         written = book.confirm(memory)
-        return _written(book, written, f"Confirmed [{written.id}]: {_sentence(written.content)}")
+        return _written(book, written, f"Confirmed [{written.id}]: {_sentence(shown(written))}")
 
 
 def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> Answer:
@@ -366,7 +368,7 @@ def _told(version: Version, zone: str) -> str:
         true += f" until {_day(version.valid_until, zone)}"
     how = ", a correction" if version.correction else ", restored" if version.restored_from else ""
     noted = f"noted {_day(version.recorded_at, zone)}, {version.source}{how}"
-    return f"{version.version}. {version.content} ({true}; {noted})"
+    return f"{version.version}. {shown(version)} ({true}; {noted})"
 
 
 def _written(book: Book, written: Written, said: str) -> Answer:
@@ -377,7 +379,7 @@ def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:
     """What the page turns into a line with Undo; none where nothing was written."""
     if event is None:
         return None
-    entry = book.ledger(after=event - 1, limit=1)[0]
+    entry = book.ledger(after=event - 1, before=event + 1, limit=1)[0]
     before, after = (entry.before, entry.after) if entry.link_id else (small(entry.before), small(entry.after))
     return {"op": entry.action, "id": id, "before": before, "after": after, "event": event}
 

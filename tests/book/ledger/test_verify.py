@@ -92,6 +92,7 @@ FORGERIES: dict[str, tuple[int, list[str]]] = {
     "an instant of recording": (TEA, [said("tea", "recorded_at", f"'{FORGED}'")]),
     "an instant of retirement": (SOME, [said("oslo", "retired_at", f"'{FORGED}'")]),
     "a copy that is none": (MOVE, [said("oslo", "restored_from", "1", 2)]),
+    "a quotation that is none": (TEA, [said("tea", "quoted", "1, spans = '[]'")]),
     "a correction that is none": (MOVE, [said("oslo", "correction", "1", 2)]),
     "a version that is gone": (OSLO, ["DELETE FROM versions WHERE {own} AND memory_id = '{oslo}' AND version = 1"]),
     "the entry of a version": (OSLO, [said("oslo", "event", "99")]),

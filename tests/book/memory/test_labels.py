@@ -155,4 +155,4 @@ def test_what_a_person_says_again_takes_over_what_software_read(kb: Any) -> None
     read = agent.remember("Lives in Oslo", confidence="inferred", tags=["read"], metadata={"from": "chat"})
     said = person.remember("Lives in Oslo", tags=["said"])
 
-    assert (said.id, said.version, said.tags, said.metadata) == (read.id, 2, ("said",), {"from": "chat"})
+    assert (said.id, said.version, said.tags, said.metadata) == (read.id, 2, ("read", "said"), {"from": "chat"})

@@ -24,7 +24,7 @@ MEMORY = [
     *("version", "source", "confidence"),
     *("score", "effective_score", "importance", "state", "current", "valid_from", "valid_until", "recorded_at"),
     *("created_at", "updated_at", "last_confirmed_at", "last_referenced_at", "reference_count", "archived_at"),
-    *("archived_reason", "thread_id", "turn_ids", "made_by", "stale"),
+    *("archived_reason", "thread_id", "turn_ids", "made_by", "stale", "quoted", "spans", "said_on"),
 ]
 VERSION = [
     *(
@@ -132,6 +132,9 @@ def test_a_new_memory_has_the_defaults_of_the_spec(alice: Any) -> None:
         "turn_ids": [],
         "made_by": None,
         "stale": False,
+        "quoted": False,
+        "spans": [],
+        "said_on": None,
         "unchanged": False,
         "similar": [],
     }
@@ -468,23 +471,27 @@ def test_a_caller_cannot_name_a_source_or_another_writer(kb: Any, alice: Any) ->
 
 
 @pytest.mark.parametrize("again", ["Prefers tea", "  prefers   TEA ", "PREFERS\tTEA", "prefers\ntea"])
-def test_what_is_kept_already_is_answered_unchanged(alice: Any, again: str) -> None:
+def test_what_is_kept_already_is_answered_unchanged_and_confirmed(alice: Any, again: str) -> None:
     first = alice.remember("Prefers tea", category="preference")
-    second = alice.remember(again, category="preference", importance=1.0, subject="Tea")
+    second = alice.remember(again, category="preference")
 
-    assert (second.id, second.unchanged, second.event) == (first.id, True, None)
+    assert (second.id, second.unchanged) == (first.id, True)
     assert (second.content, second.version, second.importance) == ("Prefers tea", 1, 0.5)
-    assert len(alice.ledger()) == 1
+    assert second.last_confirmed_at is not None
+    assert [entry.action for entry in alice.ledger()] == ["confirm", "remember"]
+    assert alice.undo(second.event).last_confirmed_at is None
 
 
-def test_the_same_words_in_another_category_or_in_the_archive_are_not_the_same(alice: Any) -> None:
+def test_the_same_words_in_another_category_are_the_same_and_in_the_archive_or_another_scope_not(alice: Any) -> None:
     first = alice.remember("Prefers tea", category="preference")
     other = alice.remember("Prefers tea", category="fact")
+    assert (other.id, other.category, other.unchanged) == (first.id, "preference", True)
+    apart = alice.remember("Prefers tea", category="preference", scope="project")
     alice.forget(first.id)
     anew = alice.remember("Prefers tea", category="preference")
 
-    assert len({first.id, other.id, anew.id}) == 3
-    assert not other.unchanged
+    assert len({first.id, apart.id, anew.id}) == 3
+    assert not apart.unchanged
     assert not anew.unchanged
 
 
@@ -498,7 +505,7 @@ def test_a_person_who_repeats_an_automatic_memory_makes_it_their_own(kb: Any, al
     assert (repeated.id, repeated.unchanged, repeated.source) == (first.id, True, automatic)
 
     own = alice.remember("plays the Cello")
-    assert (own.id, own.version, own.source, own.score) == (first.id, 2, "profile", None)
+    assert (own.id, own.version, own.source, own.score) == (first.id, repeated.version + 1, "profile", None)
     assert own.event is not None
     assert not own.unchanged
     assert alice.remember("plays the cello").unchanged
@@ -511,8 +518,9 @@ def test_an_agent_that_repeats_a_person_changes_nothing(kb: Any, alice: Any) -> 
     first = alice.remember("Plays the cello")
 
     for confidence in ("asserted", "inferred"):
-        again = kb.book("alice", by="agent").remember("plays the cello", confidence=confidence)
+        again = kb.book("alice", by="agent").remember("plays the cello", confidence=confidence, tags=["music"])
         assert (again.id, again.unchanged, again.source) == (first.id, True, "profile")
+        assert (again.event, again.tags, again.last_confirmed_at) == (None, (), None)
 
 
 FUNDS = "Prefers broad index funds to single stocks for the pension"

@@ -4,7 +4,8 @@ import io
 from typing import Any
 
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory import changes
+from keepbook.book.memory import changes, quotes
+from keepbook.book.text.quotation import Span
 from keepbook.presets import load_preset
 
 
@@ -32,9 +33,9 @@ def test_an_empty_and_a_tidy_book_are_clean(alice: Any) -> None:
 
 def test_the_same_words_in_two_categories_are_duplicates(alice: Any) -> None:
     one = alice.remember("Prefers tea", category="preference")
-    other = alice.remember("prefers  TEA", category="fact")
+    other = alice.update(alice.remember("Prefers milk", category="fact").id, "prefers  TEA")
     alice.remember("Prefers coffee", category="fact")
-    alice.forget(alice.remember("Prefers tea", category="context").id)
+    alice.forget(alice.update(alice.remember("Prefers water").id, "Prefers tea").id)
 
     assert [set(group) for group in alice.audit().duplicates] == [{one.id, other.id}]
     assert not alice.audit().clean
@@ -132,3 +133,21 @@ def test_an_audit_is_a_pure_read_of_one_book(kb: Any, alice: Any) -> None:
     before = exported()
     assert alice.audit().clean
     assert exported() == before
+
+
+def test_lines_that_rules_worded_are_named_and_quotations_are_not(kb: Any, alice: Any) -> None:
+    chat = alice.threads.start()
+    chat.add("user", "I live in Oslo, I sail, I ski")
+    worded, preset = [], load_preset("general")
+    with kb._database.write("alice") as tx:
+        for source, made_by, content in (
+            ("extracted", "offline", "Lives in Oslo"), ("chat", "offline", "Sails"), ("extracted", "a model", "Skis"),
+        ):  # fmt: skip
+            said = changes.Statement(content, score=0.9, made_by=made_by)
+            worded.append(changes.remember(tx, Origin("extractor", "close", source=source), preset, said).id)
+        spoken = changes.Statement("", score=0.9, made_by="offline")
+        reader = Origin("extractor", "close", source="extracted")
+        quotes.quote(tx, reader, preset, spoken, chat.id, [Span(1, 0, 14, "said")])
+    found = alice.audit()
+    assert sorted(found.worded) == sorted(worded[:2])
+    assert found.clean, "lines that exist stay as they are"

@@ -1,11 +1,13 @@
 """Export and import: what goes out comes in to the byte, on either engine, or nothing comes in at all."""
 
+import hashlib
 import io
 import json
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +20,9 @@ from tests.floor import busy_floor
 from keepbook import Conflict, Invalid, Keepbook, KeepbookError
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory import changes, injections, proposals
+from keepbook.book.memory import changes, injections, proposals, quotes
 from keepbook.book.owners import spending
+from keepbook.book.text.quotation import Span
 from keepbook.presets import load_preset
 
 _numbers = count()
@@ -86,6 +89,19 @@ def well_used(kb: Any, owner: str) -> Any:
     return book
 
 
+def quoted(book: Any, one: Any, other: Any) -> None:
+    """A quotation that was changed, one that was purged, and one of a day in a block."""
+    with book.writing() as (tx, preset):
+        made = quotes.quote(tx, book.origin, preset, changes.Statement(""), one.id, [Span(1, 0, 15, "said")])
+        quotes.requote(tx, book.origin, preset, made.id, [Span(1, 0, 22, "said")], thread_id=one.id, correction=True)
+        roses = [Span(1, 9, 24, "said")]
+        purged = quotes.quote(tx, book.origin, preset, changes.Statement(""), other.id, roses, said_on="2026-03-01")
+    book.delete(purged.id, forever=True)
+    with book.writing() as (tx, preset):
+        quotes.quote(tx, book.origin, preset, changes.Statement(""), other.id, roses, said_on="2026-03-01")
+    book.inject("chat with a quotation")
+
+
 @pytest.fixture
 def used(prepared: Prepared, clock: Clock) -> Iterator[Any]:
     """Where alice has a book in which everything has happened once."""
@@ -105,6 +121,7 @@ def talk(kb: Any, book: Any) -> None:
     outside.add("assistant", "Then Rome it is.", hidden="what the tool said", parts=[{"tool": "remember"}])
     own.add("user", "How do I prune the roses?")
     own.inject()
+    quoted(book, outside, own)
     book.threads.start(incognito=True).add("user", "Nobody shall find this rose")
     book.threads.rename(own.id, "Roses")
     book.threads.delete(book.thread("session-2").id)
@@ -409,6 +426,45 @@ def test_any_altered_value_is_refused_or_harmless_and_never_half_imported(
 def test_a_file_without_a_line_is_refused(alice: Any, text: str) -> None:
     with pytest.raises(Invalid):
         imported(alice, text)
+
+
+FORMAT_2 = (Path(__file__).parent / "format_2.jsonl").read_text(encoding="utf-8")
+"""An export from before quotations: with an update, a purge, injections before and after it, and a proposal."""
+
+
+def test_a_file_from_before_quotations_is_read_with_every_line_a_note(kb: Any) -> None:
+    book = kb.book("alice")
+    assert imported(book, FORMAT_2).memories == 3
+    assert book.verify().ok
+    kept = {memory.content: memory for memory in book.list()}
+    assert set(kept) == {"Lives in Rome", "Plays the cello"}
+    assert not any(memory.quoted or memory.spans or memory.said_on for memory in kept.values())
+    assert imported(book, FORMAT_2).memories == 0, "the same file again changes nothing"
+    now = [json.loads(line) for line in exported(book).splitlines()]
+    assert now[0]["format"] == 3
+    again = kb.book("bob")
+    imported(again, exported(book))
+    assert exported(again) == exported(book)
+    assert again.inject("session-1") == book.inject("session-1")
+
+
+def test_a_file_from_before_quotations_that_was_altered_is_refused(kb: Any) -> None:
+    for old, new in (("Plays the cello", "Plays the viola"), ('"nth":3,"preset"', '"nth":4,"preset"')):
+        assert old in FORMAT_2
+        with pytest.raises(Invalid) as refused:
+            imported(kb.book("alice"), FORMAT_2.replace(old, new))
+        assert refused.value.code == "altered"
+        *lines, last = FORMAT_2.replace(old, new).splitlines()
+        sum_ = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+        with pytest.raises(Invalid) as refused:
+            imported(kb.book("alice"), "\n".join([*lines, json.dumps(json.loads(last) | {"sum": sum_})]))
+        assert refused.value.code == "altered"
+
+
+def test_a_quotation_cannot_be_put_into_an_older_file(kb: Any) -> None:
+    forged = FORMAT_2.replace('"kind":"version"', '"kind":"version","quoted":1')
+    with pytest.raises(Invalid):
+        imported(kb.book("alice"), forged)
 
 
 def test_a_file_of_another_format_is_refused(alice: Any) -> None:

@@ -49,25 +49,19 @@ def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
 # --- piped -----------------------------------------------------------------------------------------------
 
 
-def test_a_chat_saves_takes_back_and_learns_when_it_ends(run: Run, ask: Ask) -> None:
-    said = lines(
-        "Remember that my cat is called Tom", "Actually, my cat is called Tim", "/undo 2", "I work as a nurse in Oslo."
-    )
+def test_a_chat_keeps_at_once_and_takes_back(run: Run, ask: Ask) -> None:
+    said = lines("Remember that my cat is called Tom", "Remember that I like tea", "/undo 2", "I am a nurse in Leeds.")
     ran = run("chat", stdin=said)
     assert ran.code == 0, ran.err
-    assert "Memory saved · 1 change\n  saved  Cat is called Tom\n" in ran.out
-    assert "  changed  − Cat is called Tom\n           + Cat is called Tim\n" in ran.out
+    assert "Memory saved · 1 change\n  saved  “my cat is called Tom”\n" in ran.out
+    assert "  saved  “I like tea”\n" in ran.out
     assert "From your next chat on. Undo: /undo 2\n" in ran.out
     assert "Undone: entry 2." in ran.out
     assert "Redo: /undo 3\n" in ran.out
-    *_, last = ran.out.splitlines()
-    assert last.startswith("Learned from this chat: ")
-    assert "nurse" in last
-    assert "Undo: keepbook undo 4" in last
-    kept = {memory["content"]: memory for memory in ask("list")["memories"]}
-    assert "Cat is called Tom" in kept
-    assert "Cat is called Tim" not in kept
-    assert any("nurse" in content and memory["source"] == "extracted" for content, memory in kept.items())
+    assert "  saved  “I am a nurse in Leeds”\n  From your next chat on. Undo: /undo 4\n" in ran.out
+    assert ran.out.splitlines()[-1] == "Closed. Nothing new to remember."  # it was kept when it was said
+    kept = {memory["content"]: (memory["source"], memory["quoted"]) for memory in ask("list")["memories"]}
+    assert kept == {"my cat is called Tom": ("chat", True), "I am a nurse in Leeds": ("extracted", True)}
     (thread,) = ask("threads", "list")
     assert (thread["state"], thread["turns"]) == ("idle", 6)
 
@@ -77,22 +71,22 @@ def test_undo_without_a_number_takes_back_the_last_write_of_the_chat(run: Run, a
     ran = run("chat", stdin=lines("remember that I like tea", "/undo", "/undo"))
     assert "Undone: entry 1." in ran.out
     assert "Undone: entry 2." in ran.out  # which is the undo: a redo
-    assert [memory["content"] for memory in ask("list")["memories"]] == ["Likes tea"]
+    assert [memory["content"] for memory in ask("list")["memories"]] == ["I like tea"]
 
 
 @on_sqlite
 def test_a_chat_closes_once_even_if_it_was_closed_by_hand(run: Run) -> None:
-    ran = run("chat", stdin=lines("I work as a nurse.", "/close", "/close"))
-    assert ran.out.count("Learned from this chat") == 1
+    ran = run("chat", stdin=lines("I am a nurse in Leeds.", "/close", "/close"))
+    assert ran.out.count("Closed. Nothing new to remember.") == 1
     assert ran.out.splitlines()[-1] == "The chat is closed already: nothing new was said in it."
 
 
 @on_sqlite
 def test_a_new_chat_is_given_what_the_one_before_taught(run: Run, ask: Ask) -> None:
-    ran = run("chat", stdin=lines("I work as a nurse.", "/block", "/new", "hello", "/block"))
-    before, after = ran.out.split("Learned from this chat")
+    ran = run("chat", stdin=lines("I am a nurse in Leeds.", "/block", "/new", "hello", "/block"))
+    before, after = ran.out.split("Closed. Nothing new to remember.", 1)
     assert "The block is empty" in before
-    assert "nurse" in after.partition("\n")[2]
+    assert "“I am a nurse in Leeds”" in after
     assert len(ask("threads", "list")) == 2
 
 
@@ -157,10 +151,22 @@ def test_a_silent_preset_saves_without_a_line(run: Run, ask: Ask) -> None:
 
 @on_sqlite
 def test_a_preset_that_asks_lets_what_it_learned_wait(run: Run, ask: Ask) -> None:
-    ran = run("chat", "--preset", "assistant", stdin=lines("My sister Anna is a nurse in Bergen."))
-    assert "for your word: keepbook proposals list" in ran.out.splitlines()[-1]
-    assert ask("proposals", "list")
+    ran = run("chat", "--preset", "assistant", stdin=lines("I am a nurse in Leeds."))
+    assert "“I am a nurse in Leeds” — shall I keep that?\n  1 Keep it · 2 Do not keep it\n" in ran.out
+    (waiting,) = ask("proposals", "list")
+    assert (waiting["question"], waiting["content"]) == ("keep", "I am a nurse in Leeds")
     assert ask("list")["total"] == 0
+
+
+@on_sqlite
+@pytest.mark.parametrize(("typed", "kept"), [("1", True), ("2", False), ("/keep 1", True), ("/keep", True),
+                                             ("/no 1", False)])  # fmt: skip
+def test_a_question_is_answered_by_number_or_by_command(run: Run, ask: Ask, typed: str, kept: bool) -> None:
+    ran = run("chat", "--preset", "assistant", stdin=lines("I am a nurse in Leeds.", typed))
+    assert ran.code == 0, ran.out
+    memories = [(memory["content"], memory["quoted"], memory["source"]) for memory in ask("list")["memories"]]
+    assert memories == ([("I am a nurse in Leeds", True, "chat")] if kept else [])
+    assert ask("proposals", "list") == []
 
 
 @on_sqlite
@@ -214,7 +220,7 @@ def test_a_program_gets_one_object_for_everything_that_happens(run: Run, ask: As
     reply = next(event for event in told if event["type"] == "reply")
     assert "".join(event["text"] for event in told if event["type"] == "text") == reply["text"]
     memory = next(event for event in told if event["type"] == "memory")
-    assert (memory["op"], memory["event"], memory["after"]["content"]) == ("remember", 1, "Likes tea")
+    assert (memory["op"], memory["event"], memory["after"]["content"]) == ("remember", 1, "I like tea")
     assert next(event["answer"]["event"] for event in told if event["type"] == "undone") == 2
     assert next(event["answer"]["total"] for event in told if event["type"] == "memories") == 0
     assert next(event["answer"] for event in told if event["type"] == "block") == ""
@@ -338,20 +344,13 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         assert "/help lists the commands." in welcome
         chat.type("Remember that my cat is called Tom\n")
         reply = chat.until("› ")
-        assert "Saved: “Cat is called Tom”." in reply
+        assert "Kept: “my cat is called Tom”." in reply
         assert "Undo: /undo 1" in reply
-        chat.type("hello\n")
-        chat.until("\n")  # what was typed, as the terminal shows it
-        reply = chat.until("› ")
         assert max(len(line.rstrip()) for line in reply.splitlines()) <= 60
         assert "I am Keepbook's notebook" in " ".join(reply.split())
-        chat.type("I work as a nurse.\n")
-        noted = chat.until("› ")
-        assert "Noted: Works as a nurse" in noted
-        assert "/pencil lists it" in noted
         chat.type("\x04")  # Ctrl-D
-        learned = chat.until("Go on with it: ")
-        assert "Learned from this chat: Works as a nurse" in " ".join(learned.split())
+        chat.until("Closed. Nothing new to remember.")
+        chat.until("Go on with it: ")
         assert chat.process.wait(60) == 0
 
 
@@ -404,19 +403,41 @@ def test_text_flows_as_it_comes(
 
 @on_sqlite
 def test_pencil_is_listed_kept_now_and_left_out(run: Run, ask: Ask) -> None:
-    gig, dog = "I have a wedding gig in Porto on the 14th of September.", "I have a dog called Bo."
-    ran = run("chat", stdin=lines(gig, dog, "/pencil", "/no 2", "/keep 1", "/pencil", "/keep 7"))
-    assert "1  Has a wedding gig in Porto on the 14th of September" in ran.out
-    assert "Left out: Has a dog called Bo" in ran.out
-    assert "Nothing is noted" in ran.out
+    nurse, sister = "I am a nurse in Leeds.", "My sister Clare lives in Bergen."
+    said = lines(nurse, sister, "/pencil", "/no 2", "/keep 1", "/pencil", "/keep 7")
+    ran = run("chat", "--preset", "assistant", stdin=said)
+    # the last reply's question comes first, as its number answers it
+    assert "1  Keep this? “My sister Clare lives in Bergen”\n   Keep it · Do not keep it\n" in ran.out
+    assert "2  Keep this? “I am a nurse in Leeds”" in ran.out
+    assert "Answered: “I am a nurse in Leeds”. Nothing was changed." in ran.out
+    assert "Nothing waits here" in ran.out
     assert "Name a line by its number in /pencil" in ran.out + ran.err
     kept = {memory["content"]: memory["source"] for memory in ask("list")["memories"]}
-    assert kept == {"Has a wedding gig in Porto on the 14th of September": "chat"}
+    assert kept == {"My sister Clare lives in Bergen": "chat"}
 
 
 @on_sqlite
-def test_a_program_is_told_what_a_turn_left_in_pencil(run: Run) -> None:
-    ran = run("chat", "--json", stdin=lines("I have a wedding gig in Porto on the 14th of September."))
+def test_a_program_is_told_what_a_turn_asks(run: Run) -> None:
+    ran = run("chat", "--json", "--preset", "assistant", stdin=lines("I am a nurse in Leeds."))
+    (told,) = [event for event in events(ran) if event["type"] == "questions"]
+    (asked,) = told["answer"]
+    assert (asked["turn"], asked["question"], asked["content"]) == (1, "keep", "I am a nurse in Leeds")
+    assert [one["choice"] for one in asked["choices"]] == ["keep", "no"]
+
+
+@on_sqlite
+def test_with_a_model_a_missed_order_is_asked_and_a_number_answers_it(run: Run, ask: Ask, remote: Wire) -> None:
+    remote.script += [Say("All right.")]
+    ran = run("chat", stdin=lines("Remember that I like tea", "1"))
+    assert "All right.\n  Keep this? “I like tea”\n  1 Keep it · 2 Do not keep it\n" in ran.out
+    assert [memory["content"] for memory in ask("list")["memories"]] == ["I like tea"]
+    assert len([one for one in remote.received if not one.schema]) == 2  # the reply and the title: "1" is no turn
+
+
+@on_sqlite
+def test_a_program_is_told_what_closing_would_keep_where_a_model_answers(run: Run, remote: Wire) -> None:
+    remote.script += [Say("All right.")]
+    ran = run("chat", "--json", stdin=lines("I am a nurse in Leeds."))
     (told,) = [event for event in events(ran) if event["type"] == "pencil"]
     (line,) = told["answer"]
-    assert (line["turn_id"], line["op"], line["target"]) == (1, "add", None)
+    assert (line["turn_id"], line["op"], line["content"]) == (1, "add", "I am a nurse in Leeds")

@@ -75,10 +75,18 @@ def test_a_text_that_begins_with_a_dash_stands_behind_two(ask: Ask, run: Run) ->
     assert ran.json["content"] == "--json is my favourite option"
 
 
-def test_the_same_again_writes_nothing(ask: Ask) -> None:
+def test_the_same_again_adds_nothing_and_confirms(ask: Ask) -> None:
     first = ask("remember", "Likes tea")
     again = ask("remember", "  likes  TEA ")
-    assert (again["id"], again["unchanged"], again["event"]) == (first["id"], True, None)
+    assert (again["id"], again["unchanged"], again["version"]) == (first["id"], True, 1)
+    assert ask("undo", again["event"])["last_confirmed_at"] is None
+
+
+def test_who_forgets_and_restores_may_say_which_version(ask: Ask, run: Run) -> None:
+    id = ask("remember", "Likes tea")["id"]
+    for verb in ("forget", "restore"):
+        assert run(verb, id, "--expect-version", "2", "--json").error["code"] == "version"
+        assert ask(verb, id, "--expect-version", "1")["id"] == id
 
 
 def test_an_ask_first_preset_keeps_a_near_duplicate_only_by_force(ask: Ask, run: Run) -> None:
@@ -139,7 +147,7 @@ def test_confirm_promote_and_demote(ask: Ask) -> None:
 
 
 def test_links_are_made_shown_and_taken_away(ask: Ask) -> None:
-    one, other = ask("remember", "Likes tea")["id"], ask("remember", "Hates tea")["id"]
+    one, other = ask("remember", "Likes tea")["id"], ask("remember", "Hates coffee")["id"]
     link = ask("link", one, "Hates", "contradicts")
     assert (link["from_id"], link["to_id"], link["relation"], link["event"]) == (one, other, "contradicts", 3)
     assert [each["id"] for each in ask("show", other)["links"]] == [link["id"]]

@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 
 from keepbook import Keepbook, Version
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import changes, quotes
+from keepbook.book.memory.changes import Statement
+from keepbook.book.text.quotation import Span
 from keepbook.doors.cli import main
 from keepbook.doors.cli.sheets.timeline import lanes
 from keepbook.doors.cli.terminal.paper import Paper, visible
@@ -109,7 +113,7 @@ def test_what_is_there_already_is_said_plainly(here: Run) -> None:
     here("remember", "Likes green tea", *about)
     again = here("remember", "likes  green TEA", *about).out
     assert "Already in the book" in again
-    assert "Nothing was written." in again
+    assert "It is confirmed. Undo: keepbook undo" in again
     close = here("remember", "Likes black tea", *about).out
     assert "You already have something like this" in close
     assert "keepbook update" in close
@@ -364,3 +368,21 @@ def test_a_correction_hides_what_it_corrects_and_a_copy_what_it_undid() -> None:
 def test_an_end_of_its_own_counts_where_it_comes_first() -> None:
     first, _ = lanes([_version(1, valid_until=NOON + timedelta(days=1, hours=1)), _version(2)])
     assert first.until == NOON + timedelta(days=1, hours=1)
+
+
+def test_a_quotation_stands_in_its_marks_and_lines_of_older_rules_are_named(here: Run, tmp_path: Path) -> None:
+    reader = Origin("extractor", "close", source="extracted")
+    with Keepbook(tmp_path / "book.db") as kb:
+        chat = kb.book("alice").threads.start()
+        chat.add("user", "I live in Oslo, you know")
+        with kb.book("alice").writing() as (tx, preset):
+            told = Statement("", score=0.9, made_by="offline")
+            made = quotes.quote(tx, reader, preset, told, chat.id, [Span(1, 0, 14, "said")], said_on="2026-03-01")
+            changes.remember(tx, reader, preset, Statement("Noes longer eat meat", score=0.9, made_by="offline"))
+    shown = "“I live in Oslo” (said 1 Mar 2026)"
+    for command in (("list",), ("show", made.id), ("history", made.id), ("recall", "Oslo")):
+        assert shown in here(*command, "--owner", "alice").out
+    assert "said in a chat, score" in here("list", "--owner", "alice").out
+    audited = here("audit", "--owner", "alice").out
+    assert "Worded by older rules · 1" in audited
+    assert "Noes longer eat meat" in audited[audited.index("Worded") :]

@@ -45,7 +45,7 @@ unlink {link} | link {memory} {other} | undo --last | forget {memory} | restore 
 configure --tier beginner | threads rename {thread} Sound | threads close {thread} | threads archive {thread}
 threads delete {thread} | threads restore {thread} | notes write Walked | notes bookmark {thread} 2
 notes edit {note} Rewritten | notes delete {note} | proposals accept {proposal} | proposals decline {second}
-proposals reopen {second}
+proposals reopen {second} | proposals answer {second} no
 agent enable-memory {agent} | agent disable-memory {agent} | agent reset {agent} | agent disarm {agent}
 agent arm {agent} | agent run Walker | agent record Walker {card} | run re-examine {run} | run resolve {open}
 trading pin {lesson} | trading unpin {lesson} | trading retire {lesson} | trading restore {lesson}
@@ -63,7 +63,7 @@ embedder install nonsense | doctor | serve --port 70000
 """
 FAILING = (
     "telegram", "backup", "db distribute", "embedder install", "serve", "proposals decline", "proposals reopen",
-    "run re-examine", "run resolve", "trading import freqtrade",
+    "proposals answer", "run re-examine", "run resolve", "trading import freqtrade",
 )  # fmt: skip
 """Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open,
 no cluster."""

@@ -127,7 +127,7 @@ def test_jobs_run_in_the_server_and_two_servers_run_them_once(book_url: str) -> 
                     break
                 waiting.wait(0.1)
         assert chat.thread.state == "idle"
-        assert [memory.content for memory in kb.book(kb.settings.owner).list()] == ["Works as a nurse in Bergen"]
+        assert [memory.content for memory in kb.book(kb.settings.owner).list()] == ["I work as a nurse in Bergen"]
 
 
 def refusal(*arguments: str) -> str:

@@ -3,6 +3,7 @@
     with BotApi() as api:
         api.write(12345, "/memory")            # a person writes; the bot gets it from getUpdates
         answer = api.answer(12345)             # what the bot sends next to that chat, as a reader sees it
+        api.press(12345, answer, "Keep it")    # a person taps a button under that answer
         api.troubles["sendMessage"] += [too_many(1), broken()]
 
 It refuses what Telegram refuses: wrong tokens, empty and overlong texts (counted in UTF-16), markup that does not
@@ -23,6 +24,7 @@ TOKEN = "4242:stand-in-for-a-token"
 BOT = {"id": 4242, "is_bot": True, "first_name": "Keepbook", "username": "keepbook_bot"}
 PATIENCE = 60.0
 LONGEST = 4096
+MOST_DATA = 64
 RESERVED = r"_*[]()~`>#+-=|{}.!"
 TAGS = {"b", "strong", "i", "em", "u", "s", "code", "pre", "a", "tg-spoiler", "blockquote"}
 
@@ -53,6 +55,13 @@ class Sent(NamedTuple):
     text: str
     marked: tuple[tuple[str, str], ...]
     given: dict[str, Any]
+    id: int = 0
+
+    @property
+    def buttons(self) -> dict[str, str]:
+        """By their words, what tapping them sends."""
+        rows = json.loads(self.given.get("reply_markup", "{}")).get("inline_keyboard", [])
+        return {one["text"]: one["callback_data"] for row in rows for one in row}
 
 
 class _Server(ThreadingHTTPServer):
@@ -117,6 +126,18 @@ class BotApi:
             if text is not None:
                 more["text"] = text
             self._updates.append({"update_id": self._last_id, field: message | more})
+            self._changed.notify_all()
+
+    def press(self, chat: int, sent: Sent, label: str) -> None:
+        """Somebody taps a button under a message of the bot."""
+        with self._changed:
+            self._last_id += 1
+            place = {"id": chat, "type": "private", "first_name": "Ann"}
+            message = {"message_id": sent.id, "date": 1772355600, "chat": place, "text": sent.text, "from": BOT}
+            sender = {"id": abs(chat), "is_bot": False, "first_name": "Ann"}
+            query = {"id": str(self._last_id), "from": sender, "chat_instance": "1", "message": message,
+                     "data": sent.buttons[label]}  # fmt: skip
+            self._updates.append({"update_id": self._last_id, "callback_query": query})
             self._changed.notify_all()
 
     def answer(self, chat: int) -> Sent:
@@ -188,7 +209,7 @@ class BotApi:
                 if given.get("action") not in ("typing", "upload_photo"):
                     raise Refusal(400, "Bad Request: wrong parameter action in request")
                 return True
-            case "setMyCommands" | "deleteWebhook":
+            case "setMyCommands" | "deleteWebhook" | "answerCallbackQuery" | "editMessageReplyMarkup":
                 return True
         raise Refusal(404, "Not Found")
 
@@ -214,9 +235,12 @@ class BotApi:
         marked = tuple(_marked(text, each) for each in json.loads(given.get("entities", "[]"))[:100])
         chat = int(given["chat_id"])
         with self._changed:
-            self.sent.append(Sent(chat, text.strip(), marked, given))
-            self._changed.notify_all()
             self._last_id += 1
+            sent = Sent(chat, text.strip(), marked, given, self._last_id)
+            if any(len(data.encode()) > MOST_DATA for data in sent.buttons.values()):
+                raise Refusal(400, "Bad Request: BUTTON_DATA_INVALID")
+            self.sent.append(sent)
+            self._changed.notify_all()
             kind = {"id": chat, "type": "private", "first_name": "Ann"}
             return {"message_id": self._last_id, "date": 1772355600, "chat": kind, "text": text}
 

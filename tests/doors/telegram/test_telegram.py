@@ -292,21 +292,91 @@ def test_typing_is_shown_while_an_answer_takes_its_time(kb: Keepbook, running: R
 
 
 def test_one_thread_goes_on_until_new_closes_it(alice: Book, running: Running, api: BotApi) -> None:
-    api.ask(ALICE, "My sister Anna is a nurse in Bergen.")
+    answer = api.ask(ALICE, "I am a nurse in Leeds.")
+    assert answer.endswith("Memory saved: “I am a nurse in Leeds” — /undo")
     api.ask(ALICE, "Thank you")
     (first,) = alice.threads.list()
     assert first.turns == 4
-    closing = api.ask(ALICE, "/new")
-    assert "Kept from this chat:" in closing
-    assert "Anna" in closing
+    assert "Nothing new to remember" in api.ask(ALICE, "/new")  # it was kept when it was said
     assert alice.threads.list()[0].state == "idle"
-    event = re.findall(r"/undo_(\d+)", closing)[0]
     api.ask(ALICE, "Hello")
     second, _ = alice.threads.list()
     assert (second.turns, second.id != first.id) == (2, True)
-    assert "Anna" in alice.threads.get(second.id).inject()
-    assert "Undone" in api.ask(ALICE, f"/undo_{event}")
-    assert "Anna" not in alice.block()
+    assert "“I am a nurse in Leeds”" in alice.threads.get(second.id).inject()
+    assert "Undone" in api.ask(ALICE, "/undo_1")
+    assert "nurse" not in alice.block()
+
+
+@on_sqlite
+def test_what_closing_kept_is_told_with_a_way_back(alice: Book, running: Running, api: BotApi) -> None:
+    api.ask(ALICE, "Hello")
+    alice.threads.get(alice.threads.list()[0].id).add("user", "I am a nurse in Leeds.")  # from elsewhere
+    closing = api.ask(ALICE, "/new")
+    assert closing.startswith("Kept from this chat:\n• I am a nurse in Leeds — /undo_1\n")
+
+
+# --- questions -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asking(kb: Keepbook, alice: Book, running: Running) -> Running:
+    """A bot whose owner has a preset that asks."""
+    alice.configure(preset="assistant")
+    return running
+
+
+@pytest.mark.parametrize(("label", "kept"), [("Keep it", True), ("Do not keep it", False)])
+def test_a_question_is_answered_with_a_button(
+    alice: Book, asking: Running, api: BotApi, label: str, kept: bool
+) -> None:
+    api.write(ALICE, "I am a nurse in Leeds.")
+    asked = api.answer(ALICE)
+    assert asked.text.startswith("“I am a nurse in Leeds” — shall I keep that?")
+    assert list(asked.buttons) == ["Keep it", "Do not keep it"]
+    api.press(ALICE, asked, label)
+    told = api.answer(ALICE).text
+    assert told == ("Done: “I am a nurse in Leeds” — /undo_1" if kept else
+                    "All right, nothing was changed: “I am a nurse in Leeds”")  # fmt: skip
+    assert [(one.content, one.quoted, one.source) for one in alice.list()] == (
+        [("I am a nurse in Leeds", True, "chat")] if kept else []
+    )
+    assert api.times("answerCallbackQuery") == 1
+    ((_, edited),) = [call for call in api.calls if call[0] == "editMessageReplyMarkup"]
+    assert edited["message_id"] == str(asked.id)
+    api.press(ALICE, asked, label)
+    assert api.answer(ALICE).text == "That was answered already."
+    assert len(alice.ledger()) == int(kept)
+
+
+@on_sqlite
+def test_a_number_answers_like_a_button(alice: Book, asking: Running, api: BotApi) -> None:
+    api.ask(ALICE, "I am a nurse in Leeds.")
+    assert api.ask(ALICE, "1").startswith("Kept: “I am a nurse in Leeds”.")
+    assert [one.content for one in alice.list()] == ["I am a nurse in Leeds"]
+    assert "Undone" in api.ask(ALICE, "/undo")
+
+
+@on_sqlite
+def test_with_a_model_a_missed_order_is_asked_apart_and_a_number_answers_it(
+    kb: Keepbook, alice: Book, running: Running, api: BotApi
+) -> None:
+    use(kb, lambda said: f"You said: {said}")
+    assert api.ask(ALICE, "Remember that I like tea") == "You said: Remember that I like tea"
+    asked = api.answer(ALICE)
+    assert (asked.text, list(asked.buttons)) == ("Keep this? “I like tea”", ["Keep it", "Do not keep it"])
+    assert api.ask(ALICE, "1") == "Done: “I like tea” — /undo_1"
+    assert [(one.content, one.quoted) for one in alice.list()] == [("I like tea", True)]
+    assert api.ask(ALICE, "1") == "You said: 1"  # nothing is asked any more
+
+
+@on_sqlite
+def test_buttons_of_a_chat_on_no_list_do_nothing(alice: Book, asking: Running, api: BotApi) -> None:
+    api.write(ALICE, "I am a nurse in Leeds.")
+    asked = api.answer(ALICE)
+    api.press(STRANGER, asked, "Keep it")
+    api.wait("answerCallbackQuery")
+    api.ask(ALICE, "/help")
+    assert (alice.list().total, api.unread(STRANGER), len(alice.proposals.list())) == (0, [], 1)
 
 
 @on_sqlite
@@ -355,12 +425,12 @@ def test_a_thread_that_was_closed_deleted_or_erased_elsewhere_gives_way_to_a_new
 @on_sqlite
 def test_silent_chats_are_closed_by_the_bot_itself(alice: Book, serve: Serve, api: BotApi, clock: Any) -> None:
     with serve():
-        api.ask(ALICE, "My sister Anna is a nurse in Bergen.")
+        api.ask(ALICE, "I am a nurse in Leeds.")
     clock.forward(hours=7)
     with serve():
         api.ask(BOB, "/help")
     assert [thread.state for thread in alice.threads.list()] == ["idle"]
-    assert "Anna" in alice.block()
+    assert "“I am a nurse in Leeds”" in alice.block()
 
 
 def test_a_failing_model_is_told_in_plain_words_and_loses_nothing(
@@ -494,7 +564,7 @@ def test_edits_services_and_bots_are_passed_over(alice: Book, running: Running, 
     assert "empty" in api.ask(ALICE, "/memory")
     assert [each.chat for each in api.sent] == [ALICE]
     (polling, *_) = [given for method, given in api.calls if method == "getUpdates"]
-    assert polling["allowed_updates"] == '["message"]'
+    assert polling["allowed_updates"] == '["message", "callback_query"]'
 
 
 @on_sqlite

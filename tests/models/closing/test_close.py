@@ -28,9 +28,11 @@ from keepbook.book.ground import due
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
+from keepbook.book.text.block_lines import Line, text_of
 from keepbook.errors import ModelFailed
 from keepbook.models.choose import OVER_CAP, Models
-from keepbook.models.closing.close import Closed, judge, strip_injected
+from keepbook.models.closing.checks import judge, strip_injected
+from keepbook.models.closing.close import Closed
 from keepbook.models.model import Candidate, Conversation, Event, Extraction, Known, Reading, Toolbox, Turn, Usage
 from keepbook.models.offline.model import OfflineModel
 from keepbook.settings import Settings
@@ -220,7 +222,7 @@ def test_what_the_prompt_gave_is_taken_out_of_what_the_model_reads(kb: Any, alic
         "You wrote:\nand I moved last week",
         "I see.",
     ]
-    assert reader.seen[0].block == block
+    assert text_of(reader.seen[0].block) == block
 
 
 @pytest.mark.parametrize("preset", ["general", "advisor", "assistant", "coach"])
@@ -228,12 +230,12 @@ def test_a_line_of_any_presets_block_is_recognised(preset: str, tmp_path: Any) -
     with Keepbook(tmp_path / "book.db", preset=preset) as kb:
         book = kb.book("alice", by="agent")
         book.remember("Keeps bees near Ålesund", subject="hobby", confidence="inferred")
-        block = book.block()
+        block, lines = book.block(), book.rendered().lines
     (line,) = [line for line in block.splitlines() if "bees" in line]
     said = [Turn(n, "user", text) for n, text in enumerate([line, f"> {line}", "Keeps bees near Ålesund.", block])]
-    assert [turn.text.strip() for turn in strip_injected(said, block)] == [""] * 4
+    assert [turn.text.strip() for turn in strip_injected(said, lines)] == [""] * 4
     kept = [Turn(1, "user", "I keep bees near Ålesund, and goats\n\nToo many")]
-    assert strip_injected(kept, block) == tuple(kept)
+    assert strip_injected(kept, lines) == tuple(kept)
 
 
 # --- what a candidate may be
@@ -253,7 +255,10 @@ READING = Reading(
     categories=("profile", "fact"),
     zone="UTC",
     now=NOW,
-    block="## What you have told me\n\n### Fact\n- [gone0001] Plays the old saxophone\n- [own00001] Drinks green tea",
+    block=(
+        Line("line", "Plays the old saxophone", "- [gone0001] ", "gone0001", 1),
+        Line("line", "Drinks green tea", "- [own00001] ", "own00001", 1),
+    ),
     never=("health", "my salary"),
 )
 
@@ -367,8 +372,14 @@ def test_a_persons_word_is_not_overwritten_but_the_finding_is_shown(kb: Any, ali
     ],
 )
 def test_what_the_offline_reader_holds_back_for_a_persons_word_is_shown_too(
-    kb: Any, alice: Any, known: str, said: str, op: str
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch, known: str, said: str, op: str
 ) -> None:
+    from tests.models.notebook.scripted import Scripted  # as a program this file knows no other test
+
+    change = {"act": "change", "points": known, "old": "Oslo", "new": "Bergen"}
+
+    moves = Scripted({"Bergen": change, "forget": {"act": "withdraw", "points": known}})
+    monkeypatch.setattr("keepbook.models.notebook.extract.shared_moves", lambda: moves)
     own = alice.remember(known)
     closed = began(kb, said).close()
     assert (closed.made_by, contents(alice)) == ("offline", [known])
@@ -438,7 +449,7 @@ def test_a_preset_that_proposes_saves_nothing_by_itself(kb: Any, alice: Any) -> 
     assert len(closed.skipped) == 3  # what could never be accepted is not asked about
     assert "Mia" not in alice.block()
     written = [alice.proposals.accept(waiting.id) for waiting in (new, moved)]
-    assert [memory.source for memory in written] == ["profile", "profile"]
+    assert [memory.source for memory in written] == ["chat", "profile"]
     assert written[0].valid_from == datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -944,7 +955,7 @@ def test_fifty_chats_that_only_repeat_the_block_teach_the_offline_reader_nothing
 def eager(reading: Reading) -> list[Candidate]:
     """Every line of the block again: as something new, and as a change of what is known."""
     people = [turn.id for turn in reading.turns if turn.role == "user"]
-    lines = [line.split("] ")[-1] for line in (reading.block or "").splitlines() if line.startswith("- ")]
+    lines = [line.text for line in reading.block if line.kind == "line"]
     found = [add(line, *people, category=reading.categories[n % 2]) for n, line in enumerate(lines)]
     found += [add(f"{line.upper()}.", *people) for line in lines]
     return found + [update(memory.id, f"{memory.content}.", *people) for memory in reading.known]

@@ -74,6 +74,42 @@ def test_a_very_long_chat_is_cut_turn_by_turn_and_every_turn_stays() -> None:
     assert len(str(lines[58]["text"])) > len(str(lines[59]["text"])), "the person's own words come first"
 
 
+def test_known_quotations_are_shown_as_such_and_notes_are_not() -> None:
+    quoted = Known("Ab12Cd34", "fact", None, "I call it “home”", "extracted", quoted=True)
+    note = Known("Ef56Gh78", "fact", None, "Lives in Oslo", "profile", protected=True)
+    sheet = lay_out(reading("Hi", known=(quoted, note)), tokens=1_000)
+    assert told(sheet.text, "known") == [
+        {"n": 1, "category": "fact", "content": "“I call it ‘home’”", "quoted": True},
+        {"n": 2, "category": "fact", "content": "Lives in Oslo", "own": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answered", "kept"),
+    [("“I live in Bergen”", "I live in Bergen"), ("Likes “Dune” and “Heat”", "Likes “Dune” and “Heat”")],
+)
+def test_a_line_copied_with_the_marks_of_a_quotation_is_read_without_them(answered: str, kept: str) -> None:
+    sheet = lay_out(reading("I live in Bergen"), tokens=1_000)
+    one = {"op": "add", "content": answered, "turns": [1], "score": 0.9}
+    assert read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0].content == kept
+
+
+@pytest.mark.parametrize(("answered", "since"), [("2021-03", "2021-03-01"), ("2021", "2021-01-01")])
+def test_a_month_or_a_year_alone_is_a_date(answered: str, since: str) -> None:
+    sheet = lay_out(reading("I moved in March 2021"), tokens=1_000)
+    one = {"op": "add", "content": "Moved", "turns": [1], "score": 0.9, "valid_from": answered}
+    candidate = read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0]
+    assert str(candidate.valid_from).startswith(since)
+
+
+def test_every_key_of_an_answer_and_of_a_known_line_is_explained() -> None:
+    system = lay_out(reading("Hi"), tokens=1_000).system
+    explained = system[system.index("What to answer") : system.index("Answer with one JSON object")]
+    keys_of_lines = ["own", "quoted", "op", "target", "category", "subject", "content", "score", "turns", "valid_from"]
+    assert [key for key in (*keys_of_lines, "reason", "summary") if key not in explained] == []
+    assert system.count("Right:") == 4, "four worked examples"
+
+
 def test_open_categories_bind_the_answer_to_none() -> None:
     sheet = lay_out(reading("Hi", categories=()), tokens=1_000)
     fields = sheet.schema["properties"]["candidates"]["items"]["properties"]

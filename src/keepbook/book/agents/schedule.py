@@ -4,17 +4,17 @@ The fields are a well-kept library's; ours is what happens when clocks change. A
 moved forward to the next that does; one that exists twice is run once, unless the schedule names every hour.
 """
 
-import re
 from datetime import UTC, datetime
 
 from croniter import CroniterError, croniter
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import zone_named
 from keepbook.errors import Invalid
 
 FIELDS = 5
 LONGEST = 100
-_CHANCE = re.compile(r"(?i)(?<![a-z])[hr](?![a-z])")
+_CHANCE = regex(r"(?i)(?<![a-z])[hr](?![a-z])")
 """The library's extras that throw dice: a schedule is to say when."""
 
 

@@ -30,6 +30,7 @@ class Chat:
         self.book = book
         self.id = thread.id
         self.session = thread.session
+        self.agent = thread.agent
 
     def __repr__(self) -> str:
         return f"<Chat {self.id} of {self.book.owner!r}>"

@@ -1,7 +1,8 @@
-"""Pencil: what closing would keep of an open chat, shown beside the turn that said it, with No and Keep now.
+"""Pencil: what is not kept of an open chat yet, shown beside the turn that said it, with No and Keep now.
 
-It is read from the turns each time and stored nowhere. Only the person's word on it is: a No is a declined fact, which
-closing heeds whatever model reads the chat; a Keep is written at once, as the person.
+Without a model that is what was offered; with one, what closing would keep, read from the turns each time. The person's
+word on it is stored: a No is a declined fact, which closing heeds whatever model reads the chat; a Keep is written at
+once, as the person.
 """
 
 import zlib
@@ -11,9 +12,10 @@ from datetime import datetime
 
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory import changes, proposals
+from keepbook.book.memory import changes, proposals, quotes
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import Written
+from keepbook.book.text.quotation import spans_of
 from keepbook.errors import NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -32,6 +34,10 @@ class Pencil:
     target: str | None
     score: float
     sure: bool
+    spans: tuple[tuple[int, int, int, str], ...] = ()
+    """Of a quotation: the stretches of the chat it is made of."""
+    proposal: str | None = None
+    """The question that waits for it, where it is only offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,9 @@ def of_key(lines: Sequence[Pencil], key: str) -> Pencil:
 
 def decline(tx: Tx, thread_id: str, one: Pencil) -> Pencil:
     """The person says no: it is not kept from this chat, and not proposed again."""
+    if one.proposal is not None:
+        proposals.decline(tx, one.proposal, stamp(tx.clock()))
+        return one
     turns = (str(one.turn_id),)
     proposals.note_declined(tx, stamp(tx.clock()), one.content, thread_id=thread_id, turn_ids=turns)
     return one
@@ -75,18 +84,29 @@ def take_back(tx: Tx, thread_id: str, key: str) -> Declined:
     found = next((one for one in declined(tx, thread_id) if one.key == key), None)
     if found is None:
         raise NotFound(f"no pencil line {key!r} of this chat was left out", field="key")
-    proposals.take_back_no(tx, found.id, stamp(tx.clock()))
+    now = stamp(tx.clock())
+    if proposals.get(tx, found.id).question is None:
+        proposals.take_back_no(tx, found.id, now)
+    else:  # it was asked, and is asked again
+        proposals.reopen(tx, found.id, now)
     return found
 
 
 def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil, *, both: bool = False) -> Written:
     """The person says yes: written now, as theirs; with `both` beside the line that it would have changed."""
     said = replace(origin, actor="person", thread_id=thread_id, source="chat")
-    turns = (str(one.turn_id),)
-    if one.op == "update" and one.target is not None and not both:
-        return changes.update(tx, said, preset, one.target, Statement(one.content, turn_ids=turns))
+    if one.proposal is not None:
+        return proposals.accept(tx, said, preset, one.proposal, stamp(tx.clock()), both=both)
     category = one.category if not preset.categories or one.category in preset.categories else None
-    return changes.remember(tx, said, preset, Statement(one.content, category=category, turn_ids=turns, force=True))
+    new = one.op != "update" or one.target is None or both
+    words = Statement(one.content, category=category if new else None, turn_ids=(str(one.turn_id),), force=True)
+    if one.spans and new:
+        return quotes.quote(tx, said, preset, words, thread_id, spans_of(one.spans))
+    if one.spans and one.target is not None:
+        return quotes.requote(tx, said, preset, one.target, spans_of(one.spans), thread_id=thread_id)
+    if new or one.target is None:
+        return changes.remember(tx, said, preset, words)
+    return changes.update(tx, said, preset, one.target, words)
 
 
 # Queries
@@ -94,7 +114,8 @@ def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil, *,
 
 def declined(tx: Tx, thread_id: str) -> list[Declined]:
     """What the person left out of a chat, line by line; what was declined elsewhere names no turn of it."""
-    found = proposals.listed(tx, status="declined", thread_id=thread_id)
+    refused = proposals.listed(tx, status="declined", thread_id=thread_id)
+    found = [one for one in refused if one.question not in ("over", "which")]  # that is no such no
     turns = ((one, int(one.turn_ids[0])) for one in found if len(one.turn_ids) == 1 and one.turn_ids[0].isdecimal())
     return [
         Declined(one.id, key_of(turn, one.content), turn, one.content, one.decided_at or one.created_at)

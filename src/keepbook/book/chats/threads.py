@@ -21,7 +21,7 @@ from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, 
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import chosen
-from keepbook.book.text.turn_index import INDEXED, put_turns, take_turns
+from keepbook.book.text.indexes.turn_index import INDEXED, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared, set_columns
@@ -164,6 +164,12 @@ def _as_private(thread: Thread, incognito: bool) -> Thread:
     return thread
 
 
+def announce(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
+    """Say which turn this transaction is about to store, so that lines can quote from it; `add` stores that very one.
+    What a turn did is stored with it, so it is done first."""
+    tx.coming[thread_id, turn] = (role, clean_text(text, "text", MESSAGE_LIMIT))
+
+
 def add(
     tx: Tx,
     thread_id: str,
@@ -186,6 +192,9 @@ def add(
     thread = get(tx, thread_id)
     if thread.deleted_at is not None:
         raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
+    announced = tx.coming.pop((thread_id, thread.turns + 1), (role, text))
+    if announced != (role, text):
+        raise Invalid("the turn that is stored is not the one that was quoted from", field="text")
     room_for_text(tx, text)
     row = {
         "owner": tx.owner, "thread_id": thread_id, "turn": thread.turns + 1, "role": role,

@@ -13,6 +13,7 @@ from keepbook.book.ground import due
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import injections
+from keepbook.book.text.block_lines import Line
 from keepbook.storage.database import Tx
 
 
@@ -22,6 +23,7 @@ class Given:
 
     at: datetime
     text: str
+    lines: tuple[Line, ...]
 
     @property
     def tokens(self) -> int:
@@ -51,13 +53,13 @@ def given(book: Opened, thread: Thread) -> Given | None:
     """The block a chat was given, if it was given one that was not erased since."""
     with book.reading() as (tx, _, _):
         kept = _injected(tx, thread)
-    return None if kept is None or not kept.block else Given(parse_stamp(kept.at), kept.block)
+    return None if kept is None or not kept.block else Given(parse_stamp(kept.at), *injections.given_by(kept))
 
 
-def block_of(tx: Tx, thread: Thread) -> str | None:
-    """The block this chat was given, if it was given one."""
+def block_of(tx: Tx, thread: Thread) -> tuple[Line, ...]:
+    """The lines of the block this chat was given, if it was given one."""
     kept = _injected(tx, thread)
-    return None if kept is None else kept.block
+    return () if kept is None else injections.given_by(kept).lines
 
 
 def _injected(tx: Tx, thread: Thread) -> Any:

@@ -27,6 +27,7 @@ ARGUMENTS = {
     "category": "the group it belongs to; the preset says which there are",
     "chat": "a chat of a book, as `book.thread` gave it",
     "chosen": "what changes: memory (a bool), never (topics), tier (a word)",
+    "choice": "one of the `choices` of its question; of a plain proposal yes, no or both",
     "columns": "our columns, each with what the file calls it",
     "confidence": "asserted (somebody said so, the default) or inferred (read between the lines)",
     "confirm": "the owner's name, exactly: a way back there is not",

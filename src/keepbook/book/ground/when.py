@@ -262,26 +262,26 @@ _LEAD = regex(
     r"|on|back|about|around) "
 )
 _SAME = [  # what a phrase is rewritten to before the rules see it, in this order
-    (r"[’`]", "'"),
-    (r"\.", ""),
-    (r"'s\b|\bthe\b|\bof\b|,|(?<!\d)[-_]|[-_](?!\d)", " "),
-    (r"(\d)([a-z]{1,4})\b(?<!st)(?<!nd)(?<!rd)(?<!th)", r"\1 \2"),  # 3pm, 2w
-    (r"\s+", " "),
-    (r"\bhalf an? year\b", "6 months"),
-    (r"\bhalf an hour\b", "30 minutes"),
-    (r"\ba year and a half\b", "18 months"),
-    (r"\b(?:a )?couple\b", "2"),
-    (r"\b(?:a )?few\b", "3"),
-    (r"\bthis (?:past|last)\b", "last"),
-    (r"\bthis (?:coming|next)\b", "coming"),
-    (r"\bnew years?\b", "newyear"),
-    (r"\bchristmas day\b|\bxmas\b", "christmas"),
+    (regex(r"[’`]"), "'"),
+    (regex(r"\."), ""),
+    (regex(r"'s\b|\bthe\b|\bof\b|,|(?<!\d)[-_]|[-_](?!\d)"), " "),
+    (regex(r"(\d)([a-z]{1,4})\b(?<!st)(?<!nd)(?<!rd)(?<!th)"), r"\1 \2"),  # 3pm, 2w
+    (regex(r"\s+"), " "),
+    (regex(r"\bhalf an? year\b"), "6 months"),
+    (regex(r"\bhalf an hour\b"), "30 minutes"),
+    (regex(r"\ba year and a half\b"), "18 months"),
+    (regex(r"\b(?:a )?couple\b"), "2"),
+    (regex(r"\b(?:a )?few\b"), "3"),
+    (regex(r"\bthis (?:past|last)\b"), "last"),
+    (regex(r"\bthis (?:coming|next)\b"), "coming"),
+    (regex(r"\bnew years?\b"), "newyear"),
+    (regex(r"\bchristmas day\b|\bxmas\b"), "christmas"),
 ]
 
 
 def _tidy(phrase: str) -> str:
     for pattern, same in _SAME:
-        phrase = re.sub(pattern, same, phrase)
+        phrase = pattern.sub(same, phrase)
     return phrase.strip()
 
 
@@ -475,8 +475,11 @@ _CHOICES = {
 }
 
 
+_CHOICE = regex("[A-Z]{3,}")
+
+
 def _rule(phrase: str, read: Reader) -> tuple[re.Pattern[str], Reader]:
-    return regex(re.sub("[A-Z]{3,}", lambda name: f"(?:{_CHOICES[name[0]]})", phrase), re.ASCII), read
+    return regex(_CHOICE.sub(lambda name: f"(?:{_CHOICES[name[0]]})", phrase), re.ASCII, anchored=True), read
 
 
 _RULES = [  # the first that fits the whole phrase reads it

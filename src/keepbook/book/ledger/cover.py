@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, insert, selec
 
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Head, canonical
-from keepbook.storage.covered import COVERED, SEPARATOR, key_columns, parts_of, sealed_columns
+from keepbook.storage.covered import COVERED, SEPARATOR, key_columns, parts_of, sealed_columns, sealed_values
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared
 from keepbook.storage.tables import covers, seals, touched
@@ -39,7 +39,8 @@ class Touched(NamedTuple):
 
 def row_digest(salt: str, what: str, key: str, values: Sequence[Any]) -> str:
     """Binds what a row says to its place in the book."""
-    return hashlib.sha256(canonical([salt, what, key, values]).encode()).hexdigest()
+    told = list(sealed_values(what, values))
+    return hashlib.sha256(canonical([salt, what, key, told]).encode()).hexdigest()
 
 
 def hash_of(row: Mapping[str, Any]) -> str:

@@ -99,8 +99,8 @@ VERSION_TEXT = (
     "valid_from", "valid_until", "restored_from", "correction",
 )  # fmt: skip
 """The columns of a version that its entry's digest covers."""
-VERSION_LABELS = ("metadata", "tags")
-"""These too, where a version has any: one without is spelled as before there were labels."""
+VERSION_YOUNGER = ("metadata", "tags", "quoted", "spans", "said_on")
+"""These too, where a version has any: one without is spelled as before there were labels and quotations."""
 
 CHAINED = (
     "previous", "seq", "at", "actor", "door", "thread_id", "action", "memory_id", "other_id", "link_id",
@@ -111,7 +111,7 @@ CHAINED = (
 def digested(version: Mapping[str, Any]) -> dict[str, Any]:
     """What of a version its entry's digest speaks of."""
     told = {name: version[name] for name in VERSION_TEXT}
-    return told | {name: version[name] for name in VERSION_LABELS if version[name] is not None}
+    return told | {name: version[name] for name in VERSION_YOUNGER if version[name] not in (None, 0)}
 
 
 def hash_of(row: Mapping[str, Any]) -> str:

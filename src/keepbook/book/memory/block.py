@@ -4,18 +4,21 @@ Pure: the same entries at the same instant give the same bytes on every machine,
 a locale or the Unicode tables of this Python. Contents are hostile until shown otherwise: what cannot be seen
 is dropped, what breaks a line is folded, markup that opens something or passes for a prefix of ours becomes
 plain text; ordinary sentences come through untouched. What exceeds a budget (characters / 4, rounded up) is
-cut in whole lines, lowest priority first, and the rest is displayed in the preset's order.
+cut in whole lines, lowest priority first, and the rest is displayed in the preset's order. Quotations stand in “ ”,
+and what they are is said once, in the head.
 """
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from keepbook.book.ground.patterns import regex
+from keepbook.book.text.block_lines import HEAD, LINE, MORE, TITLE, Line, text_of
+from keepbook.book.text.quotation import as_shown
 from keepbook.presets import Preset
 
 CHARACTERS_PER_TOKEN = 4
@@ -40,6 +43,9 @@ class Entry(NamedTuple):
     edited_at: str  # last creation, update, promotion or restoration
     last_referenced_at: str | None
     waiting: bool  # not injected since `edited_at`
+    quoted: int = 0
+    spans: str | None = None
+    said_on: str | None = None
 
 
 class Fate(NamedTuple):
@@ -50,14 +56,28 @@ class Fate(NamedTuple):
 
 
 class Rendered(NamedTuple):
+    """A block: its text, what it shows and of the rest why not, and its lines, of which the text is made."""
+
     text: str
     shown: tuple[tuple[str, int], ...]  # (id, version), in block order
     fates: dict[str, Fate]
+    lines: tuple[Line, ...] = ()
+
+
+class Chosen(NamedTuple):
+    """A memory on its way into the block: its group, and the line that shows it."""
+
+    group: str
+    entry: Entry
+    line: Line
+    size: int  # characters, with the end of the line before it
 
 
 IN_BLOCK = Fate("in_block")
 OVER_LIMIT = Fate("cut", "over the number of lines")
 OVER_BUDGET = Fate("cut", "over the token budget")
+QUOTES = "Lines in “ ” are quoted from what was said in chats, and “I” in them is the person."
+"""The one sentence more in the head of a block that quotes."""
 
 _OTHER = ""  # the group of categories the preset does not know; also the one group of a block without groups
 
@@ -133,8 +153,8 @@ def _by_recency(entries: Sequence[Entry]) -> list[Entry]:
     return order
 
 
-def _by_category(row: tuple[str, Entry, str]) -> tuple[str, str, str]:
-    _, entry, _ = row
+def _by_category(one: Chosen) -> tuple[str, str, str]:
+    entry = one.entry
     return entry.category or "", entry.created_at, entry.id
 
 
@@ -156,7 +176,7 @@ _TAG_OPENING = regex(r"(?<!<)<++(?=[^\s\d=<>-])", re.ASCII)
 _FENCE = regex(r"`{3,}")
 _ID = regex(r"\[(id:[^\[\]]*|[a-z0-9]{8})\]", re.ASCII | re.IGNORECASE)
 _ID_OPENING = regex(r"\[(?=id:)", re.ASCII | re.IGNORECASE)
-_OPENING = regex(r"[#>|]|[-+*](?= |$)|~~~|=+$|([-*_])(?: ?\1){2,}$")
+_OPENING = regex(r"[#>|]|[-+*](?= |$)|~~~|=+$|([-*_])(?: ?\1){2,}$", anchored=True)
 _NUMBERED = regex(r"(\d{1,9})[.)](?= |$)", re.ASCII)
 _MARK = "(inferred)"
 
@@ -182,9 +202,9 @@ def _statement(text: str) -> str:
     """The text of a line: opens nothing at its start, and passes for no id, no topic and no mark of ours."""
     if _harmless(text):
         return text
-    text = _folded(text)
+    text = _unlike_quotation(_folded(text))
     if "[" in text:
-        text = _ID_OPENING.sub("(", _ID.sub(r"(\1)", text))
+        text = _without_ids(text)
         if text[0] == "[":
             text = "(" + text[1:].replace("]", ")", 1)
     if _OPENING.match(text):
@@ -196,6 +216,26 @@ def _statement(text: str) -> str:
     return text or "…"
 
 
+def _without_ids(text: str) -> str:
+    return _ID_OPENING.sub("(", _ID.sub(r"(\1)", text))
+
+
+def _unlike_quotation(text: str) -> str:
+    """A note that would pass for a quotation keeps its words and gets other marks."""
+    if text.startswith("“") or (text.startswith("(") and ") “" in text):
+        return text.replace("“", '"').replace("”", '"')
+    return text
+
+
+def _quotation(entry: Entry) -> str:
+    """A quotation as it is shown. It opens with a mark of ours, so it can open nothing else; brackets around what was
+    exchanged are ours too, and stay."""
+    words = _folded(entry.content) or "…"
+    if "[" in words and '"exchanged"' not in (entry.spans or ""):
+        words = _without_ids(words)
+    return as_shown(words, entry.spans, entry.said_on)
+
+
 def _bracketed(text: str | None) -> str:
     """`[text] ` that closes where it should, or nothing."""
     text = _folded(text or "").replace("[", "(").replace("]", ")")
@@ -205,23 +245,28 @@ def _bracketed(text: str | None) -> str:
 
 
 @lru_cache(maxsize=64)
-def _lines(preset: Preset) -> Callable[[Entry], str]:
+def _lines(preset: Preset) -> Callable[[Entry], Line]:
     """How this preset writes a memory: settled once, for a block has a hundred of them."""
     style = preset.line
     opening = {"none": "- ", "short": "- [{}] ", "labelled": "- [id:{}] "}[style.id].format
     topic, subject, marks = style.topic, style.subject, style.mark_inferred
+    new = tuple.__new__  # as `Line` does it, without asking a thousand times
 
-    def line(entry: Entry) -> str:
+    def line(entry: Entry) -> Line:
+        id = entry[0]
+        mark = opening(id)
+        if topic and entry[2]:
+            mark += _bracketed(entry[2])
+        if subject and entry[3]:
+            mark += _bracketed(entry[3])
+        if entry[16]:
+            return Line(LINE, _quotation(entry), mark, id, entry[1])
         said = entry[5] or entry[4]
         if not (_HARMLESS.fullmatch(said) and "  " not in said and said[-1] not in " )"):
             said = _statement(said)
         if marks and entry[6] == "inferred":
             said = f"{said} {_MARK}"
-        if subject and entry[3]:
-            said = _bracketed(entry[3]) + said
-        if topic and entry[2]:
-            said = _bracketed(entry[2]) + said
-        return opening(entry[0]) + said
+        return new(Line, (LINE, said, mark, id, entry[1]))
 
     return line
 
@@ -245,8 +290,8 @@ def render(entries: Sequence[Entry], preset: Preset, now: str) -> Rendered:
         return Rendered("", (), fates)
     if selection.kind == "ordered":
         kept.sort(key=_by_category)
-    fates |= dict.fromkeys([entry.id for _, entry, _ in kept], IN_BLOCK)
-    return Rendered(*_laid_out(kept, preset, len(entries)), fates)
+    fates |= dict.fromkeys([one.entry.id for one in kept], IN_BLOCK)
+    return _laid_out(kept, preset, len(entries), fates)
 
 
 def render_again(chosen: Sequence[Entry], preset: Preset, count: int) -> Rendered:
@@ -254,80 +299,114 @@ def render_again(chosen: Sequence[Entry], preset: Preset, count: int) -> Rendere
     if not chosen:
         return Rendered("", (), {})
     line = _lines(preset)
-    return Rendered(*_laid_out([(_group(one, preset), one, line(one)) for one in chosen], preset, count), {})
+    return _laid_out([Chosen(_group(one, preset), one, line(one), 0) for one in chosen], preset, count, {})
 
 
-def _laid_out(
-    kept: Sequence[tuple[str, Entry, str]], preset: Preset, count: int
-) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The text of the block, and what it shows in which order."""
-    groups: dict[str, list[tuple[str, Entry, str]]] = {}
-    for row in kept:
-        groups.setdefault(row[0], []).append(row)
+def _laid_out(kept: Sequence[Chosen], preset: Preset, count: int, fates: dict[str, Fate]) -> Rendered:
+    """The lines of the block in their order, and its text."""
+    groups: dict[str, list[Chosen]] = {}
+    for one in kept:
+        groups.setdefault(one.group, []).append(one)
     known = sorted(preset.categories) if preset.selection.kind == "ordered" else preset.categories
-    parts, shown = [_head(preset)], list[tuple[str, int]]()
+    lines, shown = _head(preset, quotes=_quotes(kept)), list[tuple[str, int]]()
     for group in (*known, _OTHER):
         if group in groups:
-            parts.append("\n".join([_title(group, preset), *[line for _, _, line in groups[group]]]))
-            shown += [entry[:2] for _, entry, _ in groups[group]]
-    parts.append(_more(count - len(kept), preset))
-    return "".join(parts), tuple(shown)
+            lines += _title(group, preset)
+            lines += [one.line for one in groups[group]]
+            shown += [one.entry[:2] for one in groups[group]]
+    lines += _more(count - len(kept), preset)
+    return Rendered(text_of(lines), tuple(shown), fates, tuple(lines))
 
 
-def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[tuple[str, Entry, str]]:
-    """What stays of `order`, as (group, entry, line), still in that order. `count` includes what faded."""
+def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[Chosen]:
+    """What stays of `order`, still in that order. `count` includes what faded."""
     budgets, total = {_OTHER: preset.selection.other, **preset.selection.budgets}, preset.selection.total
     sizes: dict[str, int] = {}  # characters of each group that stands, its title and newlines included
     full: set[str] = set()
-    kept = []
-    free = None if total is None else total * CHARACTERS_PER_TOKEN - len(_head(preset))
+    kept: list[Chosen] = []
+    free = None if total is None else total * CHARACTERS_PER_TOKEN - _head_size(preset, quotes=False)
+    quotes = False
     line_of = _lines(preset)
+    new = tuple.__new__  # as `Chosen` does it, without asking a thousand times
     for entry in order:
         group = _group(entry, preset)
         if group in full:
             continue
         line = line_of(entry)
+        room = 1 + len(line[1]) + len(line[2])
         before = sizes.get(group, 0)
-        size = (before or len(_title(group, preset))) + 1 + len(line)
+        size = (before or _title_size(group, preset)) + room
         budget = budgets.get(group)
         if budget is not None and size > budget * CHARACTERS_PER_TOKEN:
             full.add(group)
             continue
         if free is not None:
             free -= size - before
+            if entry[16] and not quotes:
+                free -= _head_size(preset, quotes=True) - _head_size(preset, quotes=False)
             if free < 0:
                 break
+        quotes = quotes or bool(entry[16])
         sizes[group] = size
-        kept.append((group, entry, line))
+        kept.append(new(Chosen, (group, entry, line, room)))
 
     # The heading and the last line must fit as well; that may cost a few lines more.
-    while kept:
-        whole = len(_head(preset)) + sum(sizes.values()) + len(_more(count - len(kept), preset))
-        tokens = sum(budgets.get(group) or 0 for group in sizes) if total is None else total
-        if not tokens or whole <= tokens * CHARACTERS_PER_TOKEN:
-            break
-        group, _, line = kept.pop()
-        sizes[group] -= 1 + len(line)
-        if sizes[group] == len(_title(group, preset)):
-            del sizes[group]
+    while kept and not _fits(kept, sizes, preset, count):
+        last = kept.pop()
+        sizes[last.group] -= last.size
+        if sizes[last.group] == _title_size(last.group, preset):
+            del sizes[last.group]
     return kept
+
+
+def _fits(kept: Sequence[Chosen], sizes: Mapping[str, int], preset: Preset, count: int) -> bool:
+    """Whether the whole block, head and last line included, is within its budget, if it has one."""
+    selection = preset.selection
+    tokens = selection.total
+    if tokens is None:
+        budgets = {_OTHER: selection.other, **selection.budgets}
+        tokens = sum(budgets.get(group) or 0 for group in sizes)
+    if not tokens:
+        return True
+    whole = _head_size(preset, quotes=_quotes(kept)) + sum(sizes.values())
+    whole += sum(2 + len(line.text) for line in _more(count - len(kept), preset))
+    return whole <= tokens * CHARACTERS_PER_TOKEN
 
 
 def _group(entry: Entry, preset: Preset) -> str:
     return entry.category if entry.category is not None and entry.category in preset.titles else _OTHER
 
 
-def _head(preset: Preset) -> str:
-    return f"## {preset.heading}\n\n{preset.intro}"
+def _quotes(kept: Sequence[Chosen]) -> bool:
+    return any(one.entry.quoted for one in kept)
 
 
-def _title(group: str, preset: Preset) -> str:
+def _head(preset: Preset, *, quotes: bool) -> list[Line]:
+    intro = preset.intro
+    if quotes:
+        intro = f"{intro} {QUOTES}".lstrip()
+    return [Line(HEAD, preset.heading, "## "), Line(HEAD, intro)]
+
+
+@lru_cache(maxsize=128)
+def _head_size(preset: Preset, *, quotes: bool) -> int:
+    return len(text_of(_head(preset, quotes=quotes)))
+
+
+def _title(group: str, preset: Preset) -> list[Line]:
+    """Groups have titles, but for the one of a block without groups."""
     if preset.selection.kind == "recent":
-        return "\n"
-    return f"\n\n### {preset.titles[group] if group else 'Other'}"
+        return []
+    return [Line(TITLE, preset.titles[group] if group else "Other", "### ")]
 
 
-def _more(left_out: int, preset: Preset) -> str:
+def _title_size(group: str, preset: Preset) -> int:
+    """Characters of a title with the empty line before it; without a title of the empty line alone."""
+    title = _title(group, preset)
+    return len(f"\n\n{title[0].whole}") if title else 1
+
+
+def _more(left_out: int, preset: Preset) -> list[Line]:
     if not left_out or preset.recall_tool is None:
-        return ""
-    return f"\n\n{left_out} more can be recalled with the {preset.recall_tool} tool."
+        return []
+    return [Line(MORE, f"{left_out} more can be recalled with the {preset.recall_tool} tool.")]

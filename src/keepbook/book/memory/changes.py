@@ -1,4 +1,4 @@
-"""Everything that changes a memory: remember, update, forget, restore, delete, confirm, promote, demote.
+"""Everything that changes a memory: remember, update, end, forget, restore, delete, confirm, promote, demote.
 
 Each reads how the memory stands, checks what is asked against the rules, and is one ledger entry.
 """
@@ -18,15 +18,18 @@ from keepbook.book.ground.limits import (
     clean_optional,
     clean_share,
 )
-from keepbook.book.ground.when import Moment, instant
+from keepbook.book.ground.when import Moment, instant, later
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import links
 from keepbook.book.memory.labels import Metadata, Tags, clean_metadata, clean_tags
-from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, to_state
+from keepbook.book.memory.likeness import repeats
+from keepbook.book.memory.likeness.similar import Alike, find_alike, has_ended
+from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, is_protected, to_state
 from keepbook.book.memory.shape import shaped
-from keepbook.book.memory.similar import find_alike
-from keepbook.book.memory.write_path import TEXT_FIELDS, Change, Text, change_of
+from keepbook.book.memory.write_path import TEXT_FIELDS, Change, Quotation, Text, change_of, quoting
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
+from keepbook.book.text.words import fold
 from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -78,6 +81,19 @@ def check_period(valid_from: str, valid_until: str | None) -> None:
             f"it would end ({valid_until}) before it begins ({valid_from}); swap or correct the two",
             field="valid_until",
         )
+
+
+def kept_end(row: Any, valid_from: str, *, correction: bool) -> str | None:
+    """The end that was set stays. One that has passed before the new words begin says nothing about them."""
+    if correction or row.valid_until is None or row.valid_until > valid_from:
+        return row.valid_until  # type: ignore[no-any-return]  # a column of the row
+    return None
+
+
+def keeps_its_period(row: Any, said: Statement, now: str) -> bool:
+    """A line that has ended and is only filed otherwise does not begin anew by that."""
+    undated = said.valid_from is None and said.valid_until is None
+    return undated and has_ended(row, now) and fold(said.content) == fold(row.content)
 
 
 def chosen_confidence(origin: Origin, asked: str | None) -> str:
@@ -138,8 +154,8 @@ def worded(
     thread_id = clean_optional(said.thread_id, "thread_id", 200) or origin.thread_id
     turn_ids = clean_turns(said.turn_ids)
     valid_from = instant(said.valid_from, field="valid_from") or began
-    if correction and said.valid_until is None:
-        valid_until = row.valid_until
+    if row is not None and said.valid_until is None:
+        valid_until = kept_end(row, valid_from, correction=correction)
     else:  # an empty text takes away the end that was there
         valid_until = instant(said.valid_until if row is None else said.valid_until or None, field="valid_until")
     check_period(valid_from, valid_until)
@@ -153,11 +169,11 @@ def worded(
 # Operations
 
 
-def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement) -> Written:
-    """Keep a new thing, unless the book says it already."""
+def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation: Quotation | None = None) -> Written:
+    """Keep a new thing, unless the book says it already. Only `quotes.py` gives a quotation."""
     confidence = chosen_confidence(origin, said.confidence)
     at = ledger.begin(tx)
-    text = worded(origin, preset, said, origin.source_for(confidence), began=at)
+    text = quoting(worded(origin, preset, said, origin.source_for(confidence), began=at), quotation=quotation)
     state = State(
         category=clean_category(said.category, preset),
         subject=clean_optional(said.subject, "subject", 200),
@@ -168,29 +184,62 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement) -> Written
         created_at=at,
         edited_at=at,
     )
-    same, alike = find_alike(tx, text.content, state.category, state.subject, state.scope)
-    if same is not None:
-        return _repeat(Change(tx, origin, preset, "remember", at, same.id, same, to_state(same)), text)
-    similar = tuple(shaped(row, at, preset) for row in alike)
+    known = find_alike(tx, text.content, state.category, state.subject, state.scope, at)
+    found = _said_before(Change(tx, origin, preset, "remember", at, ""), known, said, text, state)
+    if found is not None:
+        return found
+    similar = tuple(shaped(row, at, preset) for row in known.similar)
     if preset.consent == "ask" and not said.force:
         refuse_similar(similar)
     room_for_memory(tx, whole_text(text))
     _make_owner(tx, at)
     written = Change(tx, origin, preset, "remember", at, new_id()).to(state, text)
+    for row in known.opposites:  # both stand, and the person sees them side by side
+        links.link(tx, origin, written.id, row.id, "contradicts")
     return replace(written, similar=similar) if similar else written
 
 
-def _repeat(change: Change, text: Text) -> Written:
-    """Said again. Where only software had said it before, the person's own word takes over."""
-    row, state = change.row, change.before
-    if state is None or row.source not in AUTOMATIC or text.source not in ("profile", "chat"):
-        return change.unchanged()
-    kept = replace(
-        text, summary=text.summary or row.summary, body=text.body or row.body,
-        metadata=text.metadata or row.metadata, tags=text.tags or row.tags, valid_from=row.valid_from,
-        valid_until=row.valid_until, correction=1,
-    )  # fmt: skip
-    return change.to(replace(state, confidence="asserted", version=row.version + 1, edited_at=change.at), kept)
+def _said_before(blank: Change, known: Alike, said: Statement, text: Text, state: State) -> Written | None:
+    """The line that says it already, with what this saying adds; None where the book does not say it."""
+    is_over = text.valid_until is not None and text.valid_until <= blank.at
+    if known.same is not None and not is_over:
+        return _repeat_of(blank, known.same, said, text)
+    if known.ended is None:
+        return None
+    row = known.ended
+    change = replace(blank, id=row.id, row=row, before=to_state(row))
+    if is_over:
+        same_period = (row.valid_from, row.valid_until) == (text.valid_from, text.valid_until)
+        return change.unchanged() if same_period else None
+    room_for_text(change.tx, whole_text(text))
+    after = replace(
+        to_state(row),
+        confidence=state.confidence,
+        importance=row.importance if said.importance is None else state.importance,
+        version=row.version + 1,
+        edited_at=change.at,
+    )
+    return repeats.begin_anew(change, text, after)
+
+
+def _repeat_of(blank: Change, row: Any, said: Statement, text: Text) -> Written:
+    importance = None if said.importance is None else clean_share(said.importance, "importance")
+    return repeats.repeat(
+        replace(blank, id=row.id, row=row, before=to_state(row)),
+        text,
+        given_from=None if said.valid_from is None else text.valid_from,
+        importance=importance,
+        subject=clean_optional(said.subject, "subject", 200),
+    )
+
+
+def repeat(tx: Tx, origin: Origin, preset: Preset, ref: str, said: Statement) -> Written:
+    """A saying that its reader knows to repeat a line, in whatever words: the line keeps its own, and learns what else
+    was said."""
+    change = change_of(tx, origin, preset, "remember", ref)
+    change.refuse_dropped("repeated")
+    text = worded(origin, preset, said, origin.source_for(chosen_confidence(origin, said.confidence)), began=change.at)
+    return _repeat_of(change, change.row, said, text)
 
 
 def update(
@@ -202,6 +251,7 @@ def update(
     *,
     correction: bool = False,
     expect_version: int | None = None,
+    quotation: Quotation | None = None,
 ) -> Written:
     """End the current version and begin the next: a change from now on, or a correction of what was said."""
     change = change_of(tx, origin, preset, "update", ref)
@@ -213,8 +263,9 @@ def update(
     confidence = chosen_confidence(origin, said.confidence)
     source = origin.source_for(confidence)
     change.refuse_overruling(source)
-    began = row.valid_from if correction else change.at
+    began = row.valid_from if correction or keeps_its_period(row, said, change.at) else change.at
     text = worded(origin, preset, said, source, began=began, row=row, correction=correction)
+    text = quoting(text, row, quotation)
     after = replace(
         state,
         category=state.category if said.category is None else clean_category(said.category, preset),
@@ -228,11 +279,44 @@ def update(
     return change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
 
 
-def forget(tx: Tx, origin: Origin, preset: Preset, ref: str, reason: str = "user_deleted") -> Written:
+def end(
+    tx: Tx, origin: Origin, preset: Preset, ref: str, valid_until: Moment, *, expect_version: int | None = None
+) -> Written:
+    """The same words, until then. An end that would lie before the beginning is set one instant after it."""
+    change = change_of(tx, origin, preset, "end", ref)
+    row, state = change.row, to_state(change.row)
+    change.refuse_dropped("ended")
+    refuse_stale(row, expect_version)
+    until = instant(valid_until, field="valid_until")
+    if until is None:
+        raise Invalid("say when it ends", field="valid_until")
+    until = max(until, later(row.valid_from, microseconds=1))
+    if until == row.valid_until:
+        return change.unchanged()
+    change.refuse_over_person(op="end", valid_until=until)
+    change.refuse_overruling(origin.source_for("asserted"))
+    text = Text(**{name: getattr(row, name) for name in TEXT_FIELDS} | {"restored_from": None, "correction": 1})
+    text = replace(text, valid_until=until)
+    if row.source in AUTOMATIC and is_protected(row.source, state):  # who ends what they had confirmed says it themself
+        text = replace(text, source=origin.source_for("asserted"), score=None)
+        state = replace(state, confidence="asserted")
+    return change.to(replace(state, version=row.version + 1, edited_at=change.at), text)
+
+
+def forget(
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    ref: str,
+    reason: str = "user_deleted",
+    *,
+    expect_version: int | None = None,
+) -> Written:
     if reason not in REASONS[:-1]:
         raise Invalid(f"reason is one of {', '.join(REASONS[:-1])}, not {reason!r}", field="reason")
     change = change_of(tx, origin, preset, "forget", ref)
     state = to_state(change.row)
+    refuse_stale(change.row, expect_version)
     if state.name == "trash":
         raise Conflict(f"memory {change.id} is in the trash; restore it first", code="trash")
     if state.name == "archived":
@@ -251,10 +335,11 @@ def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
     return change.to(replace(state, trashed_at=change.at))
 
 
-def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
+def restore(tx: Tx, origin: Origin, preset: Preset, ref: str, *, expect_version: int | None = None) -> Written:
     """Out of the trash to where it was before, or out of the archive."""
     change = change_of(tx, origin, preset, "restore", ref)
     state = to_state(change.row)
+    refuse_stale(change.row, expect_version)
     if state.name == "active":
         return change.unchanged()
     change.refuse_bringing_back()
@@ -269,8 +354,9 @@ def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
 
 def _twin(change: Change, state: State, content: str) -> Written | None:
     """The memory that says these words already: nothing comes back beside its like."""
-    same, _ = find_alike(change.tx, content, state.category, None, state.scope)
-    return None if same is None or same.id == change.id else replace(change, row=same).unchanged()
+    place = (state.category, state.subject, state.scope)
+    same = find_alike(change.tx, content, *place, change.at, apart_from=change.id).same
+    return None if same is None else replace(change, row=same).unchanged()
 
 
 def confirm(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:

@@ -8,15 +8,16 @@ seal: the kept text is blanked, and the next call renders anew.
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ledger import ledger
-from keepbook.book.memory.as_of import before_injection, block_entry, by_instant, past_entries
 from keepbook.book.memory.block import Entry, Rendered, render
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, covers, fits_scope, holding_at, in_scope, to_state
+from keepbook.book.memory.past.as_of import before_injection, block_entry, by_instant, past_entries
+from keepbook.book.text.block_lines import Line, lines_of, places_to_text
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -26,6 +27,15 @@ from keepbook.storage.tables import injected, injections, memories, versions
 CHAT, OUTSIDE = "chat", "outside"
 """The two name spaces of session ids: our own chats, and whatever an outside agent calls its sessions."""
 
+
+class Given(NamedTuple):
+    """The block that a session was given: its text, and the lines of it."""
+
+    text: str
+    lines: tuple[Line, ...]
+
+
+NOTHING = Given("", ())
 
 # Operations
 
@@ -41,7 +51,7 @@ def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[Rendered, list[Any
     rows = _rows(tx, preset, EVERY_SCOPE)
     rows.sort(key=itemgetter(0))
     rows.sort(key=itemgetter(10))
-    return render(_entries(tx, preset, now, [row for row in rows if row[16] is None]), preset, now), rows
+    return render(_entries(tx, preset, now, [row for row in rows if row[19] is None]), preset, now), rows
 
 
 def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> Rendered:
@@ -51,6 +61,13 @@ def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str |
 
 def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None = None, space: str = OUTSIDE) -> str:
     """The block of a session: rendered once, then the same bytes. Call it in a write."""
+    return inject_lines(tx, preset, now, session, scope=scope, space=space).text
+
+
+def inject_lines(
+    tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None = None, space: str = OUTSIDE
+) -> Given:
+    """The same with its lines."""
     session = clean_line(session, "session", 1, 200)
     kept = stored(tx, session, space)
     if kept is not None:
@@ -62,10 +79,11 @@ def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None 
                 code="other_preset",
             )
         if kept.block is not None:
-            return str(kept.block)
+            return given_by(kept)
     rendered = preview(tx, preset, now, scope=scope)
     nth = 1 + (tx.conn.execute(_LAST_NUMBER, {"owner": tx.owner}).scalar() or 0)
     row = {"at": now, "seq": ledger.head(tx).seq, "nth": nth, "block": rendered.text}
+    row["lines"] = places_to_text(rendered.lines)
     if kept is None:
         key = {"owner": tx.owner, "space": space, "session": session}
         tx.conn.execute(insert(injections), key | row | {"preset": preset.name, "scope": scope})
@@ -73,7 +91,7 @@ def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None 
         blanked = and_(injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session)
         tx.conn.execute(update(injections).where(blanked).values(row))
     _count(tx, rendered.shown, now, session, space, nth)
-    return rendered.text
+    return Given(rendered.text, rendered.lines)
 
 
 def replay(tx: Tx, preset: Preset, session: str, *, space: str = OUTSIDE) -> Rendered:
@@ -101,6 +119,11 @@ def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, spa
         for id, version in shown
     ]  # fmt: skip
     tx.conn.execute(insert(injected), rows)
+
+
+def given_by(kept: Any) -> Given:
+    """The block of a row of `injections`; of one that was blanked, nothing."""
+    return Given(kept.block or "", lines_of(kept.block, kept.lines))
 
 
 # Queries
@@ -138,7 +161,8 @@ _last_injection = and_(
 _COLUMNS = (
     memories.c.id, versions.c.version, memories.c.category, memories.c.subject, versions.c.content, versions.c.summary,
     memories.c.confidence, memories.c.importance, versions.c.source, versions.c.score, memories.c.created_at,
-    versions.c.recorded_at, memories.c.last_confirmed_at, memories.c.edited_at,
+    versions.c.recorded_at, memories.c.last_confirmed_at, memories.c.edited_at, versions.c.quoted, versions.c.spans,
+    versions.c.said_on,
 )  # fmt: skip
 _WHERE = (versions.c.valid_from, versions.c.valid_until, memories.c.scope)
 _PRESENT = (
@@ -165,19 +189,19 @@ def _rows(tx: Tx, preset: Preset, scope: str | None) -> list[Any]:
 
 def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[Entry]:
     """What of it is true now."""
-    holding = [row for row in rows if row[14] <= now and (row[15] is None or now < row[15])]
+    holding = [row for row in rows if row[17] <= now and (row[18] is None or now < row[18])]
     if preset.selection.kind == "recent":
-        entries = [tuple.__new__(Entry, (*row[:14], *_referenced(row))) for row in holding]
+        entries = [tuple.__new__(Entry, (*row[:14], *_referenced(row), *row[14:17])) for row in holding]
     else:
-        entries = [tuple.__new__(Entry, (*row[:14], None, False)) for row in holding]
+        entries = [tuple.__new__(Entry, (*row[:14], None, False, *row[14:17])) for row in holding]
     if len(holding) == len(rows):
         return entries
-    return entries + _holding_earlier(tx, [row[0] for row in rows if not covers(row[14], row[15], now)], now)
+    return entries + _holding_earlier(tx, [row[0] for row in rows if not covers(row[17], row[18], now)], now)
 
 
 def _referenced(row: Any) -> tuple[str, bool]:
     """When it was last referenced, and whether it was not injected since it was edited."""
-    edited, injected_at, known = row[13], row[17], row[18]
+    edited, injected_at, known = row[13], row[20], row[21]
     return max(edited, row[12] or "", injected_at or ""), known is None or known < edited
 
 

@@ -137,6 +137,10 @@ _ALL = Prepared(_stand())
 _OF_ONE = Prepared(_stand().where(or_(links.c.from_id == bindparam("id"), links.c.to_id == bindparam("id"))))
 
 
+CONTRADICTS = Prepared(_stand().where(links.c.relation == "contradicts"))
+"""The links between lines that say opposite things."""
+
+
 def detailed(tx: Tx, id: str, now: str, preset: Preset) -> Detailed:
     """A memory with its versions and links, in whatever state it is."""
     memory = shaped(find_row(tx, id), now, preset)

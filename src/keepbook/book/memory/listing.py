@@ -116,7 +116,8 @@ class Brief(NamedTuple):
 
     id: str
     category: str | None
-    confidence: str
+    said: bool
+    """Whether it is the person's: their word, or quoted from them."""
     found: bool
     """Of what nobody has said: whether software found it in a chat, or only inferred it."""
 
@@ -151,7 +152,8 @@ def overview(book: Opened) -> Overview:
             rendered, rows = injections.preview_of_all(tx, preset, now)
             new = tuple.__new__  # as `Brief` does it, without asking a thousand times
             kept = [
-                new(Brief, (row[0], row[2], row[6], row[6] == "inferred" and row[8] == "extracted")) for row in rows
+                new(Brief, (row[0], row[2], row[6] == "asserted" or bool(row[14]), row[8] == "extracted"))
+                for row in rows
             ]
             dropped = zip(("archived", "trash"), _DROPPED.tuples(tx.conn, {"owner": tx.owner})[0], strict=True)
             unsaid = [row for row in rows if row[6] == "inferred" and row[12] is None]
@@ -189,9 +191,14 @@ _THESE = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 @lru_cache(maxsize=16)
 def _briefly(state: str, with_words: bool) -> Prepared:
     mine = versions.c.owner == bindparam("owner")
-    source = select(versions.c.source).where(mine, _NEWEST).correlate(memories).scalar_subquery()
-    found = and_(memories.c.confidence == "inferred", source == "extracted")  # most are asserted: no second look there
-    query = select(memories.c.id, memories.c.category, memories.c.confidence, case((found, 1), else_=0).label("found"))
+    source, quoted = (
+        select(versions.c[name]).where(mine, _NEWEST).correlate(memories).scalar_subquery()
+        for name in ("source", "quoted")
+    )
+    guessed = memories.c.confidence == "inferred"  # most are asserted: no second look there
+    said = case((and_(guessed, quoted == 0), 0), else_=1).label("said")
+    found = case((and_(guessed, source == "extracted"), 1), else_=0).label("found")
+    query = select(memories.c.id, memories.c.category, said, found)
     if with_words:
         query = query.add_columns(*_SAID).join(versions, _NEWEST)
     every = _wanted(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
@@ -204,19 +211,51 @@ def _says(texts: Sequence[str | None], piece: str) -> bool:
 
 
 def standing(tx: Tx) -> Sequence[Any]:
-    """Every active memory in brief, oldest first: what a reader of chats reconciles with."""
-    return _STANDING.rows(tx.conn, {"owner": tx.owner})
+    """Every active memory that holds now, in brief, oldest first: what a reader of chats reconciles with. A line that
+    has ended is not known."""
+    return _STANDING.rows(tx.conn, {"owner": tx.owner, "now": ledger.present(tx)})
 
 
 _STANDING = Prepared(
     select(
         memories.c.id, memories.c.category, memories.c.subject, memories.c.confidence, memories.c.last_confirmed_at,
-        versions.c.content, versions.c.source, versions.c.score, versions.c.valid_from,
+        versions.c.content, versions.c.source, versions.c.score, versions.c.valid_from, versions.c.quoted,
+        versions.c.thread_id, versions.c.turn_ids, versions.c.recorded_at,
     )
     .join(versions, _NEWEST)
-    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE))
+    .where(
+        memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE),
+        or_(versions.c.valid_until.is_(None), versions.c.valid_until > bindparam("now")),
+    )
     .order_by(memories.c.created_at, memories.c.id)
 )  # fmt: skip
+
+
+def these(tx: Tx, preset: Preset, now: str, ids: Sequence[str]) -> list[Memory]:
+    """Those of some memories that are active, in the order they are named."""
+    if not ids:
+        return []
+    rows = _ACTIVE_THESE.rows(tx.conn, ids, {"owner": tx.owner})
+    found = {row.id: shaped(row, now, preset) for row in rows}
+    return [found[id] for id in ids if id in found]
+
+
+def latest(tx: Tx, preset: Preset, now: str, limit: int) -> list[Memory]:
+    """The active memories that hold, the newest first."""
+    rows = _LATEST.rows(tx.conn, {"owner": tx.owner, "now": now, "most": limit})
+    return [shaped(row, now, preset) for row in rows]
+
+
+_ACTIVE_THESE = Among(lambda ids: SHOWN.where(memories.c.id.in_(ids), IS_ACTIVE))
+_LATEST = Prepared(
+    SHOWN.where(
+        IS_ACTIVE,
+        in_scope(EVERY_SCOPE),
+        or_(versions.c.valid_until.is_(None), versions.c.valid_until > bindparam("now")),
+    )
+    .order_by(memories.c.edited_at.desc(), memories.c.id)
+    .limit(bindparam("most"))
+)
 
 
 def _page_saying(

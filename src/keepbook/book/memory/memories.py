@@ -16,7 +16,8 @@ from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory.labels import told_metadata, told_tags
-from keepbook.book.text.word_index import Said
+from keepbook.book.text.indexes.word_index import Said
+from keepbook.book.text.quotation import plain
 from keepbook.book.text.words import fold
 from keepbook.errors import Ambiguous, Invalid, NotFound
 from keepbook.storage.database import Tx
@@ -69,6 +70,11 @@ class Memory:
     turn_ids: tuple[str, ...]
     made_by: str | None
     stale: bool
+    quoted: bool = False
+    """Whether the content is the person's own words; `spans` says which, each as turn, from, to, kind."""
+    spans: tuple[tuple[int | str, ...], ...] = ()
+    said_on: str | None = None
+    """The day on which the words were said, where they count from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +98,9 @@ class Version:
     retired_at: datetime | None
     restored_from: int | None
     correction: bool
+    quoted: bool = False
+    spans: tuple[tuple[int | str, ...], ...] = ()
+    said_on: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +160,18 @@ def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
         row = chain[version]
         if covers(row.valid_from, row.valid_until, valid):
             return row
+        if valid >= row.valid_from and replaced_for_good(chain, version):
+            return None
         version = standing_on(chain, version)
     return None
+
+
+def replaced_for_good(chain: Mapping[int, Any], version: int) -> bool:
+    """A change that was made without an end takes the place of what stood before, also once it has ended itself; one
+    that was made for a time gives the place back."""
+    while chain[version].restored_from is not None or (chain[version].correction and version > 1):
+        version = chain[version].restored_from or version - 1
+    return chain[version].valid_until is None
 
 
 def covers(valid_from: str, valid_until: str | None, at: str) -> bool:
@@ -188,6 +207,9 @@ def to_version(row: Any) -> Version:
         retired_at=_when(row.retired_at),
         restored_from=row.restored_from,
         correction=bool(row.correction),
+        quoted=bool(row.quoted),
+        spans=told_spans(row.spans),
+        said_on=row.said_on,
     )
 
 
@@ -215,6 +237,10 @@ def _told_turns(held: str) -> tuple[Any, ...]:
     return () if held == "[]" else tuple(stored.loads(held))
 
 
+def told_spans(kept: str | None) -> tuple[tuple[int | str, ...], ...]:
+    return () if kept is None else tuple(tuple(one) for one in stored.loads(kept))
+
+
 def _when(text: str | None) -> datetime | None:
     return None if text is None else parse_stamp(text)
 
@@ -240,7 +266,7 @@ _newest_injection = (
 OF_STATE = tuple(name for name in STATE_FIELDS if name != "version")
 OF_VERSION = (
     "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids",
-    "valid_from", "valid_until", "recorded_at",
+    "valid_from", "valid_until", "recorded_at", "quoted", "spans", "said_on",
 )  # fmt: skip
 _shown = (
     *(memories.c[name] for name in OF_STATE), memories.c.id, memories.c.updated_at,
@@ -332,7 +358,7 @@ def resolve(tx: Tx, ref: object) -> str:
         exact = _NAMED.first(tx.conn, {"owner": tx.owner, "id": piece})
         if exact is not None and (tx.reach is None or exact.scope in (None, tx.reach)):
             return piece
-    wanted = fold(piece)
+    wanted = fold(plain(piece)) or fold(piece)
     query = (
         select(memories.c.id, versions.c.content)
         .join(
@@ -346,7 +372,7 @@ def resolve(tx: Tx, ref: object) -> str:
         .where(memories.c.owner == tx.owner, IS_ACTIVE, within_reach(tx))
         .order_by(memories.c.created_at, memories.c.id)
     )
-    matches = [(id_, content) for id_, content in tx.conn.execute(query) if wanted in fold(content)]
+    matches = [(id_, content) for id_, content in tx.conn.execute(query) if wanted in _references(content)]
     if not matches:
         raise NotFound(
             f"no active memory has the id {piece!r} or says {piece!r}",
@@ -357,6 +383,11 @@ def resolve(tx: Tx, ref: object) -> str:
         more = f"; and {len(matches) - 8} more" if len(matches) > 8 else ""
         raise Ambiguous(f"{piece!r} fits {len(matches)} memories; name one by its id: {shown}{more}", matches)
     return str(matches[0][0])
+
+
+def _references(content: str) -> str:
+    """What one may repeat of a line to name it: its words without the marks they are shown with."""
+    return fold(plain(content)) or fold(content)
 
 
 def within_reach(tx: Tx) -> ColumnElement[bool]:

@@ -5,7 +5,6 @@ stands in the body. The content is one line of it for people, for the block and 
 the same: as the book keeps the same words once, the second line then says its name too.
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,15 +14,16 @@ from sqlalchemy import ColumnElement, and_, select
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.patterns import regex
+from keepbook.book.memory.likeness.similar import is_said
 from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, in_or_below
 from keepbook.book.memory.shape import shaped
-from keepbook.book.memory.similar import find_alike
 from keepbook.book.text.words import fold
 from keepbook.errors import Invalid
 from keepbook.storage.tables import memories
 
 LONGEST_NAME = 200
-_UNKEEPABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_UNKEEPABLE = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
 # Rules
@@ -48,7 +48,7 @@ def _cut(text: str, most: int) -> str:
 # Operations
 
 
-def line_for(book: Opened, scope: str, name: str, text: str, *, known: Memory | None, category: str | None) -> str:
+def line_for(book: Opened, scope: str, name: str, text: str, *, known: Memory | None) -> str:
     """The content under which a named text goes into the book; `known` is the memory that holds it already."""
     with book.writing() as (tx, preset):
         line = one_line(text)
@@ -57,9 +57,8 @@ def line_for(book: Opened, scope: str, name: str, text: str, *, known: Memory | 
         content = _cut(line, preset.content_max)
         if known is not None:
             return content
-        grouped = category or preset.default_category
         for nth in count(1):
-            if find_alike(tx, content, grouped, None, scope)[0] is None:
+            if not is_said(tx, content, scope):
                 break
             mark = f" [{name}]" if nth == 1 else f" [{name} {nth}]"
             content = _cut(line, preset.content_max - len(mark)) + mark

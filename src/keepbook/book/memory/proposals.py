@@ -1,5 +1,5 @@
-"""What waits for the person's word: facts that a preset proposes instead of saving, and findings that a person's
-own word stood against.
+"""What waits for the person's word: facts that a preset proposes instead of saving, findings that a person's own word
+stood against, and questions with choices (`questions.py`).
 
 Nothing here is injected or recalled. Accepting makes it the person's word; declining is remembered, so that the
 same fact is not proposed again; unanswered, it is gone after 30 days.
@@ -18,9 +18,21 @@ from keepbook.book.ground import due, stored
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.when import later, parse_stamp
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory import changes
+from keepbook.book.memory import changes, quotes
 from keepbook.book.memory.changes import Statement
-from keepbook.book.memory.memories import Written
+from keepbook.book.memory.memories import Written, find_row, to_state
+from keepbook.book.memory.questions import (
+    ALL,
+    BOTH,
+    YES,
+    Choice,
+    choices_for,
+    choices_to_text,
+    choose,
+    plain_choices,
+    text_to_choices,
+)
+from keepbook.book.text.quotation import spans_of
 from keepbook.book.text.words import fold, near_duplicate
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
@@ -55,51 +67,145 @@ class Proposal:
     reason: str | None
     created_at: datetime
     decided_at: datetime | None
+    question: str | None = None
+    choices: tuple[Choice, ...] = ()
+    """What can be answered to its question, and what each answer does; empty where it is yes or no."""
+    valid_until: str | None = None
+    quoted: bool = False
+    """Whether it would be kept as the person's own words; `spans` says which, each as turn, from, to, kind."""
+    spans: tuple[tuple[int | str, ...], ...] = ()
+    said_on: str | None = None
 
 
 # Operations
 
 
 def propose(
-    tx: Tx, now: str, *, nature: str, op: str, content: str, turn_ids: Sequence[str], **told: Any
+    tx: Tx,
+    now: str,
+    *,
+    nature: str,
+    op: str,
+    content: str,
+    turn_ids: Sequence[str],
+    spans: Sequence[Sequence[Any]] = (),
+    choices: Sequence[Choice] = (),
+    **told: Any,
 ) -> Proposal | None:
     """Let a fact wait, unless the same is waiting already or was declined."""
-    for known in _known(tx):
-        if known.status in ("waiting", "declined") and known.op == op and alike(known.content, content):
-            return None
+    question, memory_id = told.get("question"), told.get("memory_id")
+    if any(_is_asked(known, op, content, question, memory_id) for known in _known(tx)):
+        return None
     row = {
         "owner": tx.owner, "id": new_id(), "nature": nature, "op": op, "content": content, "status": "waiting",
-        "turn_ids": json.dumps([str(turn) for turn in turn_ids]), "created_at": now, **told,
+        "turn_ids": json.dumps([str(turn) for turn in turn_ids]), "created_at": now,
+        "choices": choices_to_text(choices) if choices else None, "quoted": int(bool(spans)),
+        "spans": json.dumps([list(span) for span in spans]) if spans else None, **told,
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)
     due.remind(tx, due.EXPIRE, row["id"], later(now, days=WAITING_DAYS))
     return get(tx, row["id"])
 
 
+def ask(
+    tx: Tx,
+    now: str,
+    *,
+    question: str,
+    op: str,
+    content: str,
+    memory_id: str | None = None,
+    lines: Sequence[tuple[str, str]] = (),
+    beside: str | None = None,
+    turn_ids: Sequence[str] = (),
+    nature: str = "proposal",
+    **told: Any,
+) -> Proposal | None:
+    """Ask the person something with choices. `lines` (of "which") are the ids and words that could be meant, `beside`
+    (of "over") is the new line; the rest is told as to `propose`."""
+    choices = choices_for(question, op, content, memory_id, lines, beside)
+    return propose(
+        tx, now, nature=nature, op=op, content=content, turn_ids=turn_ids, choices=choices, question=question,
+        memory_id=memory_id, **told,
+    )  # fmt: skip
+
+
 def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str, *, both: bool = False) -> Written:
     """The person says yes: from here on it is their own word, said in the chat it was found in. `made_by` tells it
     from what they typed. With `both` a change is kept beside the line that it would have changed."""
     waiting = _waiting(tx, id)
-    origin = replace(origin, thread_id=waiting.thread_id or origin.thread_id)
-    said = Statement(
-        waiting.content, valid_from=waiting.valid_from, turn_ids=waiting.turn_ids, made_by=waiting.made_by or AGENT
-    )
-    # The chat may have had another preset than the one in force here.
-    category = waiting.category if not preset.categories or waiting.category in preset.categories else None
-    if waiting.op == "forget" and waiting.memory_id is not None:
-        written = changes.forget(tx, origin, preset, waiting.memory_id, "user_corrected")
-    elif waiting.op == "update" and waiting.memory_id is not None and not both:
-        written = changes.update(tx, origin, preset, waiting.memory_id, said)
-    else:
-        new = replace(said, category=category, subject=waiting.subject, force=True)
-        written = changes.remember(tx, origin, preset, new)
-    _decide(tx, id, "accepted", now)
-    return written
+    keeps_both = both and (waiting.op == "update" or waiting.question is not None)
+    answered = answer(tx, origin, preset, id, BOTH if keeps_both else YES[waiting.question], now)
+    if isinstance(answered, Proposal):
+        raise Conflict(f"proposal {id} was answered, and nothing was left to do", code="decided")
+    return answered
 
 
 def decline(tx: Tx, id: str, now: str) -> Proposal:
     _waiting(tx, id)
     return _decide(tx, id, "declined", now)
+
+
+def answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> Written | Proposal:
+    """The person chooses one of the answers: what it wrote (of several writes the last), or how the question stands
+    where there was nothing to write."""
+    waiting = _waiting(tx, id)
+    chosen = choose(waiting.choices or plain_choices(waiting.op, waiting.memory_id), choice)
+    if chosen.op is None:
+        return _decide(tx, id, "declined", now)
+    origin = replace(origin, thread_id=waiting.thread_id or origin.thread_id)
+    if waiting.question is not None:  # said in the chat, and confirmed by the person's answer
+        origin = replace(origin, source="chat")
+    written = [_do(tx, origin, preset, waiting, chosen.op, target, now) for target in _targets(tx, waiting, chosen)]
+    decided = _decide(tx, id, "accepted", now)
+    return written[-1] if written else decided
+
+
+def _targets(tx: Tx, waiting: Proposal, chosen: Choice) -> Sequence[str | None]:
+    """The lines that a choice is about; of all those asked about, the ones that are still there."""
+    if chosen.choice != ALL:
+        return [chosen.memory_id]
+    ids = [one.memory_id for one in waiting.choices if one.memory_id is not None]
+    return [id for id in ids if to_state(find_row(tx, id)).name == "active"]
+
+
+def _do(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, op: str, memory_id: str | None, now: str) -> Written:
+    """Carry out one choice on one line."""
+    if op == "forget" and memory_id is not None:
+        reason = "user_corrected" if waiting.question is None else "user_deleted"
+        return changes.forget(tx, origin, preset, memory_id, reason)
+    if op == "end" and memory_id is not None:
+        return changes.end(tx, origin, preset, memory_id, _ends_at(waiting, now))
+    return _say(tx, origin, preset, waiting, memory_id if op == "update" else None)
+
+
+def _ends_at(waiting: Proposal, now: str) -> str:
+    """A line is over from when the new one began to hold; one that is ended by itself, from when that was said."""
+    end = None if waiting.question == "over" else waiting.valid_until
+    return end or waiting.valid_from or now
+
+
+def _say(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, memory_id: str | None) -> Written:
+    """Write the words that waited: as what a line says now, or as a new one; as a quotation where they are one."""
+    # The chat may have had another preset than the one in force here.
+    category = waiting.category if not preset.categories or waiting.category in preset.categories else None
+    said = Statement(
+        waiting.content, valid_from=waiting.valid_from, valid_until=waiting.valid_until, turn_ids=waiting.turn_ids,
+        made_by=waiting.made_by or AGENT,
+    )  # fmt: skip
+    new = replace(said, category=category, subject=waiting.subject, force=True)
+    spans = spans_of(waiting.spans)
+    chat = waiting.thread_id
+    if not spans or chat is None or not quotes.are_stored(tx, chat, spans):
+        if memory_id is not None:
+            return changes.update(tx, origin, preset, memory_id, said)
+        return changes.remember(tx, origin, preset, new)
+    if memory_id is None:
+        return quotes.quote(tx, origin, preset, new, chat, spans, said_on=waiting.said_on)
+    return quotes.requote(
+        tx, origin, preset, memory_id, spans, thread_id=chat, said_on=waiting.said_on, made_by=said.made_by,
+        valid_from=waiting.valid_from, valid_until=waiting.valid_until,
+    )  # fmt: skip
 
 
 def note_declined(
@@ -171,6 +277,16 @@ def _decide(tx: Tx, id: str, status: str, now: str) -> Proposal:
 # Rules
 
 
+def _is_asked(known: Any, op: str, content: str, question: str | None, memory_id: str | None) -> bool:
+    """Whether the same waits already, or had its no. Which line an order means is asked as often as it is given."""
+    if known.op != op or not alike(known.content, content):
+        return False
+    if question in (None, "keep"):
+        return True
+    same = known.question == question and known.memory_id == memory_id
+    return same and (question != "which" or known.status == "waiting")
+
+
 def alike(one: str, other: str) -> bool:
     return fold(one) == fold(other) or near_duplicate(one, other)
 
@@ -199,12 +315,14 @@ def _listed(of_chat: bool) -> Prepared:
 
 
 def declined(tx: Tx) -> list[str]:
-    """What the person did not want kept."""
-    return [known.content for known in _known(tx) if known.status == "declined"]
+    """What the person did not want kept. That a line is not over, or not meant, is no such no."""
+    refused = (known for known in _known(tx) if known.status == "declined")
+    return [known.content for known in refused if known.question not in ("over", "which")]
 
 
 def _known(tx: Tx) -> Sequence[Any]:
-    query = select(proposals.c.status, proposals.c.op, proposals.c.content).where(proposals.c.owner == tx.owner)
+    names = ("status", "op", "content", "question", "memory_id")
+    query = select(*(proposals.c[name] for name in names)).where(proposals.c.owner == tx.owner)
     return tx.conn.execute(query.where(proposals.c.status.in_(("waiting", "declined")))).all()
 
 
@@ -218,6 +336,9 @@ def _waiting(tx: Tx, id: str) -> Proposal:
 def _to_proposal(row: Any) -> Proposal:
     known = {name: getattr(row, name) for name in Proposal.__dataclass_fields__}
     known["turn_ids"] = tuple(stored.loads(row.turn_ids))
+    known["choices"] = text_to_choices(row.choices)
+    known["quoted"] = bool(row.quoted)
+    known["spans"] = () if row.spans is None else tuple(tuple(span) for span in stored.loads(row.spans))
     known["created_at"] = parse_stamp(row.created_at)
     known["decided_at"] = None if row.decided_at is None else parse_stamp(row.decided_at)
     return Proposal(**known)

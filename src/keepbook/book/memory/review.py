@@ -1,13 +1,15 @@
 """Are these right: everything that waits for the person to say yes or no.
 
-Three kinds: what closing found against the person's own word, what a preset proposes instead of saving, and what
-software read between the lines and nobody has confirmed. An answer is an ordinary write (`promote`, `forget`,
-`proposals.accept`, `proposals.decline`); a declined or accepted proposal can be asked anew.
+Four kinds: what closing found against the person's own word, what a preset proposes instead of saving or asks with
+choices, two lines that say opposite things, and what software read between the lines and nobody has confirmed. An
+answer is an ordinary write (`promote`, `forget`, `unlink`, `proposals.answer`, `proposals.accept`,
+`proposals.decline`); a declined or accepted proposal can be asked anew.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
@@ -15,12 +17,15 @@ from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
+from keepbook.book.memory.likeness.similar import has_ended
+from keepbook.book.memory.links import CONTRADICTS, Link, to_link
 from keepbook.book.memory.listing import overview
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.shape import shaped
 from keepbook.book.text.topics import touched
 from keepbook.errors import Conflict
+from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Among, Prepared
 from keepbook.storage.tables import memories
 from keepbook.storage.tables import proposals as rows
@@ -31,14 +36,17 @@ LOOKED = 60
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing to answer: a proposal (with the memory it is about, if any), or a memory nobody has confirmed."""
+    """One thing to answer: a proposal (with the memory it is about, if any), two memories that say opposite things
+    (with their link), or a memory nobody has confirmed."""
 
     memory: Memory | None
     proposal: Proposal | None = None
+    against: Memory | None = None
+    link: Link | None = None
 
     @property
     def id(self) -> str:
-        asked = self.proposal or self.memory
+        asked = self.proposal or self.link or self.memory
         return asked.id if asked else ""
 
 
@@ -69,31 +77,52 @@ _NAMED = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged
 
 def waiting(book: Opened, unsaid: int | None = None) -> int:
     """How many wait; `unsaid` is how many nobody has confirmed, where that was counted already."""
-    with book.reading() as (tx, _, _):
-        asked: int = _ASKED.tuples(tx.conn, {"owner": tx.owner})[0][0]
+    with book.reading() as (tx, _, now):
+        asked: int = _ASKED.tuples(tx.conn, {"owner": tx.owner})[0][0] + len(_contradictions(tx, now))
         return asked + (_UNSAID.tuples(tx.conn, {"owner": tx.owner})[0][0] if unsaid is None else unsaid)
 
 
 def first(book: Opened, most: int) -> Sequence[Question]:
-    """The first to answer: conflicts with the person's word, then proposals, then what was read, newest first; what
-    is about somebody's health comes first of all, and first among its like."""
+    """The first to answer: conflicts with the person's word, then proposals, then opposites, then what was read, newest
+    first; what is about somebody's health comes first of all, and first among its like."""
     unsaid = overview(book).unsaid[: max(most, LOOKED)]
     with book.reading() as (tx, preset, now):
         asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")
         about = [one.memory_id for one in asked if one.memory_id is not None]
         named = {row.id: row for row in _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})}
-        waits = [(one.content, one.memory_id, one) for one in asked]
-        read = [(named[id].content, id, None) for id in unsaid if id in named]  # not what was deleted a moment ago
-        chosen = sorted([*waits, *read], key=lambda one: not is_weighty(one[0]))[:most]
-        return [
-            Question(shaped(named[id], now, preset) if id in named else None, proposal)
-            for _, id, proposal in sorted(chosen, key=_kind)
-        ]
+        shown = {id: shaped(row, now, preset) for id, row in named.items()}
+        found = [Question(shown.get(one.memory_id or ""), one) for one in asked]
+        for link, old, new in _contradictions(tx, now):
+            found.append(Question(shaped(old, now, preset), against=shaped(new, now, preset), link=link))
+        found += [Question(shown[id]) for id in unsaid if id in shown]  # not what was deleted a moment ago
+        chosen = sorted(found, key=lambda one: not is_weighty(_words(one)))[:most]
+        return sorted(chosen, key=_kind)
 
 
-def _kind(one: tuple[str, str | None, Proposal | None]) -> int:
-    proposal = one[2]
-    return 3 if proposal is None else 1 if proposal.nature == "conflict" else 2
+def _contradictions(tx: Tx, now: str) -> list[tuple[Link, Any, Any]]:
+    """The links between lines that both hold and say opposite things, each with the older line and the newer one."""
+    joined = [to_link(row) for row in CONTRADICTS.rows(tx.conn, {"owner": tx.owner, "id": None})]
+    ends = sorted({id for link in joined for id in (link.from_id, link.to_id)})
+    rows = {row.id: row for row in _NAMED.rows(tx.conn, ends, {"owner": tx.owner})} if ends else {}
+    holding = {id: row for id, row in rows.items() if not has_ended(row, now)}
+    pairs = [
+        (link, holding[link.to_id], holding[link.from_id])
+        for link in joined
+        if link.to_id in holding and link.from_id in holding
+    ]
+    return [(link, *sorted(both, key=lambda row: (row.created_at, row.id))) for link, *both in pairs]
+
+
+def _words(one: Question) -> str:
+    if one.proposal is not None:
+        return one.proposal.content
+    return "" if one.memory is None else one.memory.content
+
+
+def _kind(one: Question) -> int:
+    if one.proposal is not None:
+        return 1 if one.proposal.nature == "conflict" else 2
+    return 3 if one.link is not None else 4
 
 
 @lru_cache(maxsize=4096)
@@ -128,6 +157,12 @@ class Review:
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, _):
             return proposals.decline(tx, id, stamp(tx.clock()))
+
+    def answer(self, id: str, choice: str) -> Written | Proposal:
+        """Answer a question with one of its choices: what that wrote, or the proposal where nothing was to write."""
+        self._book.ask("proposals.answer")
+        with self._book.writing() as (tx, preset):
+            return proposals.answer(tx, self._book.origin, preset, id, choice, stamp(tx.clock()))
 
     def reopen(self, id: str) -> Proposal:
         """Take back a No: it waits again. What was accepted is undone like any other write."""

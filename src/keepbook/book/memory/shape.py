@@ -24,7 +24,7 @@ def told(row: Sequence[Any], now: str, preset: Preset) -> dict[str, Any]:
     (
         category, subject, scope, confidence, importance, created, edited, confirmed, archived, reason, trashed,
         id, updated, version, content, summary, body, metadata, tags, source, score, made_by, thread_id, turn_ids,
-        since, until, recorded, count, injected, *_,
+        since, until, recorded, quoted, spans, said_on, count, injected, *_,
     ) = row  # fmt: skip
     referenced = edited
     if confirmed is not None and confirmed > referenced:
@@ -66,6 +66,9 @@ def told(row: Sequence[Any], now: str, preset: Preset) -> dict[str, Any]:
         "turn_ids": [] if turn_ids == "[]" else stored.loads(turn_ids),
         "made_by": made_by,
         "stale": referenced < now and referenced <= _stale_until(now),  # what was just written, without a look
+        "quoted": bool(quoted),
+        "spans": [] if spans is None else stored.loads(spans),
+        "said_on": said_on,
     }
 
 
@@ -107,6 +110,7 @@ def timed(told: Mapping[str, Any]) -> dict[str, Any]:
     for name in _TIMES:
         found[name] = None if told[name] is None else parse_stamp(told[name])
     found["tags"], found["turn_ids"] = tuple(told["tags"]), tuple(told["turn_ids"])
+    found["spans"] = tuple(tuple(span) for span in told["spans"])
     return found
 
 

@@ -4,10 +4,10 @@ A `Change` knows who acts on which memory and how it stands; `to` carries it out
 the ledger entry, the memory's state and the version it made (if any), the word index.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
 
@@ -29,7 +29,7 @@ from keepbook.book.memory.memories import (
     to_state,
 )
 from keepbook.book.memory.shape import timed, told, told_memory
-from keepbook.book.text.word_index import Said, put_words, take_words
+from keepbook.book.text.indexes.word_index import Said, put_words, take_words
 from keepbook.book.text.words import fold
 from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import Preset
@@ -56,6 +56,16 @@ class Text:
     valid_until: str | None
     restored_from: int | None = None
     correction: int = 0
+    quoted: int = 0
+    spans: str | None = None
+    said_on: str | None = None
+
+
+class Quotation(NamedTuple):
+    """Which words of its chat a version quotes, and the day they were said on, where they count from it."""
+
+    spans: str
+    said_on: str | None
 
 
 PERSONS_WORD = "persons_word"
@@ -206,6 +216,16 @@ def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
     if state is None or not (promoted or state.last_confirmed_at):
         return False
     return ledger.last_by_person(tx, row.id, ("confirm", "promote", "demote")) in ("confirm", "promote")
+
+
+def quoting(text: Text, row: Any = None, quotation: Quotation | None = None) -> Text:
+    """What the next version says, as a quotation where it is one: a new one, or the same words as before, which stay
+    those of the chat that they were said in. Words that anybody else chose are a note."""
+    if quotation is not None:
+        return replace(text, quoted=1, spans=quotation.spans, said_on=quotation.said_on)
+    if row is None or not row.quoted or row.content != text.content:
+        return text
+    return replace(text, quoted=1, spans=row.spans, said_on=row.said_on, thread_id=row.thread_id, turn_ids=row.turn_ids)
 
 
 # Queries

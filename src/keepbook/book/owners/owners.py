@@ -1,12 +1,12 @@
 """Owners: the people the books are about, and which preset is in force for them."""
 
-import re
 import unicodedata
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, and_, bindparam, insert, select, union, update
 
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -76,7 +76,7 @@ def clean_zone(zone: str) -> ZoneInfo:
         raise Invalid(f"{zone!r} is no time zone; write it like Europe/Oslo", field="zone") from None
 
 
-_ZONES = re.compile(r"\b[A-Z][A-Za-z]+(?:/[A-Za-z_+-]+)+\b|\bUTC\b")
+_ZONES = regex(r"\b[A-Z][A-Za-z]+(?:/[A-Za-z_+-]+)+\b|\bUTC\b")
 _ABOUT_TIMEZONE = Prepared(
     select(versions.c.content)
     .join(

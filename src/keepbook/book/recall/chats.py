@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import String, and_, bindparam, exists, func, select, tuple_
 
-from keepbook.book.ground.patterns import regex
+from keepbook.book.ground.patterns import regex, words_regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.backlog import TURN
@@ -24,8 +24,8 @@ from keepbook.book.recall.forgotten import unquoted
 from keepbook.book.recall.memories import SAYS_MUCH, TIMELY, check_query, leading
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.recall.wanted import Wanted, idf, related, scored, spelled, vocabulary
+from keepbook.book.text.indexes.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
 from keepbook.book.text.time_hints import DAY, Stretch, asked_days, asked_stretch
-from keepbook.book.text.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
 from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Tx
@@ -133,8 +133,8 @@ def in_first_person(question: str, names: Collection[str]) -> str:
     """The question as the named speaker would put it: what people say of themselves has no name in it."""
     for name in names:
         said = rf"(?:the )?{re.escape(name)}"
-        question = re.sub(rf"\b{said}(?:'s|’s)", "my", question, flags=re.IGNORECASE)
-        question = re.sub(rf"\b{said}\b", "I", question, flags=re.IGNORECASE)
+        question = words_regex(rf"\b{said}(?:'s|’s)", re.IGNORECASE).sub("my", question)
+        question = words_regex(rf"\b{said}\b", re.IGNORECASE).sub("I", question)
     return question
 
 
@@ -152,9 +152,12 @@ def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[T
     return spread
 
 
+_WORD = regex(r"\w+")
+
+
 def marked(text: str, wanted: Sequence[str], around: int = 80) -> str:
     """A piece of the text around the first match, with every match marked."""
-    spots = [spot.span() for spot in re.finditer(r"\w+", text) if set(map(stem, tokens(spot.group()))) & set(wanted)]
+    spots = [spot.span() for spot in _WORD.finditer(text) if set(map(stem, tokens(spot.group()))) & set(wanted)]
     if not spots:
         return text[: 2 * around]
     start = max(0, spots[0][0] - around)

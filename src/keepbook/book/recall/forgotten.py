@@ -8,7 +8,6 @@ The same proposals, with the lines that the person forgot or deleted, say what i
 file brings that was said before then is left out, until the person takes it in again.
 """
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from sqlalchemy import and_, or_, select
 
 from keepbook.book.ground import stored
-from keepbook.book.ground.patterns import regex
+from keepbook.book.ground.patterns import regex, words_regex
 from keepbook.book.memory.proposals import alike
 from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.storage.database import Tx
@@ -88,7 +87,7 @@ def _said(tx: Tx, thread_id: str, turns: list[int]) -> list[Any]:
 
 def _names(matter: str, text: str) -> bool:
     """Mark is somebody, to mark is not; who writes everything small means him too."""
-    return text == text.lower() or all(re.search(rf"\b{name}", text) for name in _NAME.findall(matter))
+    return text == text.lower() or all(words_regex(rf"\b{name}").search(text) for name in _NAME.findall(matter))
 
 
 _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
@@ -97,7 +96,8 @@ _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 def forgotten(tx: Tx) -> Forgotten:
     """What of the whole book the person wanted forgotten, as far as that stands."""
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
-    query = select(proposals.c.content, proposals.c.decided_at).where(*mine, proposals.c.memory_id.is_(None))
+    matter = (proposals.c.memory_id.is_(None), proposals.c.question.is_(None))
+    query = select(proposals.c.content, proposals.c.decided_at).where(*mine, *matter)
     matters = {(row.content, row.decided_at) for row in tx.conn.execute(query)}
     joined = and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id)
     gone = or_(memories.c.archived_reason == DROPPED, memories.c.trashed_at.isnot(None))
@@ -118,7 +118,7 @@ def unquoted(tx: Tx) -> dict[str, dict[int, str]]:
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
     query = select(proposals.c.thread_id, proposals.c.turn_ids, proposals.c.content)
     found: dict[str, dict[int, str]] = {}
-    for row in tx.conn.execute(query.where(*mine, proposals.c.memory_id.is_(None))):
+    for row in tx.conn.execute(query.where(*mine, proposals.c.memory_id.is_(None), proposals.c.question.is_(None))):
         turns = (
             int(turn) for turn in stored.loads(row.turn_ids) if turn.isdecimal()
         )  # of another's book it may be a name

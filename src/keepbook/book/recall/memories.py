@@ -18,19 +18,19 @@ from sqlalchemy import and_, bindparam, func, select
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.to_json import Plain
 from keepbook.book.ledger import ledger
-from keepbook.book.memory.as_of import by_instant, past_of
 from keepbook.book.memory.labels import NOTHING, bound, has
 from keepbook.book.memory.labels import Wanted as Labels
 from keepbook.book.memory.listing import Place, active_in
 from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, covers, fits_scope, said_by
+from keepbook.book.memory.past.as_of import by_instant, past_of
 from keepbook.book.memory.shape import timed, told
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.bounded_cache import BoundedCache
 from keepbook.book.recall.nearest import Alike
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.recall.wanted import Key, Wanted, idf, related, related_in, scored, spelled, vocabulary, whole
+from keepbook.book.text.indexes.word_index import counts_up_to, term_weights
 from keepbook.book.text.time_hints import Stretch, asked_stretch
-from keepbook.book.text.word_index import counts_up_to, term_weights
 from keepbook.book.text.words import query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset

@@ -14,8 +14,8 @@ from keepbook.book.ground.explained import explained
 from keepbook.book.ground.opened import Opened
 from keepbook.book.memory.labels import keys_of
 from keepbook.book.memory.memories import IS_ACTIVE, said_by
-from keepbook.book.text.turn_index import turn_weights
-from keepbook.book.text.word_index import likeness_keys, term_weights
+from keepbook.book.text.indexes.turn_index import turn_weights
+from keepbook.book.text.indexes.word_index import likeness_keys, term_weights
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.tables import labels, likeness, memories, messages, terms, threads, turn_terms, versions
 

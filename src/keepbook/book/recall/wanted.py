@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Table, and_, bindparam, func, select
 
-from keepbook.book.text.word_index import BACKWARDS, backwards
+from keepbook.book.text.indexes.word_index import BACKWARDS, backwards
 from keepbook.book.text.words import COMPOUND, close_terms, endings, guessed, heads
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared import Prepared

@@ -14,7 +14,7 @@ MOST = 32
 """A text has no more passages than this; those of a very long one are longer."""
 
 _SENTENCE = regex(r"[^.!?。！？\n]*(?:[.!?。！？\n]+[\s\"'”’»)]*|$)")
-_WORD = regex(r"\s*\S{1,60}")
+_WORD = regex(r"\S{1,60}\s*|\s+")
 
 
 def passages(text: str) -> list[str]:

@@ -96,9 +96,10 @@ _CALLED_OTHERWISE = regex(
     re.IGNORECASE,
 )
 _CARD_REST = regex(
-    r"[\s,;/(]*\b(?:exp(?:iry|ires|iration)?|valid (?:thru|until|to)|cv[vc]2?|security code)\b"
-    r"[\s.:]*(?:date|is)?[\s.:]*(?:\d\d ?/ ?\d{2,4}|\d{3,4})\b",
+    r"[\s,;/(]{0,10}\b(?:exp(?:iry|ires|iration)?|valid (?:thru|until|to)|cv[vc]2?|security code)\b"
+    r"[\s.:]{0,10}(?:date|is)?[\s.:]{0,10}(?:\d\d ?/ ?\d{2,4}|\d{3,4})\b",
     re.IGNORECASE,
+    anchored=True,
 )
 
 
@@ -112,10 +113,13 @@ def _cards(text: str) -> Iterator[Secret]:
             yield Secret("card", start, end)
 
 
+_THOUSANDS = regex("[123](?: 3)+")
+
+
 def _card_shaped(text: str) -> Iterator[list[re.Match[str]]]:
     """Runs of digits that stand alone, unless grouped like an amount, and runs within them grouped like a card."""
     for run in _digit_runs(text):
-        if not re.fullmatch("[123](?: 3)+", _lengths(run)):
+        if not _THOUSANDS.fullmatch(_lengths(run)):
             yield run
         parts = (run[i:j] for i in range(len(run)) for j in range(i + 3, i + 6))
         yield from (part for part in parts if _CARD_GROUPS.fullmatch(_lengths(part)))
@@ -254,8 +258,10 @@ _BACKWARD = regex(
 )
 _DIGITAL = regex(r"[#*]?\d(?:[ -]?\d){2,9}[#*]?(?!\w)")
 _ANOTHER = regex(rf"(?:,| and| or| und| y| og)\s*({_DIGITAL.pattern})")
-_CLAUSE_ENDS = regex(r"""["'”’]?\s*(?:$|[.,;:!?)\n/]|(?:and|but|or|so|und|aber|y|pero|og|men|for|if)\b)""")
-_PLACEHOLDER = regex(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret|https?://", re.IGNORECASE)
+_CLAUSE_ENDS = regex(
+    r"""["'”’]?\s*(?:$|[.,;:!?)\n/]|(?:and|but|or|so|und|aber|y|pero|og|men|for|if)\b)""", anchored=True
+)
+_PLACEHOLDER = regex(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret|https?://", re.IGNORECASE, anchored=True)
 _KEEPERS = _listed("1password lastpass keepass keepassxc")
 _ORDINARY = STOP_WORDS.union(
     _listed("""
@@ -301,12 +307,15 @@ def _more_codes(text: str, end: int) -> Iterator[Secret]:
         end = found.end()
 
 
+_SIGN = regex(r"[^\w\s'’.,/-]")
+
+
 def _looks_made_up(value: str) -> bool:
     """Not a word: digits among letters, a sign or a capital in the middle."""
     if len(value) < 4 or value.casefold() in _KEEPERS or _PLACEHOLDER.match(value):
         return False
     letters, digits = any(map(str.isalpha, value)), sum(map(str.isdecimal, value))
-    signs = bool(re.search(r"[^\w\s'’.,/-]", value))
+    signs = bool(_SIGN.search(value))
     capitals = any(one.islower() and two.isupper() for one, two in pairwise(value))
     return digits >= 4 or capitals or (letters and (signs or digits > 0))
 
@@ -358,12 +367,14 @@ def _random_strings(text: str) -> Iterator[Secret]:
             yield Secret("random", start, end)
 
 
+_NOT_PLAIN = regex(r"[^A-Za-z0-9]")
+_FIGURE = regex("[0-9]+")
+
+
 def _is_random(string: str) -> bool:
     """Letters and digits change places as in no word, name or date, and no sign comes often."""
-    plain = re.sub(r"[^A-Za-z0-9]", "", string)
+    plain = _NOT_PLAIN.sub("", string)
     changes = sum(one.isdigit() != two.isdigit() or (one.islower() and two.isupper()) for one, two in pairwise(plain))
     shares = [count / len(plain) for count in Counter(plain).values()]
     entropy = -sum(share * math.log2(share) for share in shares)
-    return (
-        len(plain) >= 24 and changes >= 0.22 * len(plain) and entropy >= 3.3 and len(re.findall("[0-9]+", plain)) >= 3
-    )
+    return len(plain) >= 24 and changes >= 0.22 * len(plain) and entropy >= 3.3 and len(_FIGURE.findall(plain)) >= 3

@@ -48,6 +48,9 @@ def asked_days(question: str) -> list[str]:
     return list(found)
 
 
+_LEADING = regex(r"^(?:in|during) (?:the )?")
+
+
 def asked_stretch(question: str, now: str, zone: str = "UTC") -> Stretch | None:
     """The time a question counts from now, or the last month or season of the name it says."""
     match = _COUNTED.search(question.lower())
@@ -55,7 +58,7 @@ def asked_stretch(question: str, now: str, zone: str = "UTC") -> Stretch | None:
         return None
     said = " ".join(match[0].split())
     try:
-        since = parse_stamp(in_words(re.sub(r"^(?:in|during) (?:the )?", "", said), moment=parse_stamp(now), zone=zone))
+        since = parse_stamp(in_words(_LEADING.sub("", said), moment=parse_stamp(now), zone=zone))
     except Invalid:
         return None
     unit = next((unit for unit in _LENGTHS if unit in said), "day")

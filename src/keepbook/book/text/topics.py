@@ -41,11 +41,15 @@ def group_named(phrase: str) -> str | None:
     return next((group.name for group in groups().values() if plain in group.names), None)
 
 
+_ASKS = regex(r"(?:what|how|who|where|whether)\b", re.IGNORECASE)
+_WORD = regex(r"\w+")
+
+
 def named_in(phrase: str) -> list[str]:
     """The groups whose names stand in a phrase: "my political views and how I vote"; "what I earn" by its words."""
-    plain = " ".join(["", *re.findall(r"\w+", fold(phrase)), ""])
+    plain = " ".join(["", *_WORD.findall(fold(phrase)), ""])
     found = [group.name for group in groups().values() if any(f" {name} " in plain for name in group.names)]
-    if not found and re.match(r"(?:what|how|who|where|whether)\b", phrase, re.IGNORECASE):
+    if not found and _ASKS.match(phrase):
         found = _worded(phrase)
     return found
 
@@ -84,6 +88,7 @@ def _of_group(text: str, group: str, sense: Sense | None) -> bool:
 _OF_ONE = regex(
     r"(?:(?:what|where|how much|who|when) )?(?:my |our )?(?P<who>[\w-]+)(?:['’]s?)? (?P<what>[\w' -]{3,})",
     re.IGNORECASE,
+    anchored=True,
 )
 _HE, _SHE = regex(r"\b(?:he|his|him)\b", re.IGNORECASE), regex(r"\b(?:she|her|hers)\b", re.IGNORECASE)
 _MEN = frozenset(
@@ -105,6 +110,9 @@ def _of_one(text: str, topic: str, sense: Sense | None) -> bool | None:
     return any(_of_group(text, group, sense) for group in meant)
 
 
+_NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
+
+
 def _own(text: str, topic: str, sense: Sense | None) -> bool:
     if (found := _of_one(text, topic, sense)) is not None:
         return found
@@ -113,7 +121,7 @@ def _own(text: str, topic: str, sense: Sense | None) -> bool:
     like = _likeness(text, topic, sense)
     if wanted and all(_has(word, said) for word in wanted):
         return like is None or like >= ELSE or topic != topic.lower()
-    names = [stem(word.lower()) for word in re.findall(r"\b[A-ZÀ-Þ][\w-]+", topic)]
+    names = [stem(word.lower()) for word in _NAME.findall(topic)]
     proper = [name for name in names if name not in _common()]
     if len(names) == len(wanted) and any(name in said and _capital(name, text) for name in proper):
         return True  # "Project Nightjar" is also called Nightjar; "the Tesla position" is not any Tesla
@@ -135,8 +143,11 @@ def _common() -> frozenset[str]:
     return frozenset(map(stem, ["project", "team", "plan", "operation", "mission", "the", "position", "company"]))
 
 
+_NAME_WITH_ENDING = regex(r"\b[A-ZÀ-Þ][\w'’-]+")
+
+
 def _capital(name: str, text: str) -> bool:
-    return any(stem(word.lower().removesuffix("'s")) == name for word in re.findall(r"\b[A-ZÀ-Þ][\w'’-]+", text))
+    return any(stem(word.lower().removesuffix("'s")) == name for word in _NAME_WITH_ENDING.findall(text))
 
 
 def _has(word: str, said: set[str]) -> bool:

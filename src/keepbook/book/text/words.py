@@ -8,11 +8,12 @@ scripts that put no spaces between words are cut into overlapping pairs of chara
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
 from keepbook.book.ground.patterns import regex
+from keepbook.book.text import contrast
 
 NEAR = 0.8
 """Share of common words from which on two texts are near-duplicates."""
@@ -122,9 +123,22 @@ def stem(word: str) -> str:
     return stemmed
 
 
+@lru_cache(maxsize=131_072)  # each statement is held against every line of a book
+def content_words(text: str) -> tuple[str, ...]:
+    """The words that say what a text is about, stemmed, in order."""
+    found = [word for word in tokens(text.replace("-", " ")) if word not in STOP_WORDS and word not in _FAINT]
+    return tuple(dict.fromkeys(stem(word) for word in found if len(word) > 1 or word.isdecimal()))
+
+
+def sharing(text: str, lines: Iterable[str]) -> Iterator[str]:
+    """The lines that have half of a text's content words or more: only these can be nearly the same."""
+    words = set(content_words(text))
+    return (line for line in lines if 2 * len(words.intersection(content_words(line))) >= len(words))
+
+
 def numbers(text: str) -> frozenset[str]:
     """The numbers a text names, in digits or in words."""
-    found = (_NUMBER_WORDS.get(word, word) for word in tokens(text))
+    found = (NUMBER_WORDS.get(word, word) for word in tokens(text))
     return frozenset(word for word in found if word[0].isdecimal())
 
 
@@ -140,7 +154,7 @@ def polarity(text: str) -> bool:
             continue
         if word in _AVERSIONS and open_at and at - open_at[-1] <= 2:
             open_at.pop()
-        elif word in _AVERSIONS or word in _DENIALS or _says_used_to(words, at):
+        elif word in _AVERSIONS or word in DENIALS or _says_used_to(words, at):
             open_at.append(at)
     return bool(open_at)
 
@@ -157,10 +171,20 @@ def jaccard(a: Iterable[str], b: Iterable[str]) -> float:
 
 
 def near_duplicate(a: str, b: str) -> bool:
-    """Nearly the same words of the same one, the same numbers, and not one the denial of the other."""
+    """Nearly the same words of the same one, the same numbers, and not one the opposite of the other."""
     if jaccard(tokens(a), tokens(b)) < NEAR or numbers(a) != numbers(b) or polarity(a) != polarity(b):
         return False
+    if _is_turned_round(tokens(a), tokens(b)):
+        return False
     return not (_is_of_another(tokens(a), tokens(b)) or _is_of_another(tokens(b), tokens(a)))
+
+
+def _is_turned_round(one: list[str], other: list[str]) -> bool:
+    """Whether one says less where the other says more, or holds the same things against each other the other way."""
+    degree, other_degree = contrast.degrees(one), contrast.degrees(other)
+    if degree and other_degree and degree != other_degree:
+        return True
+    return any(contrast.swapped(sides(one), sides(other)) for sides in (contrast.compared, contrast.route))
 
 
 _HEADS = 2
@@ -286,11 +310,14 @@ _WORD = regex("[a-z]+")
 _DIGIT = regex("[0-9]")
 
 
+_NUMBER_MARK = regex("[., ]")
+
+
 def _number(written: str, scale: str | None) -> list[str]:
     """The plain form of a written number; several where its marks do not make one (a date, an address)."""
     if not scale and written.isdecimal():  # most of them
         return [_short(written)]
-    groups, marks = re.split("[., ]", written), re.findall("[., ]", written)
+    groups, marks = _NUMBER_MARK.split(written), _NUMBER_MARK.findall(written)
     fraction = ""
     # A single point divides a fraction (3.125), a single comma only if no three digits follow (3,5 but 48,000).
     if len(set(marks)) != 1 or marks == ["."] or not _are_thousands(groups):
@@ -316,11 +343,11 @@ def _short(digits: str) -> str:
     return digits.lstrip("0") or "0" if len(digits) <= 2 else digits
 
 
-def _words(listed: str) -> frozenset[str]:
+def word_set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-STOP_WORDS = _words("""
+STOP_WORDS = word_set("""
     a about after again all also am an and any are as at be because been before being but by can could did do
     does doing down during each for from had has have having he her here hers herself him himself his how i if
     in into is it its itself just let me more most my myself no nor not now of off on once only or other our ours
@@ -328,6 +355,13 @@ STOP_WORDS = _words("""
     there these they this those through to too under until up us very was we were what when where which while
     who whom whose why will with would you your yours yourself yourselves
 """)
+_FAINT = word_set("""
+    thing things stuff bit part fact facts info information detail details matter business topic rule rules entry note
+    memory said told mentioned everything anything both your mine it's thats one ones bloody damn old new current figure
+    amount pls user whole story name called got get im ive regarding concerning notes book file record still always yes
+    ok ich bin gegen auch jeg mot ogsa yo soy tambien je suis aux aussi
+""")
+"""Words that are said of any matter, so that they name none."""
 _OF_THE_SAME = STOP_WORDS | {"user", "person", "now", "also", "currently", "still", "really"}
 _ASKING = regex(
     r"""\b(?:
@@ -343,7 +377,7 @@ _ASKING = regex(
     re.VERBOSE,
 )
 
-_NUMBER_WORDS = {
+NUMBER_WORDS = {
     word: digits
     for digits, said in {
         "2": "two zwei dos", "3": "three drei tres tre", "4": "four vier cuatro", "5": "five funf cinco fem",
@@ -355,13 +389,14 @@ _NUMBER_WORDS = {
     }.items()
     for word in said.split()
 }  # fmt: skip
-_DENIALS = _words("""
+DENIALS = word_set("""
     no not never nor neither none nobody nothing nowhere cannot
     nunca jamas tampoco nada nadie ningun ninguna ninguno
     nicht kein keine keinen keinem keiner keines nie niemals nichts niemand
     ikke ikkje aldri ingen inga ingenting
+    pas jamais rien aucun aucune
 """)
-_AVERSIONS = _words("""
+_AVERSIONS = word_set("""
     without stop stops stopped stopping quit quits quitting avoid avoids avoided avoiding dislike dislikes
     disliked hate hates hated hating loathe loathes detest detests refuse refuses refused refusing lack lacks
     sin odia odio odian evita evito evitan dejo dejado
@@ -372,5 +407,5 @@ _NO_DENIAL = {
     ("not", "only"), ("not", "just"), ("no", "doubt"), ("no", "matter"), ("no", "problem"), ("no", "wonder"),
     ("nothing", "but"), ("never", "mind"),
 }  # fmt: skip
-_MAY_DENY = _DENIALS | _AVERSIONS | {"used"}
-_BEING = _words("am is are was were be been being get gets got getting")
+_MAY_DENY = DENIALS | _AVERSIONS | {"used"}
+_BEING = word_set("am is are was were be been being get gets got getting")

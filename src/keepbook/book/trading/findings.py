@@ -23,6 +23,7 @@ from statistics import fmean, median
 from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import in_zone
 
 FEWEST = 6
@@ -354,12 +355,12 @@ def _shown(finding: Finding) -> _Shown:
     return _Shown(*(f"{one * 100:+.{places}f}".replace("-", "−") for one in values))
 
 
-_NUMBER = re.compile(r"(?<![\w.])[+−–-]?\d+(?:[.,]\d+)?(?P<percent>\s*(?:%|per\s?cent))?", re.IGNORECASE)
+_NUMBER = regex(r"(?<![\w.])[+−–-]?\d+(?:[.,]\d+)?(?P<percent>\s*(?:%|per\s?cent))?", re.IGNORECASE)
 _SPELLED = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
-_VAGUE = re.compile(
+_VAGUE = regex(
     r"\b(?:thirty|forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|millions?|dozens?|half|halves|thirds?"
     r"|quarters?|doubled?|twice|tripled?|once)\b",
     re.IGNORECASE,
@@ -372,10 +373,15 @@ def rephrased(finding: Finding, said: object, *, most: int = 400) -> str:
     return text if 10 <= len(text) <= most and _only_computed(finding, text) else finding.text
 
 
+_COUNT = regex(r"\d+")
+_WORD = regex(r"[a-z]+")
+_DIGIT = regex(r"\d")
+
+
 def _only_computed(finding: Finding, text: str) -> bool:
     traits, shown = dict(finding.group), _shown(finding)
     counts = {finding.trades, finding.wins, finding.losses, finding.tried}
-    counts |= {int(number) for name in ("hour", "holding") for number in re.findall(r"\d+", traits.get(name, ""))}
+    counts |= {int(number) for name in ("hour", "holding") for number in _COUNT.findall(traits.get(name, ""))}
     percents = {float(one.replace("−", "-")) for one in shown} | {95.0}
     symbol = traits.get("symbol", "")
     regime = traits.get("regime", "")
@@ -383,12 +389,12 @@ def _only_computed(finding: Finding, text: str) -> bool:
         text = text.replace(name, " ") if name else text
     if _VAGUE.search(text) or any(mark.isnumeric() and not mark.isdecimal() for mark in text):
         return False
-    spelled = [_SPELLED.index(word) for word in re.findall(r"[a-z]+", text.lower()) if word in _SPELLED]
+    spelled = [_SPELLED.index(word) for word in _WORD.findall(text.lower()) if word in _SPELLED]
     if not counts.issuperset(spelled):
         return False
-    return all(_is_computed(found, counts, percents) for found in _NUMBER.finditer(text)) and not re.search(
-        r"\d", _NUMBER.sub("", text)
-    )
+    if _DIGIT.search(_NUMBER.sub("", text)):
+        return False
+    return all(_is_computed(found, counts, percents) for found in _NUMBER.finditer(text))
 
 
 def _is_computed(found: re.Match[str], counts: set[int], percents: set[float]) -> bool:

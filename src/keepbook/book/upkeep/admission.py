@@ -6,12 +6,12 @@ program before the person of this installation says so.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keepbook.book.agents import arming
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import AUTOMATIC_ACTORS
 from keepbook.book.memory.labels import clean_metadata, clean_tags
@@ -19,7 +19,7 @@ from keepbook.book.owners.authority import Actor
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.storage.database import Tx
 
-ID = re.compile(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
+ID = regex(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
 IDS = {
     "memory": ("id",), "link": ("id", "from_id", "to_id"), "thread": ("id",), "note": ("id",), "proposal": ("id",),
     "agent": ("id", "thread_id"), "run": ("id", "agent_id", "parent_run", "lead_run", "thread_id"),
@@ -27,8 +27,8 @@ IDS = {
     "deployment": ("id", "skill_id"),
 }  # fmt: skip
 """Which columns of which lines hold an id of ours; what else a column may hold, the guards say."""
-SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
-INSTANT = re.compile(r"(^|_)(at|time|until|known|valid_from|window_from)$")
+SESSION = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+INSTANT = regex(r"(^|_)(at|time|until|known|valid_from|window_from)$")
 """Columns that hold an instant."""
 
 

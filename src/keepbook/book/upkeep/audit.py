@@ -17,6 +17,9 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import versions
 
+OFFLINE = "offline"
+"""Who makes lines without a model."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
@@ -31,6 +34,8 @@ class Audit:
     not_current: tuple[str, ...]
     contradictions: tuple[Link, ...]
     secrets: tuple[tuple[str, str], ...]
+    worded: tuple[str, ...]
+    """What rules once worded anew from a chat, instead of quoting it."""
     block_characters: int
     block_tokens: int
     block_memories: int
@@ -58,6 +63,7 @@ def audit(tx: Tx, preset: Preset, now: str, rendered: Rendered) -> Audit:
         not_current=tuple(memory.id for memory in kept if not memory.current),
         contradictions=tuple(link for link in links_of(tx) if link.relation == "contradicts"),
         secrets=_secrets(tx),
+        worded=tuple(memory.id for memory in kept if _is_worded(memory)),
         block_characters=length,
         block_tokens=-(-length // 4),
         block_memories=len(rendered.shown),
@@ -65,6 +71,11 @@ def audit(tx: Tx, preset: Preset, now: str, rendered: Rendered) -> Audit:
 
 
 # Rules
+
+
+def _is_worded(memory: Memory) -> bool:
+    """Whether the reader without a model made it, in words that nobody said."""
+    return memory.made_by == OFFLINE and not memory.quoted and memory.source in ("extracted", "chat")
 
 
 def _duplicates(kept: Sequence[Memory]) -> tuple[tuple[str, ...], ...]:

@@ -51,7 +51,9 @@ from keepbook.storage.tables import (
     versions,
 )
 
-FORMAT = 2
+FORMAT = 3
+BEFORE_QUOTES = 2
+"""The format before quotations: read, with every line a note."""
 BEFORE_COVERS = 1
 """The format of unreleased versions, whose ledger held memories alone: read, and covered on the way in."""
 HEADER = {"kind": "keepbook", "format": FORMAT}
@@ -139,7 +141,7 @@ def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
     """The rows of one of our own files, each checked to have exactly its table's columns."""
     head, *rows, last = lines if len(lines) > 1 else [*lines, Line(lines[0].number, None)]
     format = head.value.get("format")
-    if format not in (FORMAT, BEFORE_COVERS):
+    if format not in (FORMAT, BEFORE_QUOTES, BEFORE_COVERS):
         raise broken(head.number, f"has format {format!r}; this program reads format {FORMAT}")
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in KINDS.items()}
@@ -149,9 +151,7 @@ def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
         kind = value.get("kind") if isinstance(value, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
             raise broken(line.number, f"has no kind that this program knows ({kind!r})")
-        if format == BEFORE_COVERS:
-            value |= _younger(kind, value, numbers)
-        row = {name: item for name, item in value.items() if name != "kind"}
+        row = {name: item for name, item in _brought_up(format, value, numbers).items() if name != "kind"}
         if row.keys() != columns[kind]:
             wrong = sorted(row.keys() ^ columns[kind])
             raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
@@ -162,8 +162,32 @@ def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
     return found
 
 
-def _younger(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
-    """What a line of the older format did not say yet. Injections are numbered as they stand in the file."""
+SINCE_QUOTES: dict[str, dict[str, Any]] = {
+    "version": {"quoted": 0, "spans": None, "said_on": None},
+    "injection": {"lines": None},
+    "proposal": {
+        "question": None,
+        "choices": None,
+        "valid_until": None,
+        "quoted": 0,
+        "spans": None,
+        "said_on": None,
+    },
+}
+"""What the lines of older formats did not say yet, and what they meant."""
+
+
+def _brought_up(format: int, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
+    """A line with what its format did not say yet."""
+    if format == FORMAT:
+        return value
+    kind = value["kind"]
+    older = _since_covers(kind, value, numbers) if format == BEFORE_COVERS else {}
+    return {**value, **older, **SINCE_QUOTES.get(kind, {})}
+
+
+def _since_covers(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
+    """What a line of the first format did not say yet. Injections are numbered as they stand in the file."""
     session = (value.get("space"), value.get("session"))
     if kind == "entry":
         return {"link": value.get("seq")}
@@ -187,6 +211,17 @@ def spelled(lines: Sequence[Line]) -> list[str]:
     if hashlib.sha256("".join([f"{text}\n" for text in texts]).encode()).hexdigest() != told:
         texts = [canonical(line.value) for line in lines[:-1]]
     return [*texts, canonical(last)]
+
+
+def respelled(lines: Sequence[Line]) -> list[str]:
+    """The lines of an older file as an export of today spells the same book."""
+    if lines[0].value["format"] != BEFORE_QUOTES:
+        return spelled(lines)
+    closing, texts = Closing(), [canonical(HEADER)]
+    texts += [canonical(_brought_up(BEFORE_QUOTES, line.value, {})) for line in lines[1:-1]]
+    for text, line in zip(texts, lines, strict=False):
+        closing.add(text, line.value["kind"])
+    return [*texts, closing.line(lines[-1].value.get("hash"))]
 
 
 def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:

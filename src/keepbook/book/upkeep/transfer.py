@@ -26,13 +26,13 @@ from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.labels import keys_of, relabel, told_metadata, told_tags
 from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
 from keepbook.book.owners.authority import ALONE, Actor
-from keepbook.book.text.turn_index import INDEXED, put_turns
-from keepbook.book.text.word_index import put_words
+from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
+from keepbook.book.text.indexes.word_index import put_words
 from keepbook.book.text.words import fold
 from keepbook.book.trading import days
 from keepbook.book.upkeep import admission
 from keepbook.book.upkeep.export_lines import (
-    FORMAT,
+    BEFORE_COVERS,
     HEADER,
     KINDS,
     Closing,
@@ -41,8 +41,8 @@ from keepbook.book.upkeep.export_lines import (
     misfits,
     of_ours,
     read_lines,
+    respelled,
     sorted_by_kind,
-    spelled,
 )
 from keepbook.book.upkeep.imported import Imported
 from keepbook.errors import Conflict, Invalid, KeepbookError
@@ -122,7 +122,7 @@ def import_lines(
         _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
-        restored = _restore(tx, found, spelled(ours))
+        restored = _restore(tx, found, respelled(ours))
         return replace(restored, to_arm=admission.settle(tx))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise altered(f"{type(error).__name__}: {error}") from error
@@ -142,7 +142,7 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
         tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": "", "event": 0})
         tx.head = None
     _replay(tx, found)
-    if json.loads(lines[0])["format"] == FORMAT:
+    if json.loads(lines[0])["format"] != BEFORE_COVERS:
         forget_touched(tx)
         if list(export_lines(tx)) != lines:
             raise altered("restored, it would read differently")

@@ -31,6 +31,7 @@ from keepbook.doors.http.api import (
     me,
     memory,
     ops,
+    proposals,
     tools,
     trading,
     trading_figures,
@@ -81,7 +82,9 @@ def create_app(
     app.state.stopping = asyncio.Event()
     app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install(app)
-    for part in (memory, chat, agents, decisions, trading, trading_figures, trading_files, tools, me, feed, ops):
+    # What waits has a fixed path, so it stands before the memories, each of which has its id there.
+    parts = (proposals, memory, chat, agents, decisions, trading, trading_figures, trading_files, tools, me, feed, ops)
+    for part in parts:
         app.router.routes.extend(part.router.routes)  # as they are: to include them would read every signature anew
     routes.install(app)
     settings = kb.settings

@@ -7,7 +7,6 @@ also writes the security headers of every answer. Plain ASGI, so that streams pa
 
 import asyncio
 import ipaddress
-import re
 import time
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
+from keepbook.book.ground.patterns import regex
 from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, caller_for, is_local
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
@@ -35,7 +35,7 @@ SMALL = 64 * 1024
 """A body that the server has in hand with the request: it reads that much ahead of whoever asks for it."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
-IMPORTS = re.compile(r"(?:/api)?(?:/trading)?/import|/trading/(?:[^/]+/)?load")
+IMPORTS = regex(r"(?:/api)?(?:/trading)?/import|/trading/(?:[^/]+/)?load")
 """Where a file of the person's comes in: it may be larger than other requests."""
 WRONG_A_MINUTE = 10
 """So many wrong keys from one address are answered in a minute; after that it waits."""

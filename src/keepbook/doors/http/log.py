@@ -8,7 +8,6 @@ a body or the message of an exception, which may hold anybody's words. The id co
 
 import json
 import logging
-import re
 import secrets
 import sys
 import time
@@ -20,9 +19,11 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from keepbook.book.ground.patterns import regex
+
 HEADER = "X-Request-ID"
 _NAME = HEADER.lower().encode()
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID = regex(r"[A-Za-z0-9._-]{1,64}")
 _request: ContextVar[str | None] = ContextVar("keepbook_request", default=None)
 _log = logging.getLogger("keepbook.requests")
 OWN = ("event", "method", "route", "status", "ms", "code")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import Conflict, Invalid, NotAllowed
 
 NAME = "keepbook"
@@ -132,6 +133,9 @@ def _left_alone(path: Path, why: str) -> Invalid:
     return Invalid(f"{path} {why}; it was left alone, add the lines by hand", field="client")
 
 
+_INDENT = regex(r"^\s*\{[ \t]*\r?\n([ \t]+)")
+
+
 def _json_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -> str | None:
     """The file with the entry; None where it says so already."""
     try:
@@ -141,7 +145,7 @@ def _json_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -
         raise _left_alone(path, f"is not plain JSON, or has comments{where}") from None
     if not _entered(config, client, entry, path):
         return None
-    indent = re.search(r"^\s*\{[ \t]*\r?\n([ \t]+)", old)
+    indent = _INDENT.search(old)
     return json.dumps(config, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
 
 
@@ -183,13 +187,19 @@ def _toml_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -
     return new
 
 
+_OUR_TABLE = regex(
+    rf"^[ \t]*+\[[ \t]*+(?P<key>[\w-]++)[ \t]*+\.[ \t]*+(?:{NAME}|\"{NAME}\"|'{NAME}')[ \t]*+\][^\n]*\n?", re.MULTILINE
+)
+_TABLE_BEGIN = regex(r"^[ \t]*\[", re.MULTILINE)
+
+
 def _parted(text: str, key: str) -> tuple[str, bool, tuple[str, str]]:
     """What stands before the entry's table, whether there is one, and what it holds and what follows it."""
-    table = re.search(rf"^[ \t]*\[\s*{key}\s*\.\s*(?:{NAME}|\"{NAME}\"|'{NAME}')\s*\][^\n]*\n?", text, re.MULTILINE)
+    table = next((found for found in _OUR_TABLE.finditer(text) if found["key"] == key), None)
     if table is None:
         return text, False, ("", "")
     rest = text[table.end() :]
-    following = re.search(r"^[ \t]*\[", rest, re.MULTILINE)
+    following = _TABLE_BEGIN.search(rest)
     end = following.start() if following else len(rest)
     return text[: table.start()], True, (rest[:end], rest[end:])
 

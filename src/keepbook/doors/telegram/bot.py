@@ -19,13 +19,22 @@ from weakref import WeakValueDictionary
 # The library's own switch: without it every "retry after" comes with a warning about its next version.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
-from telegram import LinkPreviewOptions, Message, MessageEntity, Update
+from telegram import (
+    CallbackQuery,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    Message,
+    MessageEntity,
+    Update,
+)
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, Conflict, InvalidToken, NetworkError, RetryAfter, TelegramError
 from telegram.ext import Application, ApplicationBuilder, BaseRateLimiter, BaseUpdateProcessor, TypeHandler, filters
 from telegram.request import HTTPXRequest
 
 from keepbook.app import Keepbook
+from keepbook.book.ground.patterns import regex
 from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.correspondence import Correspondence
 from keepbook.doors.telegram.letter import Letter
@@ -45,6 +54,9 @@ Call = Callable[..., Coroutine[Any, Any, Any]]
 log = logging.getLogger(__name__)
 
 
+_TOKEN = regex(r"[\w:-]+", re.ASCII)
+
+
 class Bot:
     """The bot, with the chats it serves: chat id to owner. `note` shows a line where it runs."""
 
@@ -58,7 +70,7 @@ class Bot:
         base_url: str | None = None,
         first_wait: float = 1.0,
     ) -> None:
-        if not re.fullmatch(r"[\w:-]+", token, re.ASCII):
+        if not _TOKEN.fullmatch(token):
             raise Invalid("telegram_token is not a token: copy it from @BotFather as it is", field="telegram_token")
         self._keepbook = keepbook
         self._served = {chat: Correspondence(keepbook, owner, chat) for chat, owner in chats.items()}
@@ -110,7 +122,8 @@ class Bot:
         await app.bot.set_my_commands(list(replies.COMMANDS.items()))
         await app.start()
         try:
-            await app.updater.start_polling(allowed_updates=[Update.MESSAGE], error_callback=self._unheard)
+            kinds = [Update.MESSAGE, Update.CALLBACK_QUERY]
+            await app.updater.start_polling(allowed_updates=kinds, error_callback=self._unheard)
             yield
         finally:
             if app.updater.running:
@@ -153,6 +166,9 @@ class Bot:
     # Messages
 
     async def _take(self, update: Update, _: Any) -> None:
+        if update.callback_query is not None:
+            await self._take_press(update.callback_query)
+            return
         message = update.message
         if message is None or (message.from_user is not None and message.from_user.is_bot):
             return
@@ -172,6 +188,19 @@ class Bot:
                 letter = await (served.hear(message.text) if passed_on else served.take(message.text, bot=name))
             if letter is not None:
                 await _send(message, letter)
+
+    async def _take_press(self, query: CallbackQuery) -> None:
+        """A button was tapped: its question is answered, and its buttons are gone."""
+        with suppress(TelegramError):  # one that was tapped long ago cannot be told so any more
+            await query.answer()
+        message = query.message
+        served = self._served.get(message.chat.id) if message is not None else None
+        if served is None or not isinstance(message, Message) or not query.data:
+            return
+        letter = await served.press(query.data)
+        with suppress(TelegramError):  # as above
+            await query.edit_message_reply_markup(None)
+        await _send(message, letter)
 
     async def _turn_away(self, message: Message) -> None:
         if message.chat_id in self._greeted:
@@ -204,10 +233,23 @@ class Bot:
 
 async def _send(message: Message, letter: Letter) -> None:
     """As it stands: without a parse mode nothing in it is markup; links are not opened for a preview."""
-    for text, marks in letter.pieces():
+    pieces = list(letter.pieces())
+    for number, (text, marks) in enumerate(pieces, 1):
         entities = [MessageEntity(mark.kind, mark.start, mark.length) for mark in marks]
         preview = LinkPreviewOptions(is_disabled=True)
-        await message.reply_text(text, entities=entities, link_preview_options=preview, do_quote=False)
+        keyboard = _keyboard(letter) if number == len(pieces) else None
+        await message.reply_text(
+            text, entities=entities, link_preview_options=preview, do_quote=False, reply_markup=keyboard
+        )
+    for after in letter.after:
+        await _send(message, after)
+
+
+def _keyboard(letter: Letter) -> InlineKeyboardMarkup | None:
+    """A button to a row: the words of a line need the width."""
+    if not letter.buttons:
+        return None
+    return InlineKeyboardMarkup([[InlineKeyboardButton(one.label, callback_data=one.data)] for one in letter.buttons])
 
 
 @asynccontextmanager

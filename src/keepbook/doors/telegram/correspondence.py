@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 from keepbook.app import Keepbook
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground.ids import new_id
+from keepbook.book.ground.patterns import regex
 from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.letter import Letter
-from keepbook.errors import KeepbookError, NotFound
+from keepbook.errors import Conflict, KeepbookError, NotFound
 from keepbook.models.chat import Kept, Notice
 from keepbook.models.model import Called
+from keepbook.models.notebook.asked import OpenQuestion, choice_of_number, last_asked, open_questions
+from keepbook.models.notebook.values import NOTEBOOK
 
 if TYPE_CHECKING:
     from keepbook.book.chats.closed import Closed
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
     Reply = AsyncIterator[Event | Notice | Kept]
 
-_COMMAND = re.compile(r"/(?P<name>\w{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<rest>.*))?", re.ASCII | re.DOTALL)
+_COMMAND = regex(r"/(?P<name>\w{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<rest>.*))?", re.ASCII | re.DOTALL)
 _PAGE = 1000
 _LOOKED_BACK = 1000
 """Among how many chats of the owner the newest of this Telegram chat is looked for after a restart."""
@@ -42,12 +45,13 @@ class Correspondence:
         self._chat: Chat | None = None
         self._looked = False
         self._last_event: int | None = None
+        self._asked: list[OpenQuestion] = []
 
     async def take(self, text: str, *, bot: str = "") -> Letter | None:
         """Answer a message; None where it is meant for another bot of the group."""
         command = _COMMAND.fullmatch(text.strip())
         if command is None:
-            return await self._turn(text)
+            return await self._choose(text.strip()) or await self._turn(text)
         if command["bot"] and command["bot"].lower() != bot.lower():
             return None
         name, rest = command["name"].lower(), (command["rest"] or "").strip()
@@ -57,6 +61,29 @@ class Correspondence:
             return await self._obey(name, rest)
         except KeepbookError as error:
             return replies.refused(error)
+
+    async def press(self, data: str) -> Letter:
+        """Answer a question with the button that was tapped under it."""
+        id, _, choice = data.partition(":")
+        try:
+            return await asyncio.to_thread(self._answer, id, choice)
+        except (Conflict, NotFound):
+            return Letter(replies.ANSWERED_ALREADY)
+        except KeepbookError as error:
+            return replies.refused(error)
+
+    async def _choose(self, text: str) -> Letter | None:
+        """A number alone answers what was asked last, where a model would take it for talk; None where it does not."""
+        if not text.isdecimal() or not self._asked or self._keepbook.models.chat is self._keepbook.models.offline:
+            return None
+        chosen = choice_of_number(self._asked, int(text))
+        return None if chosen is None else await self.press(f"{chosen[0].id}:{chosen[1]}")
+
+    def _answer(self, id: str, choice: str) -> Letter:
+        answer = self._book.proposals.answer(id, choice)
+        self._last_event = getattr(answer, "event", None) or self._last_event
+        self._asked = [one for one in self._asked if one.id != id]
+        return replies.answered(answer)
 
     async def hear(self, text: str) -> Letter:
         """Answer a message of somebody else's that the person passed on: a quotation, which orders nothing."""
@@ -146,6 +173,7 @@ class Correspondence:
 
     async def _answered(self, chat: Chat, reply: "Reply") -> Letter:
         text, notices, written = "", list[str](), list[dict[str, Any]]()
+        by_notebook = False
         failure: KeepbookError | None = None
         try:
             async for event in reply:
@@ -155,7 +183,7 @@ class Correspondence:
                     case Notice(told):
                         notices.append(told)
                     case Kept(message):
-                        text = message.text
+                        text, by_notebook = message.text, message.speaker == NOTEBOOK
         except KeepbookError as error:
             failure = error
         if written:
@@ -163,7 +191,14 @@ class Correspondence:
             thread = await asyncio.to_thread(lambda: chat.thread)
             preset = await asyncio.to_thread(self._book.preset, thread.preset)
             written = [] if preset.consent == "silent" else written
-        return replies.reply(text, notices, written) if failure is None else replies.refused(failure, written)
+        if failure is not None:
+            return replies.refused(failure, written)
+        self._asked = await asyncio.to_thread(self._questions, chat)
+        return replies.with_questions(replies.reply(text, notices, written), self._asked, in_reply=by_notebook)
+
+    def _questions(self, chat: Chat) -> list[OpenQuestion]:
+        """What the last turn asks."""
+        return last_asked(open_questions(self._book, chat.id), chat.messages())
 
     # Threads
 

@@ -34,12 +34,21 @@ class Piece(NamedTuple):
     marks: tuple[Mark, ...]
 
 
+class Button(NamedTuple):
+    """An answer to tap: its words, and what comes back when it is tapped."""
+
+    label: str
+    data: str
+
+
 class Letter:
-    """Text that is written from top to bottom."""
+    """Text that is written from top to bottom. `buttons` stand under it, `after` are letters that follow."""
 
     def __init__(self, text: str = "") -> None:
         self.text = text
         self.marks: list[Mark] = []
+        self.buttons: list[Button] = []
+        self.after: list[Letter] = []
 
     def put(self, text: str, kind: str | None = None) -> Self:
         if kind is not None and text:

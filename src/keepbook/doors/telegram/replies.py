@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.doors.telegram.letter import BOLD, CODE, Letter
+from keepbook.book.text.quotation import is_guess, shown
+from keepbook.doors.telegram.letter import BOLD, CODE, Button, Letter
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
     from keepbook.book.chats.closed import Closed
     from keepbook.book.memory.links import Link
     from keepbook.book.memory.memories import Memory, Written
+    from keepbook.book.memory.proposals import Proposal
+    from keepbook.models.notebook.asked import OpenQuestion
 
 COMMANDS = {
     "memory": "What I know about you",
@@ -36,10 +39,14 @@ NOTHING_TO_UNDO = "Nothing to undo: nothing was written in this chat yet."
 NOTHING_SAID = "Nothing was said yet, so there is nothing to answer."
 NO_WORDS = "(The model answered without a word.)"
 NEXT = "Your next message begins a new chat."
+ANSWERED_ALREADY = "That was answered already."
+LONGEST_LABEL = 60
+"""What fits on a button."""
 
 _WROTE = {
     "remember": "Memory saved",
     "update": "Memory saved",
+    "end": "Memory ended",
     "forget": "Memory forgotten",
     "confirm": "Memory confirmed",
     "link": "Memories linked",
@@ -71,18 +78,23 @@ def listing(memories: Sequence["Memory"], categories: Sequence[str]) -> Letter:
         if held:
             letter.put("\n").put(category.replace("_", " ").capitalize() or "No category", BOLD).put("\n")
         for memory in held:
-            letter.put(memory.id, CODE).put(f" {memory.content}{_remarks(memory)}\n")
+            letter.put(memory.id, CODE).put(f" {shown(memory)}{_remarks(memory)}\n")
     return letter.put("\nTo delete one: /memory delete <id>")
 
 
 def _remarks(memory: "Memory") -> str:
-    found = ["inferred"] if memory.confidence == "inferred" else []
+    found = ["inferred"] if is_guess(memory) else []
     found += [] if memory.current else ["not true now"]
     return f" ({', '.join(found)})" if found else ""
 
 
+def _named(memory: Any) -> str:
+    """A line inside a sentence: quoted once, whoever quotes it."""
+    return shown(memory) if memory.quoted else f"'{memory.content}'"
+
+
 def deleted(memory: "Written") -> Letter:
-    return Letter(f"Deleted: '{memory.content}'\nIt is in the trash for {TRASH_DAYS} days. /undo brings it back.")
+    return Letter(f"Deleted: {_named(memory)}\nIt is in the trash for {TRASH_DAYS} days. /undo brings it back.")
 
 
 def no_such_id(typed: str) -> Letter:
@@ -90,13 +102,13 @@ def no_such_id(typed: str) -> Letter:
 
 
 def in_trash(memory: "Memory") -> Letter:
-    return Letter(f"It is in the trash already: '{memory.content}'")
+    return Letter(f"It is in the trash already: {_named(memory)}")
 
 
 def undone(answer: "Written | Link") -> Letter:
     state = getattr(answer, "state", None)
     now = {"active": "It stands again", "archived": "No longer kept", "trash": "In the trash again"}.get(state or "")
-    what = f"Undone. {now}: '{getattr(answer, 'content', '')}'" if now else "Undone."
+    what = f"Undone. {now}: {_named(answer)}" if now else "Undone."
     return Letter(f"{what}\n/undo again takes that back.")
 
 
@@ -111,6 +123,36 @@ def reply(text: str, notices: Sequence[str], written: Sequence[Mapping[str, Any]
     return letter.put(f"\n\n{slip(written)}" if written else "")
 
 
+def with_questions(letter: Letter, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> Letter:
+    """A reply with what its turn asks: buttons under it where it has put its one question in words, else a letter for
+    each question."""
+    if in_reply and len(questions) == 1:
+        letter.buttons = buttons(questions[0])
+        return letter
+    for one in questions:
+        asked = Letter(one.text)
+        asked.buttons = buttons(one)
+        letter.after.append(asked)
+    return letter
+
+
+def buttons(question: "OpenQuestion") -> list[Button]:
+    return [Button(_short(one.label), f"{question.id}:{one.choice}") for one in question.choices]
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 2]} …"
+
+
+def answered(answer: "Written | Proposal") -> Letter:
+    """What came of an answer."""
+    event = getattr(answer, "event", None)
+    if event is None:
+        return Letter(f"All right, nothing was changed: {_named(answer)}")
+    done = "Done" if getattr(answer, "state", "active") == "active" else "Taken out"
+    return Letter(f"{done}: {_named(answer)} — /undo_{event}")
+
+
 def slip(written: Sequence[Mapping[str, Any]]) -> str:
     """What changed in memory, and the way back: where several things did, each has its own."""
     undo = ["/undo"] if len(written) == 1 else [f"/undo_{event['event']}" for event in written]
@@ -123,7 +165,7 @@ def _wording(event: Mapping[str, Any]) -> str:
     ends = after or before
     if relation := ends.get("relation"):
         return f"{ends.get('from_id')} {relation} {ends.get('to_id')}"
-    return str(after.get("content") or before.get("content") or "")
+    return str(after.get("shown") or after.get("content") or before.get("content") or "")
 
 
 def refused(error: KeepbookError, written: Sequence[Mapping[str, Any]] = ()) -> Letter:

@@ -12,7 +12,9 @@ from typing import Any, Protocol
 from keepbook.book.agents.agents import Agent, Turn
 from keepbook.book.agents.cards import CardType
 from keepbook.book.agents.runs import Line
+from keepbook.book.text.block_lines import Line as BlockLine
 from keepbook.models.model import Event, Said, ToolCall, Usage
+from keepbook.models.notebook.reply.view import View
 from keepbook.models.unfinished import Piece
 from keepbook.tools.catalogue import ToolSet
 
@@ -57,6 +59,10 @@ class Order:
     """Whether it is to look at its own last decisions before anything else."""
     blind: bool = False
     """Whether it may see no decision, no position and no memory: a specialist."""
+    block: tuple[BlockLine, ...] = ()
+    """The lines of the block that stands in `system`."""
+    view: View | None = None
+    """In a chat that the notebook answers: what the turn did, and what recall brought for it."""
     capped: bool = False
     """Whether the month's tokens are used up, so that what runs by itself is done offline."""
 

@@ -10,7 +10,6 @@ only so much is read. A run that is given up takes the program and all that it s
 import asyncio
 import json
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid, LimitReached, ModelFailed, NotAllowed
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Done, Order
@@ -34,8 +34,8 @@ SERVER = "keepbook"
 TOLD_CHARS = 300
 NEEDED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 """What any program needs of the environment: where it lives and in which language; no key of anybody's."""
-AGENT_ID = re.compile(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
-SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+AGENT_ID = regex(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
+SESSION = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 LAST_WORDS_SECONDS = 5.0
 PIECE = 65_536
 

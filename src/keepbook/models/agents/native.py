@@ -53,7 +53,7 @@ class Native:
             said.append(Said("assistant", "", calls=(call,)))
             yield Called(call)
         sent = _headed((*past.said, *said), past.summary)
-        conversation = Conversation(order.system, sent, order.card)
+        conversation = Conversation(order.system, sent, order.card, view=order.view, block=order.block)
         if order.begun is not None:
             conversation = going_on(conversation, order.begun)
         async for event in model.reply(conversation, order.tools):

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 
 from keepbook.book.agents.cards import CardType
+from keepbook.book.memory.block import Rendered
 from keepbook.models.agents.prompts import prompt, system_of
 from keepbook.models.model import Conversation, Replied
 from keepbook.models.offline import agent as by_rules
@@ -15,14 +16,15 @@ async def rehearsed(
     text: str,
     *,
     card: CardType | None,
-    block: str,
+    block: Rendered | None,
     now: datetime,
     zone: str,
     notebook: bool,
 ) -> tuple[Conversation, str | None]:
     """The request of a first run, and the notebook's answer where it is the one to answer."""
     said = prompt(text, now, zone)
-    conversation = Conversation(system_of(name, instructions, card=card, block=block), (said,), card)
+    system = system_of(name, instructions, card=card, block=block.text if block else "")
+    conversation = Conversation(system, (said,), card, block=block.lines if block else ())
     if not notebook or card is None:
         return conversation, None
     async for event in by_rules.reply(conversation, None):

@@ -220,14 +220,14 @@ class Runner:
             elif work.held is not None:
                 self.book.agents.give_back(work.held)
 
-    def block(self, work: Work) -> str:
+    def block(self, work: Work) -> injections.Given:
         """What the agent is told of the person, kept under the id of the run that saw it."""
         if not work.agent.use_block:
-            return ""
+            return injections.NOTHING
         with self.book.writing() as (tx, preset):
             if not choices.chosen(tx).memory:
-                return ""
-            return injections.inject(tx, preset, present(tx), work.run.id, scope=work.agent.id, space="chat")
+                return injections.NOTHING
+            return injections.inject_lines(tx, preset, present(tx), work.run.id, scope=work.agent.id, space="chat")
 
     # Deciding
 
@@ -242,13 +242,14 @@ class Runner:
         again = run.kind == "re-examination"  # its prompt says what form the answer has, and overrides
         order = Order(
             agent,
-            prompts.system(agent, card=None if again else card, block=block),
+            prompts.system(agent, card=None if again else card, block=block.text),
             prompts.prompt(run.prompt, now, zone, reads),
             await asyncio.to_thread(toolbox, self.book.acting(actor="agent"), agent),
             held=work.held,
             card=card,
             model=agent.model,
             review=agent.review_decisions,
+            block=block.lines,
             capped=work.capped,
         )
         slots, done = await self._answer(work, order, card)

@@ -23,7 +23,9 @@ from keepbook.models.agents.runner import STOPPED, Runner, Work
 from keepbook.models.chat import Kept, Notice, Talk, compressed, order_calls
 from keepbook.models.compress import plan, to_parts
 from keepbook.models.model import Event, Replied, Said, TextDelta
-from keepbook.models.orders.values import of_parts
+from keepbook.models.notebook.reply.view import View
+from keepbook.models.notebook.turn import TurnTaken, view_of
+from keepbook.models.notebook.values import from_parts
 from keepbook.models.unfinished import Piece, being_written, until
 from keepbook.tools.agents import toolbox
 from keepbook.tools.catalogue import ToolSet
@@ -65,10 +67,14 @@ class AgentTalk(Talk):
         self._runner = runner
 
     @property
+    def by_notebook(self) -> bool:
+        models = self._runner.models
+        return self.agent.adapter == Native.name and models.named(self.agent.model) is models.offline
+
+    @property
     def _goes_on(self) -> bool:
         """A program is not told what it had written: it writes anew."""
-        models = self._runner.models
-        return self.agent.adapter == Native.name and models.named(self.agent.model) is not models.offline
+        return self.agent.adapter == Native.name and not self.by_notebook
 
     def _make_way(self, turn: int, role: str) -> None:
         """A reply that broke off moved no session, so another may take its place."""
@@ -78,9 +84,10 @@ class AgentTalk(Talk):
         super()._make_way(turn, role)
 
     async def _answer(
-        self, spoken: Message, instead_of: int | None = None, begun: Piece | None = None
+        self, taken: TurnTaken, instead_of: int | None = None, begun: Piece | None = None
     ) -> AsyncIterator[Event | Notice | Kept]:
         """Each answer is a run. One that breaks off has failed, and leaves in the thread what was written of it."""
+        spoken, view = taken.message, view_of(taken, self.book.meaning) if self.by_notebook else None
         run = await asyncio.to_thread(
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)
         )
@@ -93,7 +100,7 @@ class AgentTalk(Talk):
         with being_written(self.book.owner, self.chat.id) as stop:
             try:
                 async with self._runner.in_hand(work):
-                    async with aclosing(until(stop, self._events(work, spoken, begun))) as events:
+                    async with aclosing(until(stop, self._events(work, spoken, begun, view))) as events:
                         async for event in events:
                             if isinstance(event, Done):
                                 yield Kept(await asyncio.to_thread(self._keep, work, event, spoken, instead_of))
@@ -116,7 +123,9 @@ class AgentTalk(Talk):
             if stopped is not None:
                 yield Kept(stopped)
 
-    async def _events(self, work: Work, spoken: Message, begun: Piece | None) -> AsyncIterator[Event | Notice | Done]:
+    async def _events(
+        self, work: Work, spoken: Message, begun: Piece | None, view: View | None
+    ) -> AsyncIterator[Event | Notice | Done]:
         """What happens in the run, up to what it comes to."""
         runner = self._runner
         await runner.turn(work)
@@ -130,7 +139,9 @@ class AgentTalk(Talk):
         if begun is not None:
             yield TextDelta(begun.text)
         prompt, model = Said("user", spoken.text, spoken.hidden), work.agent.model
-        order = Order(work.agent, system, prompt, tools, held=work.held, earlier=earlier, begun=begun, model=model)
+        order = Order(
+            work.agent, system, prompt, tools, held=work.held, earlier=earlier, begun=begun, model=model, view=view
+        )
         async with aclosing(runner.execute(work, order)) as events:
             async for event in events:
                 if not isinstance(event, Replied):
@@ -139,7 +150,7 @@ class AgentTalk(Talk):
     def _lay_out(self, work: Work, spoken: Message) -> tuple[str, ToolSet]:
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
         tools = toolbox(book, work.agent, chat=True, thread_id=self.chat.id, turn_ids=turns)
-        return prompts.system(work.agent, block=self._runner.block(work)), tools
+        return prompts.system(work.agent, block=self._runner.block(work).text), tools
 
     def _earlier(self, spoken: Message) -> tuple[Said, ...]:
         """The thread up to what was just said."""
@@ -165,7 +176,7 @@ class AgentTalk(Talk):
             return None if self.chat.thread.turns != turns else self._add(written, spoken, instead_of, why)
 
     def _add(self, reply: Piece, spoken: Message, instead_of: int | None, broke_off: str | None = None) -> Message:
-        parts = to_parts((*order_calls(of_parts(spoken.parts)), *reply.calls))
+        parts = to_parts((*order_calls(from_parts(spoken.parts)), *reply.calls))
         with self.book.writing() as (tx, _):
             return threads.add(
                 tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()), parts=parts, instead_of=instead_of,

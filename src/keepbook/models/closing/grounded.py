@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from keepbook.book.ground.patterns import regex
+from keepbook.book.text.language import same_language
 from keepbook.book.text.words import STOP_WORDS, numbers, stem, tokens
-from keepbook.models.lines.wording import tongue
 from keepbook.models.model import Candidate, Reading, Turn
 
 MOST = 0.5
@@ -19,6 +19,7 @@ _AGREES = regex(
     r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|right|correct|exactly|please do|do that|sounds good|perfect|agreed|fine|ja|"
     r"sí|oui|si|是|对|好|ใช่)\b",
     re.IGNORECASE,
+    anchored=True,
 )
 _OURS = frozenset(
     stem(word)
@@ -49,7 +50,7 @@ def is_grounded(candidate: Candidate, reading: Reading) -> bool:
     names = {stem(word.lower().removesuffix("'s").removesuffix("’s")) for word in _NAME.findall(candidate.content)}
     if not names <= words | _OURS | _calendar(said):
         return False
-    if tongue(candidate.content) != tongue(text):
+    if not same_language(candidate.content, text):
         return True
     content = {stem(word) for word in tokens(candidate.content) if word not in STOP_WORDS} - _OURS - names
     content = {word for word in content if not word[0].isdecimal()}

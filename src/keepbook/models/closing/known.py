@@ -1,5 +1,6 @@
 """What the book says, as every reader of a chat is shown it."""
 
+from keepbook.book.ground import stored
 from keepbook.book.memory import listing
 from keepbook.book.memory.memories import is_protected
 from keepbook.models.model import Known
@@ -18,6 +19,10 @@ def known_memories(tx: Tx) -> tuple[Known, ...]:
             row.score,
             is_protected(row.source, row),
             row.valid_from,
+            bool(row.quoted),
+            row.thread_id,
+            frozenset(map(str, stored.loads(row.turn_ids))),
+            row.recorded_at,
         )
         for row in listing.standing(tx)
     )

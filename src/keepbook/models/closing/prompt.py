@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant, zone_named
+from keepbook.book.text.quotation import as_shown
 from keepbook.book.text.words import terms
 from keepbook.errors import Invalid
 from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
@@ -58,11 +59,15 @@ What counts
   What the assistant says counts only where the person plainly agrees to it.
 - Keep what will still be true and useful in a later chat: who they are, lasting preferences and limits, people,
   projects, decisions, standing instructions.
-- Leave out what passes: moods, today's errands, prices and positions, news, the details of one task, questions,
-  guesses, jokes, what-ifs, and anything quoted, pasted or written by somebody else.
+- Leave out what passes: moods, today's errands, today's prices and quotes, news, the details of one task, questions,
+  guesses, jokes, what-ifs, and anything quoted, pasted or written by somebody else. What the person holds, owes, earns,
+  pays or has decided does not pass: keep it with its figures.
 - Where the person corrects themselves, only the last word counts. What used to be so is not so now.
-- What the person asks you not to keep is not kept. Passwords, keys, card and account numbers are never kept, nor is
-  anything about the topics in <never>.
+- Somebody else may type for a while ("this is Marta, his wife"). What they say of themselves is a fact about them, with
+  their name as subject, not about the person; the person's own lines are changed by the person alone.
+- What the person asks you not to keep is not kept, also where they ask it later in the chat: no candidate, and not a
+  word in the summary. Passwords, keys, card and account numbers are never kept, nor is anything about the topics in
+  <never>.
 
 Four examples
 - A correction. Person: "We pay 900 rent." Later: "Sorry, 950." Right: add "Pays 950 rent". Wrong: also keeping 900.
@@ -75,15 +80,21 @@ What to answer
 - op add: a new fact, with target 0. op update: a line of <known> that has changed; target is its number. op forget: a
   line of <known> that the person asks in words to be forgotten; target is its number. op skip: worth a look but not
   kept, with the reason.
-- A line of <known> with "own" is the person's own word: only they change it, so say it as it was said.
+- A line of <known> with "own" is one that the person typed, said or confirmed. It asks nothing special of you: where
+  the chat changes it, answer update as for any other, and the person is asked before it changes.
+- A line of <known> in “ ” with "quoted" is the person's own words, and "I" in it is the person. It is as good as a note
+  and needs no rewording: where the chat says the same, answer nothing; update it only where the matter has changed.
 - What <known> already says is not added again. A different fact about the same subject is an add. Change a line only
   where the chat speaks of the very same matter.
-- content: one short line that stands on its own, as a note about the person ("Lives in Oslo", "Prefers short answers"),
-  in the person's language, with names, numbers and units as they were said, and days as calendar dates counted from
-  the day of that message. At most 300 characters, one fact to a line.
-- category: {categories}. subject: the person, project or thing it is about, or empty.
+- content of add and update: one short line that stands on its own, as a note about the person ("Lives in Oslo",
+  "Prefers short answers"), in the person's language, with names, numbers and units as they were said, and days as
+  calendar dates counted from the day of that message. At most 300 characters, one fact to a line, no “ ” around it.
+- content of forget and skip: the line that is meant, in a few words. It is shown to the person and never kept.
+- category: {categories}. A line of <known> may have another one, from elsewhere: an update leaves it as it is.
+- subject: the person, project or thing it is about; empty where it is the person of this chat.
 - score: 0.9 or more where it was said outright, 0.7 to 0.8 where it is plain from the chat. Weaker is no fact.
-- turns: the numbers n of the messages that say it. valid_from: YYYY-MM-DD where the person says since when, else empty.
+- turns: the numbers n of the messages that say it. valid_from: where the person says since when, YYYY-MM-DD, or YYYY-MM
+  where they name only a month, YYYY where only a year; else empty. Add no day that was not said.
 - summary: the whole chat so far in at most 120 words, what came before (<summary>) included; nothing that is not to be
   kept.
 
@@ -216,8 +227,10 @@ def _nearest(known: Sequence[Known], turns: Sequence[Turn]) -> tuple[Known, ...]
 
 
 def _known_line(number: int, memory: Known) -> str:
-    told = {"n": number, "category": memory.category, "subject": memory.subject, "content": memory.content}
+    content = as_shown(memory.content, (), None) if memory.quoted else memory.content
+    told = {"n": number, "category": memory.category, "subject": memory.subject, "content": content}
     told |= {"own": True} if memory.protected else {}
+    told |= {"quoted": True} if memory.quoted else {}
     return _line({key: value for key, value in told.items() if value is not None})
 
 
@@ -282,7 +295,7 @@ def _candidate(told: Any, sheet: Sheet) -> tuple[Candidate, str | None]:
     if not isinstance(told, dict):
         return _skip("", "it is not a JSON object")
     op: Any = told.get("op")
-    content = " ".join(str(told.get("content") or "").split())
+    content = _without_marks(" ".join(str(told.get("content") or "").split()))
     if op not in OPS:
         return _skip(content, f"op must be one of {', '.join(OPS)}")
     target, turns = _whole(told.get("target")), told.get("turns")
@@ -306,6 +319,12 @@ def _candidate(told: Any, sheet: Sheet) -> tuple[Candidate, str | None]:
         valid_from=_since(told.get("valid_from"), sheet.zone),
         reason=_text(told.get("reason")),
     ), None
+
+
+def _without_marks(content: str) -> str:
+    """A line that was copied with the marks of a quotation, without them: what a model words is a note."""
+    whole = content.startswith("“") and content.endswith("”") and content.count("“") == 1
+    return content[1:-1].strip() if whole else content
 
 
 def _skip(content: str, why: str) -> tuple[Candidate, str]:

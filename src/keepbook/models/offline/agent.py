@@ -9,7 +9,6 @@ fills them with what the bars show, and says that too.
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from typing import Any
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, Slot
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp, zone_named
+from keepbook.book.text.block_lines import LINE
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Usage
 
 RANGE, AVERAGE = 20, 14
@@ -30,13 +30,10 @@ RULE = f"Rule: breakout of {RANGE} bars; stop {STOP:g}, target {TARGET:g} averag
 
 MOST_LINES = 12
 NOTEBOOK = "The notebook lists what is known and plans nothing; a model, chosen in Settings, would."
-OURS = ("Your team", "Your answer", "What to go by")
-"""The parts of a system prompt that say nothing of the person."""
-_ID = regex(r"^\[\w{8}\] ")
 _SYMBOL = regex(r"(?<![\w/])[A-Z][A-Z0-9]{1,11}(?:[/-][A-Z][A-Z0-9]{1,11})?(?![\w/])")
 _NO_SYMBOLS = {"LONG", "SHORT", "WAIT", "HOLD", "CLOSE", "SCALE", "JSON", "UTC", "NO", "OK", "AND", "OR", "NOT"}
-_DECISION = regex(r'<decision type="([^"]*)">\n(.*?)\n</decision>', re.DOTALL)
-_CLOCK = regex(r"It is \w+, (\d{4}-\d\d-\d\d \d\d:\d\d) \(([^)]+)\)")
+_DECISION = regex(r'<decision type="([^"\n]*)">\n([^<]*+(?:<(?!/?decision\b)[^<]*+)*+)</decision>')
+_CLOCK = regex(r"It is \w+, (\d{4}-\d\d-\d\d \d\d:\d\d) \(([^()]{1,100})\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +93,8 @@ class _Play:
         self._turn = len(conversation.said)
         asked = [one for one in conversation.said if one.role == "user"]
         self._texts = [one.text for one in reversed(asked)]
-        self._about, *parts = conversation.system.split("\n\n## ")
-        self._known = [line for part in parts if not part.startswith(OURS) for line in _lines(part)]
+        self._about = conversation.system.partition("\n\n## ")[0]
+        self._known = [line.text for line in conversation.block if line.kind == LINE]
         self.now = _clock([one.hidden or "" for one in reversed(asked)])
 
     def answer(self) -> str:
@@ -223,11 +220,6 @@ def _from_the_book(known: Sequence[str]) -> str:
     if not known:
         return f"The book has nothing for this yet. {NOTEBOOK}"
     return "\n".join(["From your book:", *(f"- {line}" for line in known[:MOST_LINES]), "", NOTEBOOK])
-
-
-def _lines(part: str) -> list[str]:
-    """What a block says, line by line, without the ids."""
-    return [_ID.sub("", line[2:]).strip() for line in part.splitlines() if line.startswith("- ")]
 
 
 def filled(form: CardType, text: str, now: datetime) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Turn, Usage
-from keepbook.models.offline import agent, summary
-from keepbook.models.offline.extraction import extract
-from keepbook.models.offline.notebook import reply
-from keepbook.models.offline.title import title
+from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Turn, TurnId, Usage
+from keepbook.models.notebook import summary
+from keepbook.models.notebook.extract import extract
+from keepbook.models.notebook.reply import compose
+from keepbook.models.notebook.title import title
+from keepbook.models.notebook.values import withdrawn_spans
+from keepbook.models.offline import agent
 
 NAME = "offline"
 
@@ -22,7 +24,7 @@ class OfflineModel:
 
     def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
         """Answer the last message, calling tools on the way; where a card is wanted, as an agent."""
-        return reply.reply(conversation, tools) if conversation.card is None else agent.reply(conversation, tools)
+        return compose.reply(conversation, tools) if conversation.card is None else agent.reply(conversation, tools)
 
     async def extract(self, reading: Reading) -> Extraction:
         """Read a closing chat by rules."""
@@ -39,5 +41,7 @@ class OfflineModel:
 
 
 def _extracted(reading: Reading) -> Extraction:
-    candidates = extract(reading)
-    return Extraction(tuple(candidates), summary.summarise(reading.summary, reading.turns), NAME)
+    deeds = {int(turn): some for turn, some in reading.deeds.items() if str(turn).isdecimal()}
+    withdrawn: dict[TurnId, Sequence[tuple[int, int]]] = dict(withdrawn_spans(deeds).items())
+    short = summary.summarise(reading.summary, reading.turns, withdrawn)
+    return Extraction(tuple(extract(reading)), short, NAME)

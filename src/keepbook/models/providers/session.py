@@ -6,7 +6,6 @@ were, no times. Nothing is retried behind our back, and nothing is traced.
 """
 
 import json
-import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -34,6 +33,7 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import ModelFailed
 from keepbook.models.model import BREAK, Conversation, Said, ToolCall, Usage, with_hidden
 from keepbook.models.providers.address import Address
@@ -144,10 +144,13 @@ def canonical(arguments: Mapping[str, Any]) -> str:
     return text
 
 
+_UNFIT_FOR_TOOL = regex(r"[^A-Za-z0-9_-]")
+
+
 def plain(name: str) -> str:
     """A tool's name or a call's id in the letters that all providers take: models invent names, and chats move on to
     other models."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
+    return _UNFIT_FOR_TOOL.sub("_", name)[:64] or "unknown"
 
 
 def _definition(schema: Mapping[str, Any]) -> ToolDefinition:

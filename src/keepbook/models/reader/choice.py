@@ -1,4 +1,4 @@
-"""Which reader there is: the encoder where its packages and its base are installed, else the linear one.
+"""Which readers there are: the encoders where their packages and their base are installed, else the linear ones.
 
 Each is made once for a process: it changes nothing, and the encoder's weights are large.
 """
@@ -9,6 +9,9 @@ from keepbook.models.minilm.inference import opened
 from keepbook.models.minilm.packaged import found
 from keepbook.models.reader.encoder import EncoderReader
 from keepbook.models.reader.linear import LinearReader
+from keepbook.models.reader.move_encoder import EncoderMoveReader
+from keepbook.models.reader.move_linear import LinearMoveReader
+from keepbook.models.reader.moves import MoveReader
 from keepbook.models.reader.values import Reader
 
 
@@ -17,12 +20,28 @@ def open_reader() -> Reader:
     return _encoder() or linear_reader()
 
 
+def open_move_reader() -> MoveReader:
+    """The best reader of moves that can run here. Nothing is loaded before its first text."""
+    return _move_encoder() or linear_move_reader()
+
+
 @cache
 def linear_reader() -> LinearReader:
     return LinearReader()
 
 
 @cache
+def linear_move_reader() -> LinearMoveReader:
+    return LinearMoveReader()
+
+
+@cache
 def _encoder() -> EncoderReader | None:
     base = found()
     return EncoderReader(opened(base), linear_reader) if base else None
+
+
+@cache
+def _move_encoder() -> EncoderMoveReader | None:
+    base = found()
+    return EncoderMoveReader(opened(base), linear_move_reader) if base else None

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from keepbook.models.minilm.inference import Encoder, MiniLM
 from keepbook.models.reader import shipped
 from keepbook.models.reader.linear import LinearReader
-from keepbook.models.reader.spans import stretches
 from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Bars, Piece, Turn
-from keepbook.models.reader.windows import Coded, Coder, Window
+from keepbook.models.reader.windows import Coded, Coder, Window, stretches
 
 if TYPE_CHECKING:
     import numpy as np

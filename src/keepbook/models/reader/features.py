@@ -10,8 +10,8 @@ from typing import NamedTuple
 from zlib import crc32
 
 from keepbook.book.ground.patterns import regex
-from keepbook.models.reader.cuts import sentence_starts, starts_word
 from keepbook.models.reader.values import Turn
+from keepbook.models.reader.windows import sentence_starts, starts_word
 
 ROWS = 1 << 15
 CUT_ROWS = 1 << 13

@@ -10,8 +10,8 @@ from array import array
 from collections.abc import Mapping, Sequence
 
 from keepbook.models.reader import features, shipped
-from keepbook.models.reader.cuts import stretches
 from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, Bars, Chosen, Piece, Turn
+from keepbook.models.reader.windows import covering
 
 OUTPUTS = len(LABELS) + sum(map(len, CATEGORIES.values())) + len(ACTS)
 
@@ -59,7 +59,7 @@ class LinearReader:
         w = self._weights
         bar = (w.cut_bar - w.cut_bias) / w.cut_scale
         found = (start for start, rows in features.places(text) if sum(w.cuts[row] for row in rows) > bar)
-        return stretches(found, len(text))
+        return covering(found, len(text))
 
     def scores(self, rows: Sequence[int]) -> list[float]:
         """What speaks for each output."""

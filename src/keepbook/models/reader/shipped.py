@@ -2,9 +2,12 @@
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from typing import NamedTuple
 
 from keepbook.errors import ModelFailed
+from keepbook.models.reader.moves import Heat, MoveBars
 from keepbook.models.reader.pins import SHA256
 from keepbook.models.reader.values import Bars, Chosen
 
@@ -21,3 +24,17 @@ def bars(reader: str) -> Chosen:
     """What training chose for this reader."""
     row = json.loads(read("bars.json"))[reader]
     return Chosen(Bars(**row.pop("bars")), **row)
+
+
+class ChosenMoves(NamedTuple):
+    """What training chose for a reader of moves: the bars, what makes its answers calibrated, and what a deed is
+    trusted by (`move_doubt`)."""
+
+    bars: MoveBars
+    heat: Heat
+    doubt: Mapping[str, Sequence[float]]
+
+
+def chosen_moves(reader: str) -> ChosenMoves:
+    row = json.loads(read("bars.json"))[reader]
+    return ChosenMoves(MoveBars(**row["bars"]), Heat(**row["heat"]), row["doubt"])

@@ -8,10 +8,10 @@ cost is linear in the text, whatever its shape.
 """
 
 from bisect import bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from keepbook.models.reader.cuts import sentence_starts
+from keepbook.book.ground.patterns import regex
 from keepbook.models.reader.values import Turn
 
 SIZE = 320
@@ -24,6 +24,8 @@ HEAD, TAIL = 30, 40
 """What is read of a long turn of somebody else's; its end often asks what the person then answers."""
 EARLIER, BEFORE, LATER = 64, 40, 96
 """Tokens of the three parts of a pair."""
+AT_BREAK, INSIDE = 0.2, 0.5
+"""The chance from which on a piece begins at a seeming sentence start, and elsewhere."""
 
 
 class Coded(NamedTuple):
@@ -154,3 +156,63 @@ def _units(coded: Sequence[Coded], core: int) -> Iterator[Run]:
 
 def _end(unit: Run, places: list[int]) -> int:
     return places[unit.turn] + unit.first + unit.size
+
+
+# From tokens back to letters: the pieces of a run
+
+
+def begins(text: str, coded: Coded, run: Run, chances: Sequence[float]) -> list[int]:
+    """The tokens of the run (counted in the turn) with which a piece begins."""
+    breaks = set(coded.breaks)
+    found = [run.first]
+    for step in range(1, run.size):
+        token = run.first + step
+        bar = AT_BREAK if token in breaks else INSIDE
+        if chances[step] > bar and starts_word(text, coded.offsets[token][0]):
+            found.append(token)
+    return found
+
+
+class Stretch(NamedTuple):
+    """A piece: its tokens in the window (from `first` on, before `until`), and its letters in the turn."""
+
+    first: int
+    until: int
+    start: int
+    end: int
+
+
+def stretches(text: str, coded: Coded, run: Run, chances: Sequence[float]) -> list[Stretch]:
+    """The pieces of a run: their letters lie side by side, and those of all runs of a turn make up its text."""
+    starts = begins(text, coded, run, chances)
+    last = run.first + run.size
+    letters = [0 if token == 0 else coded.offsets[token][0] for token in starts]
+    letters.append(coded.offsets[last][0] if last < len(coded.ids) else len(text))
+    shift = run.at - run.first
+    return [
+        Stretch(first + shift, until + shift, start, end)
+        for first, until, start, end in zip(starts, [*starts[1:], last], letters, letters[1:], strict=False)
+    ]
+
+
+# Where pieces may begin: the learned cut decides in the end
+
+_ENDS = regex(r"(?<=[.!?…])[\"”’»)\]*]*\s+|\n\s*|(?<=[。！？])(?!\s)")
+
+
+def sentence_starts(text: str) -> list[int]:
+    """The places after 0 where a sentence seems to start."""
+    return [found.end() for found in _ENDS.finditer(text) if 0 < found.end() < len(text)]
+
+
+def starts_word(text: str, at: int) -> bool:
+    """Whether a piece may begin here: never inside a word."""
+    return at == 0 or not (text[at - 1].isalnum() and text[at].isalnum())
+
+
+def covering(starts: Iterable[int], length: int) -> list[tuple[int, int]]:
+    """Beginnings as stretches that cover 0 to length."""
+    if not length:
+        return []
+    begins = sorted({0, *(at for at in starts if 0 < at < length)})
+    return list(zip(begins, [*begins[1:], length], strict=True))

@@ -118,7 +118,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: a version follows the one before it and stands
 CREATE TRIGGER versions_say_something BEFORE INSERT ON versions
 WHEN CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
   THEN NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL
-    OR NEW.metadata IS NOT NULL OR NEW.tags IS NOT NULL
+    OR NEW.metadata IS NOT NULL OR NEW.tags IS NOT NULL OR NEW.spans IS NOT NULL
     OR NEW.version > (SELECT version FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
   ELSE NEW.content IS NULL OR NEW.retired_at IS NOT NULL END
 BEGIN SELECT RAISE(ABORT, 'guard: a version has content and is current until it is erased'); END;
@@ -146,7 +146,8 @@ WHEN NEW.version > 1 AND NEW.content IS NOT NULL
         AND r.metadata IS NEW.metadata AND r.tags IS NEW.tags
         AND r.source = NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by
         AND r.thread_id IS NEW.thread_id AND r.turn_ids = NEW.turn_ids
-        AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until))
+        AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until
+        AND r.quoted = NEW.quoted AND r.spans IS NEW.spans AND r.said_on IS NEW.said_on))
 BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
 
 CREATE TRIGGER versions_read_by_software_are_inferred BEFORE INSERT ON versions
@@ -162,15 +163,16 @@ WHEN NOT (
   AND NEW.valid_from = OLD.valid_from AND NEW.valid_until IS OLD.valid_until
   AND NEW.recorded_at = OLD.recorded_at AND NEW.restored_from IS OLD.restored_from
   AND NEW.correction = OLD.correction AND NEW.event = OLD.event
+  AND NEW.quoted = OLD.quoted AND NEW.said_on IS OLD.said_on
   AND (
     (NEW.content IS OLD.content
      AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body
-     AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags
+     AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags AND NEW.spans IS OLD.spans
      AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
      AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                    AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
     OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
-        AND NEW.metadata IS NULL AND NEW.tags IS NULL
+        AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL
         AND NEW.retired_at IS OLD.retired_at
         AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.memory_id))
   )
@@ -258,11 +260,11 @@ BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
 CREATE TRIGGER erasures_take_a_memory AFTER INSERT ON erasures
 WHEN NEW.memory_id <> '*'
 BEGIN
-  UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL
+  UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL, spans = NULL
     WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
   UPDATE ledger SET before = NULL, after = NULL, salt = NULL
     WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
-  UPDATE injections SET block = NULL
+  UPDATE injections SET block = NULL, lines = NULL
     WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
       SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
   UPDATE threads SET summary = NULL, compressed = NULL
@@ -274,7 +276,7 @@ BEGIN
     WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
       SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
       WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
-  DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  DELETE FROM proposals WHERE owner = NEW.owner AND (memory_id = NEW.memory_id OR instr(choices, NEW.memory_id) > 0);
   DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);

@@ -41,7 +41,9 @@ def test_who_asks_for_json_gets_the_whole_reply_at_once(mine: TestClient) -> Non
         headers={"Accept": "application/json"},
     )
     assert (said.status_code, said.json()["message"]["role"]) == (201, "assistant")
-    assert said.json()["memory_events"][0]["after"]["content"] == "Lives in Oslo"
+    assert said.json()["memory_events"][0]["after"]["content"] == "I live in Oslo"
+    assert said.json()["message"]["text"].startswith("Kept: “I live in Oslo”.")
+    assert said.json()["questions"] == []
 
 
 def test_an_outside_agent_records_turns_and_closes(mine: TestClient) -> None:
@@ -114,20 +116,64 @@ def test_an_empty_message_is_told_in_the_stream_and_nothing_is_kept(mine: TestCl
 # Pencil, and what is never kept
 
 
-def test_pencil_is_read_kept_and_declined(mine: TestClient) -> None:
-    thread = start(mine)
+def said(mine: TestClient, thread: str, text: str) -> Any:
+    path = f"/api/chat/threads/{thread}/messages"
+    return mine.post(path, json={"text": text}, headers={"Accept": "application/json"}).json()
+
+
+def test_a_reply_and_the_chat_name_the_open_questions_of_a_turn(mine: TestClient) -> None:
+    thread = start(mine, preset="assistant")
+    (asked,) = said(mine, thread, "I am a nurse in Leeds.")["questions"]
+    told = {name: asked[name] for name in ("turn", "question", "content", "memory_id", "words")}
+    assert told == {"turn": 1, "question": "keep", "content": "I am a nurse in Leeds", "memory_id": None,
+                    "words": "“I am a nurse in Leeds”"}  # fmt: skip
+    assert [one["choice"] for one in asked["choices"]] == ["keep", "no"]
+    assert mine.get(f"/api/chat/threads/{thread}").json()["questions"] == [asked]
+    kept = mine.post(f"/api/memory/proposals/{asked['id']}/answer", json={"choice": "keep"}).json()
+    assert (kept["content"], kept["quoted"], kept["source"]) == ("I am a nurse in Leeds", True, "chat")
+    assert mine.get(f"/api/chat/threads/{thread}").json()["questions"] == []
+
+
+def test_the_end_of_a_stream_names_what_the_turn_asks(mine: TestClient) -> None:
+    thread = start(mine, preset="assistant")
+    streamed = mine.post(f"/api/chat/threads/{thread}/messages", json={"text": "I am a nurse in Leeds."})
+    name, data = events(streamed.text)[-1]
+    assert (name, [one["content"] for one in data["questions"]]) == ("kept", ["I am a nurse in Leeds"])
+    answered = events(mine.post(f"/api/chat/threads/{thread}/messages", json={"text": "yes"}).text)
+    assert [data["memory_event"]["op"] for name, data in answered if name == "tool"] == ["remember"]
+    assert answered[-1][1]["questions"] == []
+
+
+def test_what_a_turn_asked_is_not_asked_any_more_once_it_is_said_anew(mine: TestClient) -> None:
+    thread = start(mine, preset="assistant")
+    said(mine, thread, "I am a nurse in Leeds.")
     path = f"/api/chat/threads/{thread}"
-    for text in ("I have a wedding gig in Porto on the 14th of September.", "I have a dog called Bo."):
-        mine.post(f"{path}/messages", json={"text": text}, headers={"Accept": "application/json"})
-    gig, dog = mine.get(f"{path}/pencil").json()["pencil"]
-    assert set(gig) == {"key", "turn_id", "content", "category", "op", "target", "score", "sure"}
-    kept = mine.post(f"{path}/pencil/{gig['key']}/keep")
-    assert (kept.status_code, kept.json()["source"]) == (200, "chat")
-    assert mine.post(f"{path}/pencil/{dog['key']}/no").json()["content"] == dog["content"]
+    mine.post(f"{path}/messages", json={"text": "I am a nurse in York.", "instead_of": 1})
+    assert [one["content"] for one in mine.get(path).json()["questions"]] == ["I am a nurse in York"]
+
+
+def test_another_reply_leaves_what_the_turn_kept(mine: TestClient) -> None:
+    thread = start(mine)
+    said(mine, thread, "Remember that I live in Oslo")
+    mine.post(f"/api/chat/threads/{thread}/messages", json={"instead_of": 2})
+    assert [one["content"] for one in mine.get("/api/memory/").json()["memories"]] == ["I live in Oslo"]
+
+
+def test_pencil_lists_what_is_offered_and_its_answers_answer_the_question(mine: TestClient) -> None:
+    thread = start(mine, preset="assistant")
+    path = f"/api/chat/threads/{thread}"
+    said(mine, thread, "I am a nurse in Leeds.")
+    said(mine, thread, "My sister Clare lives in Bergen.")
+    nurse, sister = mine.get(f"{path}/pencil").json()["pencil"]
+    assert (nurse["content"], nurse["turn_id"], nurse["sure"]) == ("I am a nurse in Leeds", 1, False)
+    kept = mine.post(f"{path}/pencil/{nurse['key']}/keep")
+    assert (kept.status_code, kept.json()["source"], kept.json()["quoted"]) == (200, "chat", True)
+    assert mine.post(f"{path}/pencil/{sister['key']}/no").json()["content"] == sister["content"]
     assert mine.get(f"{path}/pencil").json() == {"pencil": []}
-    assert mine.post(f"{path}/pencil/{dog['key']}/keep").status_code == 404
+    assert mine.get(f"/api/memory/proposals/{sister['proposal']}").json()["status"] == "declined"
+    assert mine.post(f"{path}/pencil/{sister['key']}/keep").status_code == 404
     mine.post(f"{path}/close")
-    assert [one["content"] for one in mine.get("/api/memory/").json()["memories"]] == [gig["content"]]
+    assert [one["content"] for one in mine.get("/api/memory/").json()["memories"]] == [nurse["content"]]
 
 
 def test_a_sentence_is_tried_against_the_topics(mine: TestClient) -> None:

@@ -8,6 +8,8 @@ from starlette.testclient import TestClient
 
 from keepbook import Keepbook
 from keepbook.book.ground.to_json import to_json
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals
 
 
 def remember(mine: TestClient, content: str, **more: Any) -> dict[str, Any]:
@@ -119,6 +121,44 @@ def test_every_verb_of_a_memory_answers_with_what_it_made_of_it(mine: TestClient
     assert forgotten.json()["state"] == "archived", forgotten.text
     back = mine.post(f"/api/memory/undo/{forgotten.json()['event']}")
     assert back.json()["state"] == "active"
+
+
+@pytest.mark.parametrize("verb", ["forget", "restore"])
+def test_to_forget_and_to_restore_name_the_state_they_are_based_on_too(mine: TestClient, verb: str) -> None:
+    made = remember(mine, "Prefers tea")
+    path = f"/api/memory/{made['id']}"
+    mine.put(path, json={"content": "Prefers coffee"})
+    old = mine.get(path).headers["ETag"]
+    if verb == "restore":
+        mine.post(f"{path}/forget")
+    stale = mine.post(f"{path}/{verb}", json={"expect_version": 1})
+    assert (stale.status_code, stale.json()["code"], stale.json()["current"]) == (409, "version", 2)
+    missed = mine.post(f"{path}/{verb}", headers={"If-Match": '"9-never"'})
+    assert (missed.status_code, missed.json()["code"]) == (412, "precondition")
+    newest = old if verb == "forget" else mine.get(path).headers["ETag"]
+    done = mine.post(f"{path}/{verb}", json={"expect_version": 2}, headers={"If-Match": newest})
+    assert (done.status_code, done.json()["state"]) == (200, "archived" if verb == "forget" else "active")
+
+
+def test_a_question_is_answered_with_one_of_its_choices_by_the_person_alone(kb: Any, client: Any, alice: Any) -> None:
+    old = alice.remember("I work at Equinor")
+    with alice.writing() as (tx, _):
+        asked = proposals.ask(
+            tx, stamp(tx.clock()), question="over", op="update", content="I work at a bakery", memory_id=old.id
+        )
+    path = f"/api/memory/proposals/{asked.id}"
+    agent = client(kb.tokens.create("alice", kind="agent").token)
+    assert agent.post(f"{path}/answer", json={"choice": "over"}).status_code == 403
+    person = client(kb.tokens.create("alice").token)
+    shown = person.get(path).json()
+    assert (shown["question"], [one["choice"] for one in shown["choices"]]) == ("over", ["both", "over", "change"])
+    assert shown["choices"][1] == {"choice": "over", "label": "It is over", "op": "end", "memory_id": old.id}
+    unknown = person.post(f"{path}/answer", json={"choice": "maybe"})
+    assert (unknown.status_code, unknown.json()["code"], unknown.json()["field"]) == (422, "invalid", "choice")
+    ended = person.post(f"{path}/answer", json={"choice": "over"}).json()
+    assert (ended["id"], ended["current"]) == (old.id, False)
+    again = person.post(f"{path}/answer", json={"choice": "both"})
+    assert (again.status_code, again.json()["code"]) == (409, "decided")
 
 
 def test_links_are_made_and_removed(mine: TestClient) -> None:

@@ -55,7 +55,9 @@ TO_TRADE = """when,coin,way,how many,in,out,gain,remark
 PAGES = {
     "new chat": Shown("/chat"),
     "incognito": Shown("/chat?incognito=1"),
-    "chat": Shown("/chat/{chat}", (".saved > summary",)),
+    "chat": Shown("/chat/{chat}"),
+    "chat, with questions": Shown("/chat/{asked}"),
+    "chat, what its tools wrote": Shown("/chat/{chat}", (".saved > summary",)),
     "chat, a message edited": Shown("/chat/{chat}", (".edit > summary", ".attach > summary")),
     "chat menu": Shown("/chat/{chat}", (".chat-head [data-manage]",)),
     "drawer": Shown("/chat", ("[aria-label='Open menu']", "#chats [data-manage]")),
@@ -179,14 +181,35 @@ def live(kb: Any, clock: Any) -> dict[str, str]:
         threads.give_back(tx, held, stamp(tx.clock()), "the model answered badly", retry_minutes=15)
         threads.keep_compression(tx, failed.id, 1, "They said where they live.")
     clock.set("2026-11-12T08:16:00Z")
-    chat = talk("Actually, I keep four months of expenses in cash. Remember that my dog is called Rex.", "Thanks")
+    chat = talk("Remember that my dog is called Rex.", "Thanks")
     alice.notes.bookmark(chat.id, 2)
+    kept = alice.acting(thread_id=chat.id).remember("Likes tea", category="fact")
+    event = {"op": "remember", "id": kept.id, "before": None, "after": {"content": "Likes tea"}, "event": kept.event}
+    call = {"id": "1", "name": "remember", "arguments": {}, "answer": "", "memory_event": event, "round": 0, "at": 0}
+    chat.add("assistant", "Tea it is.", parts=[call])
+    asked = _asked(alice, talk, memory.id)
     trashed = talk("A word " + "averyveryverylongword" * 12)
     alice.threads.delete(trashed.id)
-    known = {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id}
+    known = {"memory": memory.id, "chat": chat.id, "failed": failed.id, "trashed": trashed.id, "asked": asked}
     known |= _brought_in(alice)
     _foretold(alice, clock)
     return known | _worked(alice) | _traded(kb, alice)
+
+
+def _asked(alice: Any, talk: Any, memory_id: str) -> str:
+    """A chat that asks whether to keep a line, whether one is over, and which one is meant."""
+    from keepbook.book.ground.when import stamp
+    from keepbook.book.memory import proposals
+
+    chat = talk("I live in Vienna and keep four months of expenses in cash.", preset="assistant")
+    where = {"thread_id": chat.id, "turn_ids": ("1",)}
+    with alice.writing() as (tx, _):
+        now = stamp(tx.clock())
+        words = "Keeps four months of expenses in cash"
+        proposals.ask(tx, now, question="over", op="update", content=words, memory_id=memory_id, **where)
+        lines = [(memory_id, "Keeps three months of expenses in cash"), (memory_id[::-1], "Keeps a diary")]
+        proposals.ask(tx, now, question="which", op="forget", content="cash", lines=lines, **where)
+    return str(chat.id)
 
 
 def _brought_in(alice: Any) -> dict[str, str]:

@@ -12,15 +12,16 @@ from typing import Any
 
 from keepbook.book.agents.cards.types import CardType, Slot, When
 from keepbook.book.ground.limits import clean_text
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant, parse_stamp
 from keepbook.errors import Invalid
 
 TEXT_LIMIT = 20_000
 MOST_ITEMS = 50
-_OPENING = re.compile(r"\{(?=\s*[\"}])")
+_OPENING = regex(r"\{(?=\s*[\"}])")
 MOST_FAILED = 1000
 """Braces that open no object; each takes as long to refuse as the answer is long."""
-_FENCED = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+_FENCED = regex(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
 
 
 # Rules

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NoReturn
 
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
 from keepbook.strict_toml import Expecting, NotToml, Table, Wrong, nearest, parse, read
 
@@ -20,9 +21,9 @@ TESTS = ("close_above", "close_below", "reaches_above", "reaches_below")
 """What a rule asks of the bars: where the last one closed by the date, or whether one touched the level until then."""
 TRADE = "trade"
 TRADE_SLOTS = ("action", "symbol", "entry", "stop", "target", "conviction", "expires")
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
-_SLOT = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_WORD = re.compile(r"[A-Z][A-Z_]{1,19}")
+_NAME = regex(r"[a-z][a-z0-9-]{0,39}")
+_SLOT = regex(r"[a-z][a-z0-9_]{0,39}")
+_WORD = regex(r"[A-Z][A-Z_]{1,19}")
 
 When = Mapping[str, tuple[str, ...]]
 """Choices by slot: it holds where each slot named has one of its choices."""
@@ -200,6 +201,9 @@ def load(folders: Sequence[Path]) -> CardTypes:
     return CardTypes(MappingProxyType(types), tuple(broken))
 
 
+_AT_LINE = regex(r"at line (\d+)")
+
+
 @lru_cache(maxsize=256)
 def _load(path: str, _mtime: int) -> CardType | Broken:
     text = ""
@@ -207,7 +211,7 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
         text = Path(path).read_text(encoding="utf-8")
         return _card_type(parse(text), Path(path).stem)
     except NotToml as error:
-        where = re.search(r"at line (\d+)", str(error))
+        where = _AT_LINE.search(str(error))
         line = int(where[1]) if where else len(text.splitlines())
         return Broken(path, line, f"not valid TOML: {str(error).partition(' (at')[0].lower()}")
     except UnicodeDecodeError as error:
@@ -232,19 +236,23 @@ def _broken(path: str, text: str, key: tuple[str, ...], reason: str) -> Broken:
     return Broken(path, _line_of(text, key), f"`{'.'.join(key)}`: {reason}")
 
 
+_TABLE_HEAD = regex(r"\s*+\[++([\w.\- \"\t]+)\]", anchored=True)
+_ASSIGNMENT = regex(r"\s*+\"?([\w\-.]++)\"?\s*+=", anchored=True)
+
+
 def _line_of(text: str, key: tuple[str, ...]) -> int:
     """Where a key stands: its own line in its table, else the line of the nearest table that is there."""
     table: tuple[str, ...] = ()
     tables: dict[tuple[str, ...], int] = {(): 1}
     rule = -1
     for number, line in enumerate(text.splitlines(), 1):
-        if heading := re.match(r"\s*\[+\s*([\w.\- \"]+?)\s*\]", line):
-            table = tuple(part.strip(' "') for part in heading[1].split("."))
+        if heading := _TABLE_HEAD.match(line):
+            table = tuple(part.strip(' "\t') for part in heading[1].split("."))
             if table == ("rules",):
                 rule += 1
                 table = ("rules", str(rule))
             tables[table] = number
-        elif (named := re.match(r"\s*\"?([\w\-.]+)\"?\s*=", line)) and (*table, named[1]) == key:
+        elif (named := _ASSIGNMENT.match(line)) and (*table, named[1]) == key:
             return number
     return next(tables[key[:length]] for length in range(len(key), -1, -1) if key[:length] in tables)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
 
 PREAMBLE = 30
@@ -76,12 +77,15 @@ def _decoded(raw: bytes) -> str:
         return raw.decode("cp1252", "replace")
 
 
+_HTML = regex(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+
+
 def read(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
     """`known` says whether these column names are a header that some format recognises."""
     start = text.lstrip("\ufeff \r\n\t")
     if not start:
         raise Invalid("this file is empty", field="file")
-    if re.match(r"<(?:!doctype\s+html|html)\b", start, re.IGNORECASE):
+    if _HTML.match(start):
         return _html(start, known)
     if start.startswith("<"):
         return _xml(start)
@@ -204,9 +208,12 @@ def _parsed(line: str) -> Any:
         return None
 
 
+_DECLARES = regex(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+
+
 def _xml(text: str) -> Table:
     """The `Trade` elements of a statement, by their attributes."""
-    if re.search(r"<!(?:DOCTYPE|ENTITY)", text, re.IGNORECASE):
+    if _DECLARES.search(text):
         raise Invalid("an XML file with entities of its own is not read", field="file")
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 a file with entities of its own is refused before
@@ -218,9 +225,12 @@ def _xml(text: str) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
+_DIGIT = regex(r"\d")
+
+
 def figures_in(table: Table, column: str) -> Iterator[str]:
     """The cells of a column that hold digits."""
     for line in table.lines:
         cell = line.cells.get(column.lower())
-        if cell not in (None, "") and re.search(r"\d", str(cell)):
+        if cell not in (None, "") and _DIGIT.search(str(cell)):
             yield str(cell)

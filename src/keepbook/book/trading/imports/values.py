@@ -12,15 +12,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp, zone_named
 from keepbook.errors import Invalid
 
 FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_AMOUNT = re.compile(r"([(+\-\u2212]?[\d.,\s'\u00a0\u202f]*\d[\d.,]*(?:[eE][+\-]?\d+)?\)?)\s*([A-Za-z][A-Za-z0-9.]*)?")
-_DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
-_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[;,\sT]+(\d{2}):?(\d{2}):?(\d{2}))?")
-_PARTS = re.compile(
+_AMOUNT = regex(r"([(+\-\u2212]?[\d.,\s'\u00a0\u202f]*\d[\d.,]*(?:[eE][+\-]?\d+)?\)?)\s*([A-Za-z][A-Za-z0-9.]*)?")
+_DIGITS = regex(r"-?\d+(?:\.\d+)?")
+_COMPACT = regex(r"(\d{4})(\d{2})(\d{2})(?:[;,\sT]+(\d{2}):?(\d{2}):?(\d{2}))?")
+_PARTS = regex(
     r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:[T,;\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(AM|PM)?)?"
     r"\s*(Z|[+\-]\d{2}:?\d{2}|[A-Z]{2,4})?",
     re.IGNORECASE,
@@ -43,13 +44,17 @@ _SIDES = {
 # Numbers
 
 
+_COMMA_THOUSANDS = regex(r"(?:^|\D)[1-9]\d{0,2},\d{3}(?!\d)")
+_DOT_THOUSANDS = regex(r"\d\.\d{3}(?!\d)")
+
+
 def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
     """`.` or `,`: what stands before the decimals in a file. A lone comma before three digits tells nothing."""
     unsure = False
     for text in texts:
         dots, commas = text.count("."), text.count(",")
         if not commas and dots < 2:
-            if dots == 1 and not re.search(r"\d\.\d{3}(?!\d)", text):
+            if dots == 1 and not _DOT_THOUSANDS.search(text):
                 return "."
             continue
         if dots and commas:
@@ -58,10 +63,13 @@ def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
             return ","
         if commas > 1:
             return "."
-        if not re.search(r"(?:^|\D)[1-9]\d{0,2},\d{3}(?!\d)", text):
+        if not _COMMA_THOUSANDS.search(text):
             return ","
         unsure = True
     return "," if unsure and semicolons else "."
+
+
+_AROUND_AMOUNT = regex(r"[\s'\u00a0\u202f$€£]")
 
 
 def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
@@ -70,7 +78,7 @@ def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
         raise Invalid(f"{name} is a number, not {text}", field=name)
     if isinstance(text, int | float):
         return Decimal(str(text))
-    plain = re.sub(r"[\s'\u00a0\u202f$€£]", "", str(text)).replace("\u2212", "-")
+    plain = _AROUND_AMOUNT.sub("", str(text)).replace("\u2212", "-")
     if plain.startswith("(") and plain.endswith(")"):
         plain = f"-{plain[1:-1]}"
     plain = plain.replace("." if mark == "," else ",", "").replace(mark, ".")

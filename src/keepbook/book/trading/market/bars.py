@@ -8,7 +8,6 @@ it came. There may be very many of them: every question is answered by a few loo
 
 import heapq
 import math
-import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, func, literal_column, select
 
 from keepbook.book.ground.limits import clean_line, sought
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.batch import Kind
 from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, optional_number, refuse_missing
@@ -38,7 +38,7 @@ STALE = 5
 """So many periods after its end a bar is still the latest that there is."""
 COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volume")
 LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
-_TIMEFRAME = re.compile(r"([1-9]\d{0,3})([smhdwM])")
+_TIMEFRAME = regex(r"([1-9]\d{0,3})([smhdwM])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _NO_VOLUME, _NAMED, _PRICES = math.nan, itemgetter(0, 1), itemgetter(3, 4, 5, 6, 7)
 REMOVED_AT_ONCE = 5000

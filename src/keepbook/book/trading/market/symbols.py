@@ -4,17 +4,17 @@ The bars' own spelling always means itself. Else the same letters without signs 
 without its currency, where there is one pair of it, or the other way round. Several are told apart by whoever asks.
 """
 
-import re
 from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.trading.market import bars
 from keepbook.errors import Invalid
 
 CURRENCIES = ("USDT", "USDC", "FDUSD", "BUSD", "USD", "DAI", "EUR", "GBP", "JPY", "CHF", "TRY", "BTC", "ETH", "BNB")
 """What a price is told in, where no sign parts it from what is priced; longer ones first."""
-_SIGNS = re.compile(r"[/\-_. ]")
+_SIGNS = regex(r"[/\-_. ]")
 SHOWN = 6
 
 

@@ -7,17 +7,18 @@ becomes the sentence it stands for. A note with neither comes in whole: its titl
 import re
 from collections.abc import Iterator
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, key_of, moment, texts
 from keepbook.errors import Invalid
 
 SOURCE = "basic-memory"
 DATES = ("created", "created_at", "date", "modified", "updated")
-_FRONT = re.compile(r"\A---\r?\n(?P<front>.*?)\r?\n---\r?\n?(?P<rest>.*)\Z", re.DOTALL)
-_OBSERVED = re.compile(r"^\s*[-*]\s+\[(?P<category>[^\[\]\n]{2,40})\]\s+(?P<text>.+)$")
-_RELATED = re.compile(r"^\s*[-*]\s+(?P<how>[^\[\]\n]{1,60}?)\s+\[\[(?P<other>[^\[\]\n]+)\]\]")
-_CONTEXT = re.compile(r"\s*\((?P<context>[^()]*)\)\s*$")
-_TAG = re.compile(r"(?<!\w)#(?P<tag>[\w/-]+)")
+_FRONT = regex(r"\A---\r?\n(?P<front>.*?)\r?\n---\r?\n?(?P<rest>.*)\Z", re.DOTALL)
+_OBSERVED = regex(r"^\s*[-*]\s+\[(?P<category>[^\[\]\n]{2,40})\]\s+(?P<text>.+)$")
+_RELATED = regex(r"^\s*+[-*]\s++(?P<how>[^\[\]\n]{1,60}?)\s{1,20}\[\[(?P<other>[^\[\]\n]+)\]\]")
+_CONTEXT = regex(r"\((?P<context>[^()]*+)\)$")
+_TAG = regex(r"(?<!\w)#(?P<tag>[\w/-]+)")
 
 
 def read(found: Found) -> Incoming | None:
@@ -63,8 +64,9 @@ def _of_note(path: str, text: str) -> Iterator[Noted]:
 
 def _apart(text: str) -> tuple[str, str | None]:
     """The words, and the context in brackets behind them."""
+    text = text.rstrip()
     behind = _CONTEXT.search(text)
-    return (text[: behind.start()], behind["context"].strip()) if behind else (text, None)
+    return (text[: behind.start()].rstrip(), behind["context"].strip()) if behind else (text, None)
 
 
 def _front(text: str) -> dict[str, str]:

@@ -5,11 +5,11 @@ A conversation is a tree of answers tried again; what counts is the branch it en
 are left; a list of memories copied out of the settings is a plain list (`lists.py`).
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import (
     Incoming,
@@ -24,7 +24,7 @@ from keepbook.book.upkeep.elsewhere.incoming import (
 from keepbook.errors import Invalid
 
 SOURCE = "chatgpt"
-PARTS = re.compile(r"conversations(-\d+)?\.json")
+PARTS = regex(r"conversations(-\d+)?\.json")
 """What its files are called: a long history is cut into several."""
 
 

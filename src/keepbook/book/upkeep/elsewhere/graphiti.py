@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import (
     Incoming,
@@ -22,7 +23,9 @@ from keepbook.book.upkeep.elsewhere.incoming import (
 from keepbook.errors import Invalid
 
 SOURCE = "graphiti"
-_SPEAKS = re.compile(r"^\s*(?P<name>[^:\n]{1,60}?)\s*(?:\((?P<role>[a-z]+)\))?:\s*(?P<text>.+)$", re.DOTALL)
+_SPEAKS = regex(
+    r"^\s*+(?P<name>[^:\n]{1,60}?)\s{0,20}(?:\((?P<role>[a-z]{1,40})\))?:\s*(?P<text>.+)$", re.DOTALL, anchored=True
+)
 ASSISTANTS = {"assistant", "ai", "agent", "bot", "system"}
 
 

@@ -2,10 +2,10 @@
 remembers, which people copy out of its settings with numbers and dates in front."""
 
 import csv
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.elsewhere.found import Found
 from keepbook.book.upkeep.elsewhere.incoming import Incoming, LeftOut, Noted, key_of, moment, plain_values, texts
 from keepbook.errors import Invalid
@@ -19,8 +19,8 @@ UNTIL = ("valid_until", "expires_at")
 KEPT = ("category", "subject", "summary", "body", "scope")
 MOST = 100_000
 """Entries of one list: a whole life has fewer, and each is held against all that is there."""
-_FRONT = re.compile(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
-_HEADING = re.compile(r"^\s*#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$|^\s*[-=*_]{3,}\s*$")
+_FRONT = regex(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
+_HEADING = regex(r"^\s*#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$|^\s*[-=*_]{3,}\s*$")
 
 
 def read(found: Found) -> Incoming | None:
@@ -103,9 +103,12 @@ def _broken(where: str, why: str) -> Invalid:
     return Invalid(f"{where} {why}; nothing was imported", code="broken_line", field="file", line=number)
 
 
+_SEPARATOR = regex(r"[,;\t]")
+
+
 def _is_table(text: str) -> bool:
     first = text.lstrip().split("\n", 1)[0].lower()
-    names = [name.strip().strip('"') for name in re.split(r"[,;\t]", first)]
+    names = [name.strip().strip('"') for name in _SEPARATOR.split(first)]
     return len(names) > 1 and bool(set(TEXT) & set(names))
 
 

@@ -20,9 +20,9 @@ from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import labels
 from keepbook.book.memory.changes import Statement, remember, restore, update
+from keepbook.book.memory.likeness.similar import find_alike
 from keepbook.book.memory.memories import Memory, find_row
 from keepbook.book.memory.proposals import FORGOTTEN
-from keepbook.book.memory.similar import find_alike
 from keepbook.book.owners import owners
 from keepbook.book.owners.choices import chosen
 from keepbook.book.recall.forgotten import Forgotten, forgotten
@@ -159,9 +159,10 @@ class _Writer:
         """Who only looks is told of what stands in another category too: to a person it is the same line."""
         for category in self._preset.categories:
             if category != new.category:
-                same, near = find_alike(self._tx, new.content, category, None, new.scope)
-                if same is not None or near:
-                    return str((same or near[0]).content)
+                now = stamp(self._tx.clock())
+                near = find_alike(self._tx, new.content, category, None, new.scope, now, apart_from=new.id).similar
+                if near:
+                    return str(near[0].content)
         return None
 
     def _again(self, before: "_Before", said: Statement) -> tuple[str, str | None]:

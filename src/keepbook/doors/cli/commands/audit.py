@@ -56,6 +56,7 @@ def report(paper: Paper, found: "Audit", get: Get) -> None:
     _each(paper, "Faded: recall only", found.low_score, get, "If it still holds", "confirm")
     _each(paper, "Not true now", found.not_current, get, "If it is over for good", "forget")
     _each(paper, "Not used for 60 days", found.stale, get, "If it no longer matters", "forget")
+    _each(paper, "Worded by older rules", found.worded, get, "If it is not how you would say it", "update")
     if found.never_referenced:
         paper.gap()
         paper.put(ink(f"{count(len(found.never_referenced), 'memory', 'memories')} not yet given to any chat.", META))

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from keepbook.book.memory.memories import Memory
     from keepbook.models.chat import Kept, Notice, Talk
     from keepbook.models.model import Event
+    from keepbook.models.notebook.asked import OpenQuestion
 
+    Noted = OpenQuestion | Pencil
     Reply = AsyncIterator[Event | Notice | Kept]
 
 _SHOWN_AGAIN = 2
@@ -127,6 +129,7 @@ class Sitting:
         self.face: Face = Tape() if call.as_json else Screen(call, tuple(COMMANDS), remote=remote)
         self._talk: Talk | None = None
         self._last_event: int | None = None
+        self._asked: Sequence[OpenQuestion] = ()
         self._going_on = going_on
         self._loop = asyncio.Runner()  # one for all turns
 
@@ -187,7 +190,26 @@ class Sitting:
         self.face.began(chat.thread, chat.messages()[-_SHOWN_AGAIN:])
 
     def say(self, text: str) -> None:
+        if text.isdecimal() and self._asked and not self.talk.by_notebook and self._choose(int(text)):
+            return
         self._answered(self.talk, self.talk.say(text))
+
+    def _choose(self, number: int) -> bool:
+        """A number alone answers what was asked last, where a model would take it for talk."""
+        # As in _show.
+        from keepbook.models.notebook.asked import choice_of_number
+
+        chosen = choice_of_number(self._asked, number)
+        if chosen is None:
+            return False
+        self._answer_question(*chosen)
+        return True
+
+    def _answer_question(self, question: "OpenQuestion", choice: str) -> None:
+        answered = self.book.proposals.answer(question.id, choice)
+        self._last_event = getattr(answered, "event", None) or self._last_event
+        self._asked = [one for one in self._asked if one.id != question.id]
+        self.face.answer("answered", answered, chat_sheets.answered)
 
     def again(self, _: str) -> None:
         self._answered(self.talk, self.talk.again())
@@ -208,12 +230,19 @@ class Sitting:
         if written:
             self._last_event = written[-1]["event"]
         silent = self.book.preset(talk.chat.thread.preset).consent == "silent"
+        # As in _show.
+        from keepbook.models.notebook.asked import last_asked, open_questions
+
+        self._asked = last_asked(open_questions(self.book, talk.chat.id), talk.chat.messages())
         self.face.wrote(written, quietly=silent, pencil=[] if silent else self._new_pencil(talk))
+        if self._asked:
+            self.face.asked(self._asked, in_reply=talk.by_notebook)
 
     def _new_pencil(self, talk: "Talk") -> "Sequence[Pencil]":
-        """What the person's last turn left in pencil."""
+        """What closing would keep of the person's last turn; what is only offered is asked."""
         turns = [message.turn for message in talk.chat.messages() if message.role == "user"]
-        return [line for line in talk.chat.pencil() if turns and line.turn_id == turns[-1]]
+        lines = [line for line in talk.chat.pencil() if line.proposal is None]
+        return [line for line in lines if turns and line.turn_id == turns[-1]]
 
     async def _show(self, reply: "Reply", written: list[dict[str, Any]]) -> None:
         # Loaded with the engine by now; --help must not load it.
@@ -280,27 +309,57 @@ class Sitting:
         self.face.answer("forgotten", self.book.forget(words), memory_sheets.written, "forget")
 
     def pencil(self, _: str) -> None:
-        self.face.answer("pencil", list(self._pencilled()), chat_sheets.pencil)
+        self.face.answer("pencil", list(self._noted()), chat_sheets.pencil)
 
     def keep(self, number: str) -> None:
-        chat, line = self._line(number)
-        written = chat.keep(line.key)
+        # As in _show.
+        from keepbook.models.notebook.asked import OpenQuestion, choice_to_keep
+
+        line = self._line(number)
+        if isinstance(line, OpenQuestion):
+            choice = choice_to_keep(line)
+            if choice is None:
+                raise Invalid(f"that is no question of keeping; answer it with {_answers(line)}", field="number")
+            self._answer_question(line, choice)
+            return
+        written = self.talk.chat.keep(line.key)
         self._last_event = written.event
         self.face.answer("kept", written, memory_sheets.written, "remember")
 
     def no(self, number: str) -> None:
-        chat, line = self._line(number)
-        self.face.answer("declined", chat.decline(line.key), chat_sheets.left_out)
+        # As in _show.
+        from keepbook.models.notebook.asked import OpenQuestion, choice_to_refuse
 
-    def _pencilled(self) -> "Sequence[Pencil]":
-        return [] if self._talk is None else self._talk.chat.pencil()
+        line = self._line(number)
+        if isinstance(line, OpenQuestion):
+            self._answer_question(line, choice_to_refuse(line))
+            return
+        self.face.answer("declined", self.talk.chat.decline(line.key), chat_sheets.left_out)
 
-    def _line(self, number: str) -> "tuple[Chat, Pencil]":
-        """A pencil line by its place in the list of /pencil."""
-        lines = self._pencilled()
-        if self._talk is None or not number.isdecimal() or not 0 < int(number) <= len(lines):
+    def _noted(self) -> "Sequence[Noted]":
+        """What waits for the person's word: the last reply's questions first, as it counts them, then older ones and
+        what closing would keep."""
+        if self._talk is None:
+            return []
+        # As in _show.
+        from keepbook.models.notebook.asked import last_asked, open_questions
+
+        chat = self._talk.chat
+        questions = open_questions(self.book, chat.id)
+        latest = last_asked(questions, chat.messages())
+        ids = {one.id for one in questions}
+        older = [one for one in questions if one not in latest]
+        return [*latest, *older, *(line for line in chat.pencil() if line.proposal not in ids)]
+
+    def _line(self, number: str) -> "Noted":
+        """A line by its place in the list of /pencil; without a number the only one."""
+        lines = self._noted()
+        place = int(number) if number.isdecimal() else 0
+        if not number and len(lines) == 1:
+            place = 1
+        if not 0 < place <= len(lines):
             raise Invalid("name a line by its number in /pencil, as in /keep 1", field="number")
-        return self._talk.chat, lines[int(number) - 1]
+        return lines[place - 1]
 
     def new(self, _: str) -> None:
         self.close()
@@ -329,15 +388,19 @@ COMMANDS = {
     "block": Command("", "The text this chat was given.", Sitting.block),
     "undo": Command(" [N]", "Take back entry N, or the last one.", Sitting.undo),
     "forget": Command(" WORDS", "Archive the memory that says this, or has this id.", Sitting.forget),
-    "pencil": Command("", "What closing would keep of this chat, line by line.", Sitting.pencil),
-    "keep": Command(" N", "Keep line N of the pencil now.", Sitting.keep),
-    "no": Command(" N", "No to line N of the pencil: it is left out.", Sitting.no),
+    "pencil": Command("", "What this chat asks, offers or would keep, line by line.", Sitting.pencil),
+    "keep": Command(" [N]", "Keep line N of the pencil; a number alone answers what was asked last.", Sitting.keep),
+    "no": Command(" [N]", "No to line N of the pencil: it is left out.", Sitting.no),
     "again": Command("", "Ask again for a reply that failed or was stopped.", Sitting.again),
     "new": Command("", "Close this chat and begin another.", Sitting.new),
     "close": Command("", "Read this chat for memories now; it goes on with your next word.", Sitting.close_now),
     "help": Command("", "This list.", Sitting.help),
 }
 ENDINGS = ("quit", "exit", "q")
+
+
+def _answers(question: "OpenQuestion") -> str:
+    return f"`keepbook proposals answer {question.id}` and {' or '.join(one.choice for one in question.choices)}"
 
 
 def _as_it_stands(paper: Paper, text: str) -> None:

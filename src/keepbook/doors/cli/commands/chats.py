@@ -23,6 +23,10 @@ Note = Annotated[str, typer.Argument(metavar="NOTE", help="Its id, as `notes lis
 Proposal = Annotated[
     str, typer.Argument(metavar="PROPOSAL", help="Its id, as `proposals list` shows it.", show_default=False)
 ]
+Choice = Annotated[
+    str,
+    typer.Argument(metavar="CHOICE", help="One of its answers, as `proposals list` shows them.", show_default=False),
+]
 Words = Annotated[str, typer.Argument(metavar="WORDS", help="What was said.", show_default=False)]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The note; - reads it from stdin.", show_default=False)]
 Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
@@ -50,6 +54,7 @@ def register(app: typer.Typer) -> None:
     command(proposals, "list", list_proposals)
     command(proposals, "accept", accept, writes=True)
     command(proposals, "decline", decline, writes=True)
+    command(proposals, "answer", answer, writes=True)
     command(proposals, "reopen", reopen, writes=True)
 
 
@@ -239,6 +244,12 @@ def accept(
 def decline(call: Invocation, proposal: Proposal) -> None:
     """Say no: nothing is kept, and it is not proposed again."""
     call.answer(call.book.proposals.decline(proposal), sheets.declined)
+
+
+def answer(call: Invocation, proposal: Proposal, choice: Choice) -> None:
+    """Answer a question with one of its choices."""
+    answered = call.book.proposals.answer(proposal, choice)
+    call.answer(answered, sheets.answered)
 
 
 def reopen(call: Invocation, proposal: Proposal) -> None:

@@ -16,6 +16,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant
 from keepbook.doors.cli.sheets import chats as sheets
 from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from keepbook.book.chats.face import Chat
 
 ROLES = ("user", "assistant", "tool", "system")
-_SPEAKS = re.compile(r"(user|human|person|me|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE)
+_SPEAKS = regex(r"(user|human|person|me|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE)
 _ASSISTANTS = {"assistant", "agent", "ai", "bot"}
 
 

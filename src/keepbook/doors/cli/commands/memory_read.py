@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from keepbook.book.ground.when import parse_stamp
+from keepbook.book.text.quotation import shown
 from keepbook.doors.cli.commands.reindex import asking
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets import timeline
@@ -69,7 +70,7 @@ def show(call: Invocation, memory: Ref) -> None:
         call.json(found)
         return
     ends = {end for link in found.links for end in (link.from_id, link.to_id)} - {found.id}
-    memory_sheets.detailed(call.paper, found, {id: call.book.get(id).content for id in sorted(ends)})
+    memory_sheets.detailed(call.paper, found, {id: shown(call.book.get(id)) for id in sorted(ends)})
 
 
 def recall(

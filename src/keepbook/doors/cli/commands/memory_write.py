@@ -39,6 +39,10 @@ Notes = Annotated[
 ]
 Turns = Annotated[list[str] | None, typer.Option("--turn", help="The turn that said it; may be repeated.")]
 
+ExpectVersion = Annotated[
+    int | None, typer.Option("--expect-version", help="Refuse if it is at another version by now.")
+]
+
 
 def register(app: typer.Typer) -> None:
     for name, work in (
@@ -92,9 +96,7 @@ def update(
     importance: Importance = None,
     since: Since = None,
     until: Until = None,
-    expect_version: Annotated[
-        int | None, typer.Option("--expect-version", help="Refuse if it is at another version by now.")
-    ] = None,
+    expect_version: ExpectVersion = None,
     thread: Thread = None,
     turn: Turns = None,
     tag: Tags = None,
@@ -117,9 +119,10 @@ def forget(
     reason: Annotated[
         str, typer.Option("--reason", help="user_deleted, user_corrected or agent_forget.")
     ] = "user_deleted",
+    expect_version: ExpectVersion = None,
 ) -> None:
     """Archive a memory: out of every chat and recall, restorable."""
-    call.answer(call.book.forget(memory, reason), memory_sheets.written, "forget")
+    call.answer(call.book.forget(memory, reason, expect_version), memory_sheets.written, "forget")
 
 
 def delete(
@@ -147,10 +150,11 @@ def restore(
     check: Annotated[
         bool, typer.Option("--check", help="MEMORY is a backup: open it aside and prove every owner's ledger.")
     ] = False,
+    expect_version: ExpectVersion = None,
 ) -> None:
     """Bring a memory back from the archive or the trash, by its id; or prove a backup with --check."""
     if not check:
-        call.answer(call.book.restore(memory), memory_sheets.written, "restore")
+        call.answer(call.book.restore(memory, expect_version), memory_sheets.written, "restore")
         return
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import prove

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from keepbook.book.chats.closed import Closed
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
+    from keepbook.models.notebook.asked import OpenQuestion
 
 Value = TypeVar("Value")
 More = ParamSpec("More")
@@ -51,6 +52,9 @@ class Face(Protocol):
     def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool, pencil: Sequence["Pencil"] = ()) -> None:
         """What the reply changed in memory, and what the turn left in pencil; `quietly` where the preset wants no line
         about it."""
+
+    def asked(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
+        """What the turn asks, to be answered by number; `in_reply` where the reply has put it in words."""
 
     def refused(self, error: KeepbookError) -> None: ...
 
@@ -138,6 +142,10 @@ class Screen:
             chats.slip(self.paper, events)
         if pencil and self._slate.console.is_terminal:
             chats.in_pencil(self.paper, pencil)
+        self._breathe()
+
+    def asked(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
+        chats.asked(self.paper, questions, in_reply=in_reply)
         self._breathe()
 
     def refused(self, error: KeepbookError) -> None:
@@ -262,6 +270,9 @@ class Tape:
             self._line("memory", **event)
         if pencil:
             self._line("pencil", answer=list(pencil))
+
+    def asked(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
+        self._line("questions", answer=list(questions))
 
     def refused(self, error: KeepbookError) -> None:
         self._line("error", code=error.code, message=error.message, **error.details)

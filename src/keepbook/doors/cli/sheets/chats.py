@@ -1,6 +1,5 @@
 """The sheets around chats: lists of them, one chat, how a closing went, notes, what waits for the person's word."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,8 @@ from rich.text import Text
 
 from keepbook.book.chats.closed import in_words
 from keepbook.book.ground.limits import TRASH_DAYS
+from keepbook.book.ground.patterns import regex
+from keepbook.book.text.quotation import shown
 from keepbook.doors.cli.sheets.memory import ACTIONS, entry
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
@@ -31,14 +32,15 @@ if TYPE_CHECKING:
     from keepbook.book.chats.notes import Note
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
-    from keepbook.book.memory.memories import Memory
+    from keepbook.book.memory.memories import Memory, Written
     from keepbook.book.memory.proposals import Proposal
     from keepbook.book.recall.chats import ChatHit, Snippet
+    from keepbook.models.notebook.asked import OpenQuestion
 
 UNTITLED = "untitled"
 NEW = "underline"
 _FIRST_LINE = 120
-_MARKED = re.compile(r"⟦(.*?)⟧", re.DOTALL)
+_MARKED = regex(r"⟦([^⟦⟧]*)⟧")
 
 
 # Chats
@@ -258,8 +260,8 @@ def _wording(event: Mapping[str, Any]) -> list[RenderableType]:
     if relation := after.get("relation") or before.get("relation"):
         ends = after or before
         return [Text.assemble(ink(ends.get("from_id"), ID), f" {relation} ", ink(ends.get("to_id"), ID))]
-    old, new = before.get("content"), after.get("content")
-    if old and new and old != new:
+    old, new = before.get("content"), after.get("shown") or after.get("content")
+    if old and new and old != after.get("content"):
         return [Text.assemble("− ", ink(old, GONE)), Text.assemble("+ ", ink(new, NEW))]
     gone = event["op"] in ("forget", "delete")
     return [ink(new or old, GONE if gone else NEW if event["op"] == "remember" else "")]
@@ -275,17 +277,48 @@ def in_pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
     paper.put(ink("  ", META), paper.hint("pencil"), ink(" lists it, to keep now or leave out.", META))
 
 
-def pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
-    """What closing would keep or propose of a chat."""
+def pencil(paper: Paper, lines: "Sequence[Pencil | OpenQuestion]") -> None:
+    """What a chat asks, what it offers, and what closing would keep or propose of it."""
     if not lines:
-        paper.put(ink("Nothing is noted: closing this chat would keep nothing more.", META))
+        paper.put(ink("Nothing waits here: closing this chat would keep nothing more.", META))
         return
     table = grid(text=1)
     for number, one in enumerate(lines, 1):
-        says = "changes what stands in the book" if one.target else "" if one.sure else "would be proposed"
-        table.add_row(ink(str(number), ID), Group(ink(one.content, PENCIL), *([ink(says, META)] if says else [])))
+        table.add_row(ink(str(number), ID), Group(*_waiting_line(one)))
     paper.sheet(table)
     paper.put(paper.hint("keep", 1), ink(" keeps it now, ", META), paper.hint("no", 1), ink(" leaves it out.", META))
+
+
+def _waiting_line(one: "Pencil | OpenQuestion") -> list[Text]:
+    # Loaded with the chat by now; --help must not load it.
+    from keepbook.models.notebook.asked import OpenQuestion
+
+    if isinstance(one, OpenQuestion):
+        return [ink(one.text, PENCIL), ink(" · ".join(each.label for each in one.choices), META)]
+    if one.target:
+        says = "changes what stands in the book"
+    elif one.proposal:
+        says = "waits for your yes"
+    else:
+        says = "" if one.sure else "would be proposed"
+    return [ink(one.content, PENCIL), *([ink(says, META)] if says else [])]
+
+
+def asked(paper: Paper, questions: "Sequence[OpenQuestion]", *, in_reply: bool) -> None:
+    """The questions of a turn: of one its answers are numbered, of several the questions are."""
+    if len(questions) == 1:
+        if not in_reply:
+            paper.put(ink(f"  {questions[0].text}"))
+        answers = [f"{number} {one.label}" for number, one in enumerate(questions[0].choices, 1)]
+        paper.put(ink("  ", META), dotted(answers))
+        return
+    for number, one in enumerate(questions, 1):
+        paper.put(ink(f"  {number} ", ID), ink(one.text))
+        if one.question != "keep":
+            for each in one.choices:
+                paper.put("      ", paper.hint("proposals answer", one.id, each.choice), ink(f"  {each.label}", META))
+    paper.put(ink("  ", META), paper.hint("keep", 1), ink(" keeps the first, ", META), paper.hint("no", 1),
+              ink(" leaves it as it is.", META))  # fmt: skip
 
 
 def left_out(paper: Paper, one: "Pencil") -> None:
@@ -328,27 +361,44 @@ def review(paper: Paper, found: Sequence["Proposal"], *, status: str) -> None:
         return
     table = columns("id", "proposal", "category", "age", text=1)
     for one in found:
-        said = ink(one.content, PENCIL)
-        row: list[RenderableType] = [ink(one.id, ID), Group(said, dotted(_about(one)))]
+        said = ink(shown(one), PENCIL)
+        row: list[RenderableType] = [ink(one.id, ID), Group(said, dotted(_about(one)), *_answers(one))]
         table.add_row(*row, ink(one.category, META), ink(paper.age(one.created_at), META))
     paper.sheet(table)
     if status == "waiting":
         paper.gap()
         first = found[0].id
         paper.put("Yes: ", paper.hint("proposals accept", first), "   No: ", paper.hint("proposals decline", first))
+        asked = next((one for one in found if one.choices), None)
+        if asked is not None:
+            paper.put("One of its answers: ", paper.hint("proposals answer", asked.id, asked.choices[0].choice))
+
+
+def _answers(one: "Proposal") -> list[Text]:
+    """What can be answered to a question, each with its words."""
+    return [ink(f"{choice.choice}: {choice.label}", META) for choice in one.choices]
 
 
 def _about(one: "Proposal") -> list[Text]:
-    does = {"add": "new", "update": f"changes {one.memory_id}", "forget": f"forgets {one.memory_id}"}[one.op]
+    line = one.memory_id or "a line"
+    does = {"add": "new", "update": f"changes {line}", "end": f"ends {line}", "forget": f"forgets {line}"}[one.op]
     reason = [ink(one.reason, AMBER if one.nature == "conflict" else META)] if one.reason else []
     chat = [ink(f"chat {one.thread_id}", META)] if one.thread_id else []
     return [ink(does, META), *reason, *chat]
 
 
 def declined(paper: Paper, one: "Proposal") -> None:
-    paper.put("Declined: ", ink(one.content), ". Nothing was kept, and it is not proposed again.")
+    paper.put("Declined: ", ink(shown(one)), ". Nothing was kept, and it is not proposed again.")
     paper.put("Take it back: ", paper.hint("proposals reopen", one.id))
 
 
+def answered(paper: Paper, answer: "Written | Proposal") -> None:
+    event = getattr(answer, "event", None)
+    if event is None:
+        paper.put("Answered: ", ink(shown(answer)), ". Nothing was changed.")
+        return
+    paper.put("Answered. ", ink(answer.id, ID), " ", ink(shown(answer)), ". Undo: ", paper.hint("undo", event))
+
+
 def reopened(paper: Paper, one: "Proposal") -> None:
-    paper.put("It waits again: ", ink(one.content), ".")
+    paper.put("It waits again: ", ink(shown(one)), ".")

@@ -5,12 +5,13 @@ Each takes the paper and the value a book answered, and says what it means and w
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from keepbook.book.ground.limits import TRASH_DAYS
+from keepbook.book.text.quotation import is_guess, shown
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
     GONE,
@@ -57,13 +58,17 @@ REASONS = {
 def written(paper: Paper, memory: "Written", verb: str) -> None:
     """One line for a write, with the way back; where nothing was written, it says so."""
     if memory.unchanged:
-        paper.put(_UNCHANGED[verb], " ", ink(memory.id, ID), ": ", ink(memory.content), "\nNothing was written.")
+        paper.put(_UNCHANGED[verb], " ", ink(memory.id, ID), ": ", ink(shown(memory)))
+        if memory.event is None:
+            paper.put("Nothing was written.")
+        else:
+            paper.put("It is confirmed. Undo: ", paper.hint("undo", memory.event))
         return
     done = Text(_DONE[verb].format(id=memory.id, version=memory.version))
     done.highlight_words([memory.id], ID)
     paper.put(done, " Undo: ", paper.hint("undo", memory.event))
     for other in memory.similar:
-        paper.put("You already have something like this: ", ink(other.id, ID), " ", ink(other.content))
+        paper.put("You already have something like this: ", ink(other.id, ID), " ", ink(shown(other)))
     if memory.similar:
         other = memory.similar[0]
         paper.put("Keep both, or undo this one and ", paper.hint("update", other.id, '"…"'))
@@ -109,8 +114,12 @@ def undone(paper: Paper, answer: "Written | Link", event: int) -> None:
         paper.put(f"Undone: entry {event}. Redo: ", redo)
         return
     where = {"active": "says", "archived": "is archived", "trash": "is in the trash"}[state]
-    paper.put(f"Undone: entry {event}. ", ink(answer.id, ID), f" {where}: ", ink(getattr(answer, "content", "")))
+    paper.put(f"Undone: entry {event}. ", ink(answer.id, ID), f" {where}: ", ink(_says(answer)))
     paper.put("Redo: ", redo)
+
+
+def _says(answer: "Written | Link") -> str:
+    return shown(cast("Written", answer)) if hasattr(answer, "content") else ""
 
 
 # Memories in rows
@@ -155,7 +164,7 @@ def memories(paper: Paper, kept: Sequence["Memory"], fates: Mapping[str, "Fate"]
 
 def entry(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None, *more: str) -> RenderableType:
     """What a memory says, in ink or in pencil, and under it what is not the normal case."""
-    said = ink(memory.content, PENCIL if memory.confidence == "inferred" else "")
+    said = ink(shown(memory), PENCIL if is_guess(memory) else "")
     if memory.state != "active":
         said.stylize(GONE)
     if memory.subject:
@@ -169,8 +178,9 @@ def marks(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = N
     and is left out where today does not matter."""
     found: list[Text] = []
     if memory.source == "extracted" and memory.effective_score is not None:
-        found.append(ink(f"found in a chat, score {share(memory.effective_score)}", PENCIL))
-    elif memory.confidence == "inferred":
+        how, style = ("said", META) if memory.quoted else ("found", PENCIL)
+        found.append(ink(f"{how} in a chat, score {share(memory.effective_score)}", style))
+    elif is_guess(memory):
         found.append(ink("inferred", PENCIL))
     if memory.source == "imported":
         found.append(ink("imported", META))
@@ -205,7 +215,7 @@ def _not_now(paper: Paper, memory: "Memory") -> str:
 def _sum(kept: Sequence["Memory"], shown: int | None) -> str:
     """31 memories: 29 you said (6 of them found in chats), 2 inferred. 14 of them go into every new chat."""
     found = sum(memory.source == "extracted" for memory in kept)
-    inferred = sum(memory.confidence == "inferred" and memory.source != "extracted" for memory in kept)
+    inferred = sum(is_guess(memory) and memory.source != "extracted" for memory in kept)
     imported = sum(memory.source == "imported" and memory.confidence == "asserted" for memory in kept)
     said = len(kept) - inferred - imported
     from_chats = f"you said ({found:,} of them found in chats)" if found else "you said"
@@ -250,7 +260,7 @@ def detailed(paper: Paper, memory: "Detailed", others: Mapping[str, str]) -> Non
     """Everything about one memory; `others` is what the memories it is linked to say."""
     tags = [tag for tag in (memory.category, memory.subject, memory.scope and f"only for {memory.scope}") if tag]
     paper.put(ink(memory.id, ID), "  ", dotted([*tags, f"version {memory.version}"]))
-    paper.put(ink(memory.content, HEAD if memory.state == "active" else GONE))
+    paper.put(ink(shown(memory), HEAD if memory.state == "active" else GONE))
     if remarks := marks(paper, memory, {}):
         paper.put(dotted(remarks))
     paper.gap()
@@ -301,6 +311,7 @@ def _facts(paper: Paper, memory: "Detailed") -> list[tuple[str, str]]:
 ACTIONS = {
     "remember": "saved",
     "update": "changed",
+    "end": "ended",
     "forget": "archived",
     "delete": "to the trash",
     "restore": "restored",

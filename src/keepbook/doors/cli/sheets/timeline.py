@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from keepbook.book.text.quotation import shown
 from keepbook.doors.cli.sheets.memory import SOURCES
 from keepbook.doors.cli.terminal.paper import GONE, HEAD, META, Paper, count, dotted, grid, ink
 
@@ -75,7 +76,7 @@ def history(paper: Paper, versions: Sequence["Version"]) -> None:
 def _rows(paper: Paper, lane: Lane, scale: "_Scale", told: Callable[[datetime], str]) -> Iterator[Text]:
     version = lane.version
     style = GONE if not lane.holds else HEAD if version.retired_at is None else ""
-    yield ink("its text is gone" if version.content is None else version.content, style)
+    yield ink("its text is gone" if version.content is None else shown(version), style)
     arrow = "→" if paper.fancy else ">"
 
     def row(label: str, bar: str, start: datetime, end: datetime | None) -> Text:

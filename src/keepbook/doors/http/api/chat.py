@@ -1,7 +1,8 @@
 """`/api/chat` and `/api/journal`: chats that end in memory, and the notes kept from them.
 
 A message with a reply is a stream of server-sent events, or one JSON answer for who asks for JSON: `text` (a piece of
-the reply), `tool` (a call and what it wrote), `notice`, `kept` (the stored reply, always last), `problem`.
+the reply), `tool` (a call and what it wrote), `notice`, `kept` (the stored reply and what the turn asks, always last),
+`problem`.
 """
 
 from collections.abc import AsyncIterator
@@ -27,6 +28,7 @@ from keepbook.doors.http.stream import DESCRIBED, event
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Kept, Notice, Talk
 from keepbook.models.model import Called, TextDelta
+from keepbook.models.notebook.asked import OpenQuestion, last_asked, open_questions
 
 router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL, route_class=FastRoute)
 
@@ -91,8 +93,11 @@ class Threads:
 
 @dataclass(frozen=True)
 class ShownChat:
+    """A chat with its turns, and the questions of turns that wait for an answer."""
+
     thread: Thread
     messages: list[Message]
+    questions: list[OpenQuestion]
 
 
 @dataclass(frozen=True)
@@ -112,12 +117,14 @@ class Pencilled:
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole reply for who does not stream: the stored message, and what the tools wrote."""
+    """A whole reply for who does not stream: the stored message, what the turn and the tools wrote, and what the turn
+    asks; `POST /api/memory/proposals/{id}/answer` answers that."""
 
     message: Message
     memory_events: list[dict[str, Any]]
     notices: list[str]
     title: str | None
+    questions: list[OpenQuestion]
 
 
 # Chats
@@ -162,7 +169,7 @@ def search_chats(
 @router.get("/chat/threads/{id}", response_model=ShownChat)
 def show_chat(call: Reading, id: Id) -> Response:
     chat = call.book.threads.get(id)
-    return answer(ShownChat(chat.thread, list(chat.messages())))
+    return answer(ShownChat(chat.thread, list(chat.messages()), open_questions(call.book, id)))
 
 
 @router.patch("/chat/threads/{id}", response_model=Thread)
@@ -268,7 +275,8 @@ async def _streamed(talk: Talk, new: NewMessage) -> AsyncIterator[bytes]:
                 case Notice(text):
                     yield event("notice", {"text": text})
                 case Kept(message, titled):
-                    yield event("kept", {"message": message, "title": titled})
+                    asked = await run_in_threadpool(_questions, talk, message)
+                    yield event("kept", {"message": message, "title": titled, "questions": asked})
     except KeepbookError as error:
         yield event("problem", document(error))
 
@@ -282,8 +290,15 @@ async def _whole(talk: Talk, new: NewMessage) -> Reply:
             case Notice(text):
                 notices.append(text)
             case Kept(message, titled):
-                return Reply(message, events, notices, titled)
+                asked = await run_in_threadpool(_questions, talk, message)
+                return Reply(message, events, notices, titled, asked)
     raise KeepbookError("the model's reply did not end")
+
+
+def _questions(talk: Talk, reply: Message) -> list[OpenQuestion]:
+    """What the turn asks that a reply answers."""
+    said = [one for one in talk.chat.messages() if one.turn <= reply.turn]
+    return last_asked(open_questions(talk.book, talk.chat.id), said)
 
 
 # Pencil
@@ -291,13 +306,14 @@ async def _whole(talk: Talk, new: NewMessage) -> Reply:
 
 @router.get("/chat/threads/{id}/pencil", response_model=Pencilled)
 def list_pencil(desk: Reading, id: Id) -> Response:
-    """What closing would keep or propose of what was said so far, each line beside the turn that said it."""
+    """What is only offered of what was said so far, each line beside its turn; where a model answers, what closing
+    would keep or propose."""
     return answer(Pencilled(list(desk.book.threads.get(id).pencil())))
 
 
 @router.post("/chat/threads/{id}/pencil/{key}/no", response_model=Pencil)
 def decline_pencil(desk: Answering, id: Id, key: Key) -> Response:
-    """No: it is not kept, whatever model closes the chat."""
+    """No: it is not kept, whatever model closes the chat; what was offered is declined."""
     return desk.write(lambda book: book.threads.get(id).decline(key))
 
 

@@ -15,7 +15,6 @@ from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.verify import Verification
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import REASONS, Memory, Version, Written
-from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.upkeep.audit import Audit
@@ -29,16 +28,13 @@ router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route
 Reading = Annotated[Call, may("memories.read")]
 ReadingChats = Annotated[Call, may("chats.read")]
 ReadingLedger = Annotated[Call, may("ledger.read")]
-ReadingProposals = Annotated[Call, may("proposals.read")]
 Checking = Annotated[Call, may("book.verify")]
 Injecting = Annotated[Call, may("memories.inject")]
 Writing = Annotated[Call, may("memories.write")]
 Undoing = Annotated[Call, may("undo.own")]
 Promoting = Annotated[Call, may("memories.promote")]
-Answering = Annotated[Call, may("proposals.answer")]
 
 Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
-Both = Annotated[bool, Query(description="Keep a change beside the line that it would change.")]
 Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Asked = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
@@ -106,6 +102,11 @@ class ChangedMemory(Sent):
 
 class Forgotten(Sent):
     reason: str = Field("user_deleted", description=", ".join(REASONS[:-1]))
+    expect_version: int | None = None
+
+
+class Restored(Sent):
+    expect_version: int | None = None
 
 
 class Session(Sent):
@@ -184,11 +185,6 @@ class Entries:
 @dataclass(frozen=True)
 class Memories:
     memories: list[Memory]
-
-
-@dataclass(frozen=True)
-class Proposals:
-    proposals: list[Proposal]
 
 
 # Reading. Fixed paths stand before /{id}; what is asked for most stands first.
@@ -293,17 +289,6 @@ def audit_book(call: Checking) -> Response:
     return answer(call.book.audit())
 
 
-@router.get("/proposals", response_model=Proposals)
-def list_proposals(call: ReadingProposals, status: str = "waiting") -> Response:
-    """What waits for the person's word."""
-    return answer(Proposals(list(call.book.proposals.list(status))))
-
-
-@router.get("/proposals/{id}", response_model=Proposal)
-def get_proposal(call: ReadingProposals, id: Id) -> Response:
-    return answer(call.book.proposals.get(id))
-
-
 @router.get("/find", response_model=FoundMemory)
 def find_memory(
     call: Reading, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]
@@ -352,14 +337,32 @@ def delete_memory(call: Writing, id: Id, forever: bool = False, if_match: IfMatc
     return call.write(do, 204 if forever else 200)
 
 
-@router.post("/{id}/forget", response_model=Written)
-def forget_memory(call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None) -> Response:
-    return call.write(lambda book: book.forget(id, (told or Forgotten()).reason))
+@router.post("/{id}/forget", response_model=Written, responses=documented(412))
+def forget_memory(
+    call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None, if_match: IfMatch = None
+) -> Response:
+    given = told or Forgotten()
+
+    def do(book: Book) -> Written:
+        with book.transaction():
+            _refuse_miss(book, id, if_match)
+            return book.forget(id, given.reason, given.expect_version)
+
+    return call.write(do)
 
 
-@router.post("/{id}/restore", response_model=Written)
-def restore_memory(call: Writing, id: Id) -> Response:
-    return call.write(lambda book: book.restore(id))
+@router.post("/{id}/restore", response_model=Written, responses=documented(412))
+def restore_memory(
+    call: Writing, id: Id, told: Annotated[Restored | None, Body()] = None, if_match: IfMatch = None
+) -> Response:
+    given = told or Restored()
+
+    def do(book: Book) -> Written:
+        with book.transaction():
+            _refuse_miss(book, id, if_match)
+            return book.restore(id, given.expect_version)
+
+    return call.write(do)
 
 
 @router.post("/{id}/confirm", response_model=Written)
@@ -402,22 +405,6 @@ def remove_link(call: Writing, id: Id) -> Response:
 def undo_event(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
     return call.write(lambda book: book.undo(event))
-
-
-@router.post("/proposals/{id}/accept", response_model=Written)
-def accept_proposal(call: Answering, id: Id, both: Both = False) -> Response:
-    return call.write(lambda book: book.proposals.accept(id, both))
-
-
-@router.post("/proposals/{id}/decline", response_model=Proposal)
-def decline_proposal(call: Answering, id: Id) -> Response:
-    return call.write(lambda book: book.proposals.decline(id))
-
-
-@router.post("/proposals/{id}/reopen", response_model=Proposal)
-def reopen_proposal(call: Answering, id: Id) -> Response:
-    """Take back a No: it waits again."""
-    return call.write(lambda book: book.proposals.reopen(id))
 
 
 def _tag(memory: Memory) -> str:

@@ -19,7 +19,7 @@ from keepbook.doors.http.gate import GUARDED
 from keepbook.doors.http.web.account import api_docs, model_step, settings, sign_in, welcome
 from keepbook.doors.http.web.agents import agents, forecasts, results, runs
 from keepbook.doors.http.web.agents import form as agent_form
-from keepbook.doors.http.web.chat import chat, notes, search
+from keepbook.doors.http.web.chat import chat, notes, question_forms, search
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
@@ -34,6 +34,7 @@ ROUTERS = (
     api_docs.router,
     welcome.router,
     chat.router,
+    question_forms.router,
     search.router,
     listing.router,
     memory_forms.router,

@@ -164,7 +164,9 @@ CREATE TABLE injections (
 	seq INTEGER NOT NULL,
 	nth INTEGER NOT NULL,
 	block TEXT COLLATE "C",
-	PRIMARY KEY (owner, space, session)
+	lines TEXT COLLATE "C",
+	PRIMARY KEY (owner, space, session),
+	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
 );
 
 CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
@@ -297,7 +299,7 @@ CREATE TABLE proposals (
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
 	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('proposal', 'conflict')),
 	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
-	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'forget')),
+	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
 	memory_id TEXT COLLATE "C",
 	category TEXT COLLATE "C",
 	subject TEXT COLLATE "C",
@@ -310,7 +312,15 @@ CREATE TABLE proposals (
 	reason TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
 	decided_at TEXT COLLATE "C",
-	PRIMARY KEY (owner, id)
+	question TEXT COLLATE "C" CHECK (question IN ('keep', 'over', 'change', 'which')),
+	choices TEXT COLLATE "C",
+	valid_until TEXT COLLATE "C",
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT COLLATE "C",
+	said_on TEXT COLLATE "C",
+	PRIMARY KEY (owner, id),
+	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
+	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
 );
 
 CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
@@ -604,12 +614,17 @@ CREATE TABLE versions (
 	retired_at TEXT COLLATE "C",
 	restored_from INTEGER,
 	correction INTEGER DEFAULT '0' NOT NULL CHECK (correction IN (0, 1)),
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT COLLATE "C",
+	said_on TEXT COLLATE "C" CHECK (length(said_on) = 10),
 	event INTEGER NOT NULL,
 	PRIMARY KEY (owner, memory_id, version),
 	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
 	CONSTRAINT only_extracted_has_a_score CHECK ((score IS NOT NULL) = (source = 'extracted')),
 	CONSTRAINT retired_after_recorded CHECK (retired_at >= recorded_at),
-	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from)
+	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from),
+	CONSTRAINT a_quotation_names_its_words CHECK ((spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)),
+	CONSTRAINT only_a_quotation_has_its_day CHECK (said_on IS NULL OR quoted = 1)
 );
 
 CREATE TABLE decisions (
@@ -967,7 +982,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER proposals_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at"
+CREATE TRIGGER proposals_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at", "question", "choices", "valid_until", "quoted", "spans", "said_on"
   ON proposals FOR EACH ROW EXECUTE FUNCTION keepbook_note_proposals();
 CREATE FUNCTION keepbook_note_injections() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -986,7 +1001,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER injections_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block"
+CREATE TRIGGER injections_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines"
   ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_note_injections();
 CREATE FUNCTION keepbook_note_injected() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1309,7 +1324,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event"
+CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on"
   ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_note_versions();
 
 -- The guards of the book, as triggers, and who may do what. The SQLite file beside this one says the same.
@@ -1492,7 +1507,7 @@ BEGIN
   IF keepbook_erased(NEW.owner, NEW.memory_id) THEN
     -- What was erased comes in blank (a restored export), and no further than it went.
     IF NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL OR NEW.metadata IS NOT NULL
-      OR NEW.tags IS NOT NULL OR NEW.version > book.version THEN
+      OR NEW.tags IS NOT NULL OR NEW.spans IS NOT NULL OR NEW.version > book.version THEN
       PERFORM keepbook_refuse('a version has content and is current until it is erased');
     END IF;
     RETURN NEW;
@@ -1509,10 +1524,11 @@ BEGIN
     AND NOT (who = 'person' AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND (r.content, r.summary, r.body, r.metadata, r.tags, r.source, r.score, r.made_by, r.thread_id, r.turn_ids, r.valid_from, r.valid_until)
+        AND (r.content, r.summary, r.body, r.metadata, r.tags, r.source, r.score, r.made_by, r.thread_id, r.turn_ids, r.valid_from, r.valid_until,
+             r.quoted, r.spans, r.said_on)
           IS NOT DISTINCT FROM
             (NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
-             NEW.valid_from, NEW.valid_until)))
+             NEW.valid_from, NEW.valid_until, NEW.quoted, NEW.spans, NEW.said_on)))
   THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
   RETURN NEW;
 END $$;
@@ -1531,18 +1547,18 @@ CREATE FUNCTION keepbook_versions_never_change() RETURNS trigger LANGUAGE plpgsq
 BEGIN
   IF NOT (
     (NEW.owner, NEW.memory_id, NEW.version, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
-     NEW.valid_from, NEW.valid_until, NEW.recorded_at, NEW.restored_from, NEW.correction, NEW.event)
+     NEW.valid_from, NEW.valid_until, NEW.recorded_at, NEW.restored_from, NEW.correction, NEW.event, NEW.quoted, NEW.said_on)
       IS NOT DISTINCT FROM
     (OLD.owner, OLD.memory_id, OLD.version, OLD.source, OLD.score, OLD.made_by, OLD.thread_id, OLD.turn_ids,
-     OLD.valid_from, OLD.valid_until, OLD.recorded_at, OLD.restored_from, OLD.correction, OLD.event)
+     OLD.valid_from, OLD.valid_until, OLD.recorded_at, OLD.restored_from, OLD.correction, OLD.event, OLD.quoted, OLD.said_on)
     AND (
-      ((NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags)
-         IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body, OLD.metadata, OLD.tags)
+      ((NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags, NEW.spans)
+         IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body, OLD.metadata, OLD.tags, OLD.spans)
        AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
        AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                      AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
       OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
-          AND NEW.metadata IS NULL AND NEW.tags IS NULL
+          AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL
           AND NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at AND keepbook_erased(OLD.owner, OLD.memory_id))
     )
   ) THEN PERFORM keepbook_refuse('a version is never rewritten'); END IF;
@@ -1609,11 +1625,11 @@ CREATE TRIGGER erasures_begin BEFORE INSERT OR UPDATE ON erasures FOR EACH ROW E
 CREATE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF NEW.memory_id <> '*' THEN
-    UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL
+    UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL, spans = NULL
       WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
     UPDATE ledger SET before = NULL, after = NULL, salt = NULL
       WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
-    UPDATE injections SET block = NULL
+    UPDATE injections SET block = NULL, lines = NULL
       WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
         SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
     UPDATE threads SET summary = NULL, compressed = NULL
@@ -1625,7 +1641,7 @@ BEGIN
       WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
         SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
         WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
-    DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+    DELETE FROM proposals WHERE owner = NEW.owner AND (memory_id = NEW.memory_id OR strpos(choices, NEW.memory_id) > 0);
     DELETE FROM answers WHERE owner = NEW.owner;
     DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
@@ -1924,7 +1940,7 @@ GRANT SELECT, INSERT, DELETE ON touched TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON memories, links, owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON terms, likeness, labels TO keepbook_app;
 GRANT SELECT, INSERT ON injections TO keepbook_app;
-GRANT UPDATE (at, seq, nth, block) ON injections TO keepbook_app;
+GRANT UPDATE (at, seq, nth, block, lines) ON injections TO keepbook_app;
 GRANT UPDATE (retired_at) ON versions TO keepbook_app;
 GRANT DELETE ON owners TO keepbook_app;
 GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;

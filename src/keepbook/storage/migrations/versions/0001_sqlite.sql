@@ -188,7 +188,9 @@ CREATE TABLE injections (
 	seq INTEGER NOT NULL,
 	nth INTEGER NOT NULL,
 	block TEXT,
-	PRIMARY KEY (owner, space, session)
+	lines TEXT,
+	PRIMARY KEY (owner, space, session),
+	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
 )
  WITHOUT ROWID,
  STRICT;
@@ -343,7 +345,7 @@ CREATE TABLE proposals (
 	id TEXT NOT NULL CHECK (length(id) = 8),
 	nature TEXT NOT NULL CHECK (nature IN ('proposal', 'conflict')),
 	status TEXT NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
-	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'forget')),
+	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
 	memory_id TEXT,
 	category TEXT,
 	subject TEXT,
@@ -356,7 +358,15 @@ CREATE TABLE proposals (
 	reason TEXT,
 	created_at TEXT NOT NULL,
 	decided_at TEXT,
-	PRIMARY KEY (owner, id)
+	question TEXT CHECK (question IN ('keep', 'over', 'change', 'which')),
+	choices TEXT,
+	valid_until TEXT,
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT,
+	said_on TEXT,
+	PRIMARY KEY (owner, id),
+	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
+	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
 )
  WITHOUT ROWID,
  STRICT;
@@ -684,12 +694,17 @@ CREATE TABLE versions (
 	retired_at TEXT,
 	restored_from INTEGER,
 	correction INTEGER DEFAULT '0' NOT NULL CHECK (correction IN (0, 1)),
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT,
+	said_on TEXT CHECK (length(said_on) = 10),
 	event INTEGER NOT NULL,
 	PRIMARY KEY (owner, memory_id, version),
 	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
 	CONSTRAINT only_extracted_has_a_score CHECK ((score IS NOT NULL) = (source = 'extracted')),
 	CONSTRAINT retired_after_recorded CHECK (retired_at >= recorded_at),
-	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from)
+	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from),
+	CONSTRAINT a_quotation_names_its_words CHECK ((spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)),
+	CONSTRAINT only_a_quotation_has_its_day CHECK (said_on IS NULL OR quoted = 1)
 )
  WITHOUT ROWID,
  STRICT;
@@ -995,7 +1010,7 @@ END;
 CREATE TRIGGER proposals_made_is_noted AFTER INSERT ON proposals BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'proposals', NEW."id", 1);
 END;
-CREATE TRIGGER proposals_changed_is_noted AFTER UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at" ON proposals BEGIN
+CREATE TRIGGER proposals_changed_is_noted AFTER UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at", "question", "choices", "valid_until", "quoted", "spans", "said_on" ON proposals BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'proposals', OLD."id", 0);
 END;
 CREATE TRIGGER proposals_removed_is_noted AFTER DELETE ON proposals BEGIN
@@ -1004,7 +1019,7 @@ END;
 CREATE TRIGGER injections_made_is_noted AFTER INSERT ON injections BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injections', NEW."space" || char(31) || NEW."session", 1);
 END;
-CREATE TRIGGER injections_changed_is_noted AFTER UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block" ON injections BEGIN
+CREATE TRIGGER injections_changed_is_noted AFTER UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines" ON injections BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
 END;
 CREATE TRIGGER injections_removed_is_noted AFTER DELETE ON injections BEGIN
@@ -1157,7 +1172,7 @@ END;
 CREATE TRIGGER versions_made_is_noted AFTER INSERT ON versions WHEN NEW.content IS NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 1);
 END;
-CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event" ON versions WHEN NEW.content IS NULL BEGIN
+CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on" ON versions WHEN NEW.content IS NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 0);
 END;
 CREATE TRIGGER versions_removed_is_noted AFTER DELETE ON versions WHEN OLD.content IS NULL BEGIN
@@ -1284,7 +1299,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: a version follows the one before it and stands
 CREATE TRIGGER versions_say_something BEFORE INSERT ON versions
 WHEN CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
   THEN NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL
-    OR NEW.metadata IS NOT NULL OR NEW.tags IS NOT NULL
+    OR NEW.metadata IS NOT NULL OR NEW.tags IS NOT NULL OR NEW.spans IS NOT NULL
     OR NEW.version > (SELECT version FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
   ELSE NEW.content IS NULL OR NEW.retired_at IS NOT NULL END
 BEGIN SELECT RAISE(ABORT, 'guard: a version has content and is current until it is erased'); END;
@@ -1312,7 +1327,8 @@ WHEN NEW.version > 1 AND NEW.content IS NOT NULL
         AND r.metadata IS NEW.metadata AND r.tags IS NEW.tags
         AND r.source = NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by
         AND r.thread_id IS NEW.thread_id AND r.turn_ids = NEW.turn_ids
-        AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until))
+        AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until
+        AND r.quoted = NEW.quoted AND r.spans IS NEW.spans AND r.said_on IS NEW.said_on))
 BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
 
 CREATE TRIGGER versions_read_by_software_are_inferred BEFORE INSERT ON versions
@@ -1328,15 +1344,16 @@ WHEN NOT (
   AND NEW.valid_from = OLD.valid_from AND NEW.valid_until IS OLD.valid_until
   AND NEW.recorded_at = OLD.recorded_at AND NEW.restored_from IS OLD.restored_from
   AND NEW.correction = OLD.correction AND NEW.event = OLD.event
+  AND NEW.quoted = OLD.quoted AND NEW.said_on IS OLD.said_on
   AND (
     (NEW.content IS OLD.content
      AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body
-     AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags
+     AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags AND NEW.spans IS OLD.spans
      AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
      AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                    AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
     OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
-        AND NEW.metadata IS NULL AND NEW.tags IS NULL
+        AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL
         AND NEW.retired_at IS OLD.retired_at
         AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.memory_id))
   )
@@ -1424,11 +1441,11 @@ BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
 CREATE TRIGGER erasures_take_a_memory AFTER INSERT ON erasures
 WHEN NEW.memory_id <> '*'
 BEGIN
-  UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL
+  UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL, spans = NULL
     WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
   UPDATE ledger SET before = NULL, after = NULL, salt = NULL
     WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);
-  UPDATE injections SET block = NULL
+  UPDATE injections SET block = NULL, lines = NULL
     WHERE owner = NEW.owner AND block IS NOT NULL AND (space, session) IN (
       SELECT space, session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id);
   UPDATE threads SET summary = NULL, compressed = NULL
@@ -1440,7 +1457,7 @@ BEGIN
     WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
       SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
       WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
-  DELETE FROM proposals WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+  DELETE FROM proposals WHERE owner = NEW.owner AND (memory_id = NEW.memory_id OR instr(choices, NEW.memory_id) > 0);
   DELETE FROM answers WHERE owner = NEW.owner;
   DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);

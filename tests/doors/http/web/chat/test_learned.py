@@ -1,107 +1,345 @@
-"""Learning is seen: pencil under its turn with its answers, the panel, what closing made of it, what is not kept."""
+"""Learning is seen: what a turn kept and asks, pencil with its answers, the panel, what closing made of it."""
 
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
 from keepbook.book.chats.pencil import Pencil, key_of
+from keepbook.book.text.quotation import Span
+from keepbook.models.notebook.scene import target_of
+from keepbook.models.notebook.values import Quotation, Step
 
-GIG = "I have a wedding gig in Porto on the 14th of September."
-GIG_LINE = "Has a wedding gig in Porto on the 14th of September"
-DOG = "I have a dog called Bo."
-DOG_LINE = "Has a dog called Bo"
+NURSE, NURSE_LINE = "I am a nurse in Leeds.", "I am a nurse in Leeds"
+GRAZ, GRAZ_LINE = "I live in Graz.", "I live in Graz"
+OSLO = "I live in Oslo with Kari and our two kids"
+BERGEN = "We live in Bergen now"
 
 
 def text_of(page: Any) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
 
 
+def quote(turn: int, words: str) -> Quotation:
+    return Quotation((Span(turn, 0, len(words), "said"),), words, "profile", score=0.8)
+
+
+# Kept at once
+
+
+def test_what_a_message_kept_stands_under_it_and_is_taken_out_and_put_back(person: Page, alice: Any, talk: Any) -> None:
+    chat = talk(NURSE)
+    person.goto(f"/chat/{chat.id}")
+    kept = person.locator("#turn-1 .kept-line")
+    expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
+    expect(kept.locator(".deed")).to_contain_text("In your book")
+    expect(person.locator("#turn-2 .saved, #turn-2 .kept")).to_have_count(0)
+    kept.get_by_role("button", name="Undo").click()
+    expect(kept.locator(".deed")).to_contain_text("Taken out again")
+    assert alice.list().total == 0
+    kept.get_by_role("button", name="Put it back").click()
+    expect(kept.locator(".deed")).to_contain_text("In your book")
+    assert [one.content for one in alice.list()] == [NURSE_LINE]
+    person.reload()
+    expect(kept.locator(".deed")).to_contain_text("In your book")
+
+
+def test_of_many_lines_three_are_in_sight(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
+    words = "one line two lines three lines four lines five lines"
+    spans = [(0, 8), (9, 18), (19, 30), (31, 41), (42, 52)]
+    decides(*(Step("keep", *at, quotation=Quotation((Span(1, *at, "said"),), words[slice(*at)])) for at in spans))
+    chat = talk(words)
+    page = client.get(f"/chat/{chat.id}").text
+    assert page.count('class="kept-line"') == 5
+    assert "<summary>2 more</summary>" in page
+    assert page.index("“three lines”") < page.index("2 more") < page.index("“four lines”")
+
+
+def test_what_is_forgotten_is_struck_under_the_message_and_comes_back(
+    client: TestClient, alice: Any, talk: Any, decides: Any
+) -> None:
+    memory = alice.remember("I like tea")
+    decides(Step("withdraw", 0, 10, targets=(target_of(memory),)))
+    chat = talk("Forget that I like tea.")
+    page = client.get(f"/chat/{chat.id}")
+    assert "<del>I like tea</del>" in page.text
+    assert "Taken out" in text_of(page)
+    (event,) = [entry.event for entry in alice.ledger() if entry.action == "forget"]
+    undone = client.post(f"/chat/{chat.id}/turns/1/undo", data={"event": event}, headers={"X-Partial": "1"})
+    assert "Back in your book" in text_of(undone)
+    assert alice.list().total == 1
+
+
+def test_what_was_taken_back_before_it_was_kept_is_shown_as_not_kept(
+    client: TestClient, talk: Any, decides: Any
+) -> None:
+    decides(Step("withdraw", 0, 15, withdrawn=((1, 16, 35),)))
+    chat = talk("Don't keep this: I have a wedding gig")
+    page = client.get(f"/chat/{chat.id}")
+    assert re.search(r"<del>“I have a wedding g”</del>.*Not kept", page.text, re.DOTALL)
+
+
+def test_a_change_shows_the_old_word_struck_and_the_new_one(
+    client: TestClient, talk: Any, alice: Any, decides: Any
+) -> None:
+    memory = alice.remember("My salary is 60,000")
+    decides(Step("change", 0, 17, target=target_of(memory), exchange=((13, 19), Span(1, 10, 16, "exchanged"))))
+    chat = talk("no sorry, 65,000")
+    page = client.get(f"/chat/{chat.id}")
+    assert "<del>60,000</del> <ins>[65,000]</ins>" in page.text
+    assert "Changed in your book" in text_of(page)
+
+
+def test_a_line_that_changed_since_leads_to_its_history(client: TestClient, talk: Any, alice: Any) -> None:
+    chat = talk(NURSE)
+    (memory,) = alice.list()
+    alice.update(memory.id, "Works as a nurse")
+    page = client.get(f"/chat/{chat.id}")
+    assert "Changed since" in text_of(page)
+    assert f'<a href="/memory/{memory.id}">See its history</a>' in page.text
+
+
+# Questions
+
+
+def test_a_question_is_answered_in_place_and_the_answer_taken_back(person: Page, alice: Any, talk: Any) -> None:
+    chat = talk(NURSE, preset="assistant")
+    person.goto(f"/chat/{chat.id}")
+    asked = person.locator("#turn-1 form.unsure")
+    expect(asked.locator(".book")).to_have_text("“I am a nurse in Leeds”")
+    expect(asked).to_contain_text("Keep this?")
+    asked.get_by_role("button", name="No").click()
+    out = person.locator("#turn-1 .line")
+    expect(out).to_contain_text(re.compile(r"left out\s*you said No at \d\d:\d\d"))
+    expect(asked).to_have_count(0)
+    out.get_by_role("button", name="Undo").click()
+    asked.get_by_role("button", name="Keep").click()
+    kept = person.locator("#turn-1 .kept-line")
+    expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
+    assert [(one.content, one.quoted, one.source) for one in alice.list()] == [(NURSE_LINE, True, "chat")]
+    kept.get_by_role("button", name="Undo").click()
+    expect(kept.locator(".deed")).to_contain_text("Taken out again")
+    assert alice.list().total == 0
+
+
+def test_without_script_a_question_is_a_form(opens: Any, alice: Any, talk: Any) -> None:
+    chat = talk(NURSE, preset="assistant")
+    person = opens(java_script_enabled=False).new_page()
+    person.goto(f"/chat/{chat.id}")
+    person.get_by_role("button", name="Keep", exact=True).click()
+    expect(person.locator("#turn-1 .kept-line")).to_contain_text("In your book")
+    assert [one.content for one in alice.list()] == [NURSE_LINE]
+
+
+def over_chat(alice: Any, talk: Any, decides: Any) -> tuple[Any, Any]:
+    """A chat in which a new line stands beside an old one, and the person is asked whether that is over."""
+    memory = alice.remember(OSLO)
+    line, target = quote(1, BERGEN), target_of(memory)
+    asked = Step(
+        "which", 0, 21, target=target, quotation=line, question="over",
+        content="I live in [Bergen] with Kari and our two kids", exchange=((10, 14), Span(1, 11, 17, "exchanged")),
+    )  # fmt: skip
+    decides(Step("keep", 0, 21, quotation=line), asked)
+    return talk(BERGEN), memory
+
+
+@pytest.mark.parametrize(
+    ("choice", "lines", "ended"),
+    [
+        ("Keep both", [OSLO, BERGEN], False),
+        ("It is over", [OSLO, BERGEN], True),
+        ("Change it", ["I live in [Bergen] with Kari and our two kids", BERGEN], False),
+    ],
+)
+def test_whether_a_line_is_over_is_asked_with_the_line_as_it_would_stand(
+    opens: Any, alice: Any, talk: Any, decides: Any, choice: str, lines: list[str], ended: bool
+) -> None:
+    chat, memory = over_chat(alice, talk, decides)
+    person = opens(java_script_enabled=False).new_page()
+    person.goto(f"/chat/{chat.id}")
+    slip = person.locator("#turn-1 form.slip")
+    expect(slip.locator(".asked")).to_have_text(f"“{OSLO}”: is that over?")
+    expect(slip.locator("button b")).to_have_text(["Keep both", "It is over", "Change it"])
+    expect(slip.locator("button").nth(1).locator("del")).to_have_text(OSLO)
+    expect(slip.locator("button").nth(2)).to_contain_text("I live in Oslo [Bergen] with Kari")
+    slip.get_by_role("button", name=choice).click()
+    expect(slip).to_have_count(0)
+    assert sorted(alice.get(id).content for id in {entry.memory_id for entry in alice.ledger()}) == sorted(lines)
+    assert (alice.get(memory.id).valid_until is not None) == ended
+    written = {"Keep both": 1, "It is over": 2, "Change it": 2}[choice]
+    expect(person.locator("#turn-1 .kept-line")).to_have_count(written)
+
+
+def test_an_answer_that_ended_a_line_is_undone_under_its_turn(
+    person: Page, alice: Any, talk: Any, decides: Any
+) -> None:
+    chat, memory = over_chat(alice, talk, decides)
+    person.goto(f"/chat/{chat.id}")
+    person.get_by_role("button", name="It is over").click()
+    ended = person.locator("#turn-1 .kept-line", has_text="Over since")
+    expect(ended).to_have_count(1)
+    ended.get_by_role("button", name="Undo").click()
+    expect(person.locator("#turn-1 .kept-line", has_text="Undone")).to_have_count(1)
+    assert alice.get(memory.id).valid_until is None
+
+
+def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
+    tea, coffee = alice.remember("I like green tea"), alice.remember("I like tea ceremonies")
+    decides(Step("which", 0, 10, targets=(target_of(tea), target_of(coffee)), question="which", matter="tea"))
+    chat = talk("Forget the tea thing")
+    page = client.get(f"/chat/{chat.id}")
+    assert "Which one do you mean?" in text_of(page)
+    (asked,) = alice.proposals.list()
+    for choice in (tea.id, coffee.id, "all", "none"):
+        assert f'formaction="/chat/{chat.id}/questions/{asked.id}/{choice}"' in page.text
+    answered = client.post(f"/chat/{chat.id}/questions/{asked.id}/{tea.id}", headers={"X-Partial": "1"})
+    assert "<del>I like green tea</del>" in answered.text
+    assert [one.content for one in alice.list()] == ["I like tea ceremonies"]
+    assert client.post(f"/chat/{chat.id}/questions/{asked.id}/none").status_code == 409
+
+
+def test_nothing_stale_is_asked_after_a_later_turn(person: Page, alice: Any, talk: Any) -> None:
+    chat = talk(NURSE, preset="assistant")
+    person.goto(f"/chat/{chat.id}")
+    expect(person.locator("#turn-1 form.unsure")).to_be_visible()
+    person.get_by_label("Message", exact=True).fill("yes")
+    person.get_by_label("Message", exact=True).press("Enter")
+    expect(person.locator("#turn-3 .kept-line .book")).to_have_text("“I am a nurse in Leeds”")
+    expect(person.locator("#turn-1 form.unsure")).to_have_count(0)
+
+
+def test_stop_remembering_is_a_question_with_a_button(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
+    decides(Step("off", 0, 10))
+    chat = talk("Stop remembering things")
+    page = client.get(f"/chat/{chat.id}")
+    assert "Switch memory off?" in text_of(page)
+    assert alice.choices.memory
+    client.post(f"/chat/{chat.id}/memory-off")
+    assert not alice.choices.memory
+    assert "Switch memory off?" not in text_of(client.get(f"/chat/{chat.id}"))
+
+
+def test_a_fourth_question_waits_in_review_and_stands_in_the_panel(client: TestClient, alice: Any, talk: Any) -> None:
+    said = [NURSE, GRAZ, "My sister Clare lives in Bergen.", "I have a dog called Bo."]
+    chat = talk(*said, preset="assistant")
+    page = client.get(f"/chat/{chat.id}?pencil=1")
+    assert page.text.count('class="kept unsure"') == 3
+    assert len(alice.proposals.list()) == 4
+    assert "Not kept yet 4 lines wait for your yes, here or in Review" in text_of(page)
+
+
+# A preset that saves silently
+
+
+def test_a_preset_that_saves_silently_shows_what_it_kept_in_the_panel_only(person: Page, alice: Any, talk: Any) -> None:
+    chat = talk(NURSE, preset="coach")
+    person.goto(f"/chat/{chat.id}")
+    expect(person.locator("#talk .kept, #talk .saved, #talk form.slip")).to_have_count(0)
+    kept = person.locator("#given .kept-line")
+    expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
+    expect(person.locator("#chat-head").get_by_role("link", name="1 kept")).to_be_visible()
+    kept.get_by_role("button", name="Undo").click()
+    expect(kept.locator(".deed")).to_contain_text("Taken out again")
+    assert alice.list().total == 0
+
+
+def test_what_a_silent_preset_is_not_sure_of_is_listed_in_the_panel(
+    client: TestClient, alice: Any, talk: Any, decides: Any
+) -> None:
+    decides(Step("offer", 0, 21, quotation=quote(1, NURSE_LINE), question="keep"))
+    chat = talk(NURSE, preset="coach")
+    page = client.get(f"/chat/{chat.id}?pencil=1")
+    assert "Not kept yet 1 line waits for your yes, in Review" in text_of(page)
+    assert "“I am a nurse in Leeds”" in page.text
+    assert 'id="question-' not in page.text
+
+
+# Pencil: what closing would keep of turns that came from elsewhere, or that a model answered
+
+
 def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_became_of_it(
-    person: Page, alice: Any, talk: Any
+    person: Page, alice: Any, recorded: Any
 ) -> None:
     """One chat from pencil to ink, by mouse."""
-    chat = talk(GIG, DOG, "My sister Anna lives in Graz.")
+    chat = recorded(NURSE, GRAZ, "I work at Equinor.")
     person.goto(f"/chat/{chat.id}")
-    gig, dog = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
-    expect(gig).to_contain_text(GIG_LINE)
+    nurse, graz = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
+    expect(nurse).to_contain_text("“I am a nurse in Leeds”")
     expect(person.locator(".given .would")).to_contain_text("3 kept when you close this chat.")
-    gig.get_by_role("button", name="Keep now").click()
-    saved = person.locator("#turn-1 .saved")
-    expect(saved.locator("summary")).to_contain_text("Memory saved · 1 change")
+    nurse.get_by_role("button", name="Keep now").click()
+    kept = person.locator("#turn-1 .kept-line")
+    expect(kept.locator(".deed")).to_contain_text("In your book")
     expect(person.get_by_role("button", name="Close and keep 2")).to_be_visible()
-    dog.get_by_role("button", name="No", exact=True).click()
-    expect(dog).to_have_class("line out")
-    expect(dog).to_contain_text(re.compile(r"left out\s*you said No at \d\d:\d\d"))
+    graz.get_by_role("button", name="No", exact=True).click()
+    expect(graz).to_have_class("line out")
+    expect(graz).to_contain_text(re.compile(r"left out\s*you said No at \d\d:\d\d"))
     expect(person.locator(".given .would")).to_contain_text("1 kept when you close this chat. 1 left out.")
-    dog.get_by_role("button", name="Undo").click()
-    expect(dog.get_by_role("button", name="Keep now")).to_be_visible()
-    dog.get_by_role("button", name="No", exact=True).click()
-    expect(dog).to_have_class("line out")
+    graz.get_by_role("button", name="Undo").click()
+    expect(graz.get_by_role("button", name="Keep now")).to_be_visible()
+    graz.get_by_role("button", name="No", exact=True).click()
+    expect(graz).to_have_class("line out")
     person.reload()
-    expect(dog).to_have_class("line out")
-    expect(saved).to_have_count(1)
+    expect(graz).to_have_class("line out")
+    expect(kept).to_have_count(1)
     person.get_by_role("button", name="Close and keep 1").click()
     expect(person.locator(".compose .toast")).to_have_text(re.compile(r"^\s*1 kept · 1 left out\s*Review\s*$"))
     expect(person.locator(".toast").get_by_role("link", name="Review")).to_be_visible()
     expect(person.get_by_label("Message", exact=True)).to_have_attribute("placeholder", re.compile("opens again"))
-    assert sorted(one.content for one in alice.list()) == [GIG_LINE, "Sister Anna lives in Graz"]
-    saved.locator("summary").click()
-    saved.get_by_role("button", name="Undo").click()
-    expect(saved.locator("summary")).to_contain_text("Undone. Nothing was kept from this message.")
+    assert sorted(one.content for one in alice.list()) == [NURSE_LINE, "I work at Equinor"]
     assert "closed=" not in person.url
 
 
-def test_the_keyboard_walks_the_lines_and_answers_them(person: Page, alice: Any, talk: Any) -> None:
-    chat = talk(GIG, DOG)
+def test_the_keyboard_walks_the_lines_and_answers_them(person: Page, alice: Any, recorded: Any) -> None:
+    chat = recorded(NURSE, GRAZ)
     person.goto(f"/chat/{chat.id}")
-    gig, dog = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
-    expect(dog).to_be_visible()
+    nurse, graz = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
+    expect(graz).to_be_visible()
     note = person.locator(".compose .note")
     expect(person.get_by_label("Message", exact=True)).to_be_focused()
     expect(note.get_by_text("keep now")).to_be_hidden()  # there y is a letter
     expect(note.get_by_text("send")).to_be_visible()
     person.keyboard.press("Escape")
-    expect(dog).to_be_focused()
+    expect(graz).to_be_focused()
     expect(note.get_by_text("keep now")).to_be_visible()
     expect(note.get_by_text("send")).to_be_hidden()
     person.keyboard.press("k")
-    expect(gig).to_be_focused()
+    expect(nurse).to_be_focused()
     person.keyboard.press("n")
-    expect(gig).to_have_class("line out")
-    expect(gig).to_be_focused()
+    expect(nurse).to_have_class("line out")
+    expect(nurse).to_be_focused()
     person.keyboard.press("u")
-    expect(gig.get_by_role("button", name="Keep now")).to_be_visible()
-    expect(gig).to_be_focused()
+    expect(nurse.get_by_role("button", name="Keep now")).to_be_visible()
+    expect(nurse).to_be_focused()
     person.keyboard.press("j")
-    expect(dog).to_be_focused()
+    expect(graz).to_be_focused()
     person.keyboard.press("y")
-    expect(person.locator("#turn-3 .saved")).to_be_visible()
-    assert [one.content for one in alice.list()] == [DOG_LINE]
+    expect(person.locator("#turn-3 .kept-line")).to_be_visible()
+    assert [one.content for one in alice.list()] == [GRAZ_LINE]
 
 
 def test_without_script_each_line_is_a_form_and_the_page_does_not_wait_for_the_reader(
-    opens: Any, alice: Any, talk: Any, kb: Any, monkeypatch: Any
+    opens: Any, alice: Any, recorded: Any, monkeypatch: Any
 ) -> None:
-    chat = talk(GIG)
+    chat = recorded(NURSE)
     person = opens(java_script_enabled=False).new_page()
     with monkeypatch.context() as patch:
-        patch.setattr("keepbook.models.orders.obey.noted", lambda *_, **__: 1 / 0)
+        patch.setattr("keepbook.models.pencil.extract", lambda *_, **__: 1 / 0)
         person.goto(f"/chat/{chat.id}")
         expect(person.locator(".pencils")).to_have_count(0)
     person.get_by_role("link", name="What is noted").click()
-    expect(person.locator("#turn-1 .line")).to_contain_text(GIG_LINE)
+    expect(person.locator("#turn-1 .line")).to_contain_text(NURSE_LINE)
     person.get_by_role("button", name="No", exact=True).click()
     expect(person.locator("#turn-1 .line")).to_contain_text("left out")
     person.get_by_role("button", name="Undo").click()
     person.get_by_role("button", name="Keep now").click()
-    expect(person.locator("#turn-1 .saved")).to_contain_text("Memory saved")
-    person.get_by_label("Message", exact=True).fill(DOG)
+    expect(person.locator("#turn-1 .kept-line")).to_contain_text("In your book")
+    person.get_by_label("Message", exact=True).fill(GRAZ)
     person.get_by_role("button", name="Send").click()
-    expect(person.locator("#turn-3 .line")).to_contain_text(DOG_LINE)
-    person.get_by_role("button", name="Close and keep 1").click()
-    expect(person.locator(".toast")).to_have_text(re.compile(r"^\s*1 kept\s*Review\s*$"))
+    expect(person.locator("#turn-3 .kept-line")).to_contain_text("“I live in Graz”")
+    person.get_by_role("button", name="Close chat").click()
+    expect(person.locator(".toast")).to_contain_text("Nothing new was kept.")
     assert alice.list().total == 2
 
 
@@ -124,29 +362,10 @@ def test_a_change_of_what_stands_in_the_book_is_shown_as_one_and_asked(
     assert alice.get(stands.id).content == line
 
 
-def test_what_is_forgotten_is_shown_as_not_kept(client: TestClient, alice: Any, talk: Any) -> None:
-    alice.remember("Salary is 3,400 euros a month", category="finance_context")
-    chat = talk("My salary is 3,600 euros a month and my dog is called Bo.", "Forget my salary.")
-    page = text_of(client.get(f"/chat/{chat.id}"))
-    assert "Not kept · 1 taken out" in page
-    assert "What you wrote stays in this chat." in page
-    (event,) = {entry.event for entry in alice.ledger() if entry.action in ("forget", "delete")}
-    undone = client.post(f"/chat/{chat.id}/turns/4/undo", data={"event": event}, headers={"X-Partial": "1"})
-    assert "Undone. It is back in your book." in text_of(undone)
-    assert alice.list().total == 1
-
-
-def test_a_preset_that_saves_silently_shows_pencil_in_the_panel_only(client: TestClient, talk: Any) -> None:
-    chat = talk(GIG, preset="coach")
-    page = client.get(f"/chat/{chat.id}?pencil=1")
-    assert 'class="pencils"' not in page.text
-    assert "What closing keeps 1 kept when you close this chat." in text_of(page)
-
-
-def test_where_closing_proposes_pencil_says_so(client: TestClient, talk: Any, alice: Any) -> None:
-    chat = talk(GIG, preset="assistant")
+def test_where_closing_proposes_pencil_says_so(client: TestClient, recorded: Any) -> None:
+    chat = recorded(NURSE, preset="assistant")
     page = text_of(client.get(f"/chat/{chat.id}?pencil=1"))
-    assert "Noted in this chat 1 not sure: it waits in Review for your yes. Keep now keeps a line at once." in page
+    assert "Not kept yet 1 line waits for your yes, here or in Review" in page
     assert page.count("Noted; waits in Review once you close this chat") == 1
     closed = text_of(client.post(f"/chat/{chat.id}/close"))
     assert re.search(r"1 proposed +Review", closed)
@@ -156,8 +375,8 @@ def test_where_closing_proposes_pencil_says_so(client: TestClient, talk: Any, al
     assert "Read between the lines" not in review
 
 
-def test_a_no_that_was_never_said_is_not_taken_back(client: TestClient, talk: Any) -> None:
-    chat = talk(GIG)
+def test_a_no_that_was_never_said_is_not_taken_back(client: TestClient, recorded: Any) -> None:
+    chat = recorded(NURSE)
     key = chat.pencil()[0].key
     assert client.post(f"/chat/{chat.id}/pencil/{key}/undo").status_code == 404
     assert client.post(f"/chat/{chat.id}/pencil/nothing/no").status_code == 404

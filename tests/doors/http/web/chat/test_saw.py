@@ -12,6 +12,8 @@ from starlette.testclient import TestClient
 from tests.doors.http.web.conftest import settled_as_alice
 from tests.models.wire import Call, Received, Say, Wire
 
+from keepbook.models.notebook.values import Step
+
 LINE = "Keeps three months of expenses in cash"
 OTHER = "Lives in Vienna"
 
@@ -237,7 +239,10 @@ def test_the_notebook_costs_nothing(client: TestClient, kb: Any, talk: Any, monk
 
 
 @only_openai
-def test_an_order_that_a_model_says_nothing_of_is_told_by_the_page(client: TestClient, alice: Any, wire: Wire) -> None:
+def test_an_order_that_a_model_says_nothing_of_is_told_by_the_page(
+    client: TestClient, alice: Any, wire: Wire, decides: Any
+) -> None:
+    decides(Step("withdraw", 0, 29, matter="Mark"))
     earlier = alice.threads.start()
     earlier.add("user", "Mark and I shared a flat in the Old Town.")
     earlier.add("assistant", "How was it?")
@@ -247,4 +252,4 @@ def test_an_order_that_a_model_says_nothing_of_is_told_by_the_page(client: TestC
     (chat,) = (one for one in alice.threads.list() if one.id != earlier.id)
     page = html.unescape(re.sub(r"<[^>]+>", " ", client.get(f"/chat/{chat.id}").text))
     assert begun.status_code == 200
-    assert "An earlier chat speaks of it (“Old flat”)" in page
+    assert "Earlier chats speak of it (“Old flat”)" in page

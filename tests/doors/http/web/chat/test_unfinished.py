@@ -65,7 +65,7 @@ def test_what_was_written_stays_when_it_is_stopped_and_is_gone_on_with(
     person.goto("/chat")
     say(person, "How much a month from April for the school?")
     expect(person.locator(".turn[aria-busy] .said")).to_have_text(BEGUN)
-    expect(person.locator("#chats [aria-current]")).to_contain_text("Month from April")
+    expect(person.locator("#chats [aria-current]")).to_contain_text("How much a month from April")
     box = person.get_by_label("Message", exact=True)
     box.fill("And for the")  # typed while it writes, and no business of Stop
     person.get_by_role("button", name="Stop writing").click()
@@ -92,13 +92,13 @@ def test_what_was_written_stays_when_it_is_stopped_and_is_gone_on_with(
 def test_stopped_before_it_is_stored_a_message_stays_and_so_does_what_is_typed(
     person: Page, kb: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrives, heed = threading.Event(), Talk._heed
+    arrives, take = threading.Event(), Talk._take
 
     def held(*told: Any) -> Any:
         assert arrives.wait(60)
-        return heed(*told)
+        return take(*told)
 
-    monkeypatch.setattr(Talk, "_heed", held)
+    monkeypatch.setattr(Talk, "_take", held)
     remote(kb, Slow(), monkeypatch)
     person.goto("/chat")
     say(person, "How much a month?")
@@ -153,7 +153,7 @@ def test_a_model_that_cannot_read_chats_is_told_once_with_the_way_out(
     expect(person.get_by_role("button", name="Close and keep 1")).to_be_visible()
     person.get_by_role("button", name="Keep what the notebook reads").click()
     expect(toast).to_contain_text("1 kept")
-    assert [one.content for one in alice.list()] == ["Works as a structural engineer"]
+    assert [one.content for one in alice.list()] == ["I work as a structural engineer"]
 
 
 def test_a_page_that_is_left_keeps_what_was_written(

@@ -156,9 +156,9 @@ def test_entries_are_stepped_through(person: Page, talk: Any, alice: Any) -> Non
 def test_u_undoes_the_last_write_of_the_page(person: Page, talk: Any, alice: Any) -> None:
     chat = talk("Remember that my dog is called Rex.")
     person.goto(f"/chat/{chat.id}")
-    person.locator(".saved > summary").click()
+    person.locator(".bubble").click()
     person.keyboard.press("u")
-    expect(person.locator(".saved > summary")).to_contain_text("Undone")
+    expect(person.locator(".kept-line")).to_contain_text("Taken out again")
     assert alice.list().total == 0
 
 
@@ -242,6 +242,8 @@ def test_a_difference_is_told_word_by_word() -> None:
         ("same", " months"),
     ]
     assert [piece.kind for piece in word_diff("a " * 3000, "b")] == ["gone", "new"]
+    figures = word_diff("My salary is 60,000 a year", "My salary is [65,000] a year")
+    assert [piece.text for piece in figures] == ["My salary is ", "60,000", "[65,000]", " a year"]
 
 
 # Refusals

@@ -613,6 +613,42 @@ def test_what_was_skipped_for_the_persons_word_is_shown_against_it(person: Page,
     assert alice.get(said.id).version == 1
 
 
+def test_a_question_is_answered_by_its_buttons_and_taken_back(person: Page, alice: Any) -> None:
+    old, new = alice.remember("Works at Equinor"), alice.remember("Works at a bakery")
+    with alice.writing() as (tx, _):
+        proposals.ask(
+            tx, stamp(tx.clock()), question="over", op="end", content=new.content, memory_id=old.id, beside=new.id
+        )
+    person.goto(FACTS)
+    asked = person.locator(".queue .entry")
+    expect(asked).to_contain_text("Works at Equinor")
+    asked.get_by_role("button", name="It is over").click()
+    expect(person.locator(".queue")).to_have_count(0)
+    assert not alice.get(old.id).current
+    person.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(asked).to_have_count(1)
+    assert alice.get(old.id).current
+    asked.get_by_role("button", name="Keep both").click()
+    expect(person.locator(".queue")).to_have_count(0)
+    assert alice.list().total == 2
+
+
+def test_opposites_stand_side_by_side_until_the_person_says_which_holds(person: Page, alice: Any) -> None:
+    alice.remember("Likes opera")
+    alice.remember("Does not like opera")
+    person.goto(FACTS)
+    asked = person.locator(".queue .entry")
+    expect(asked).to_contain_text("Likes opera")
+    expect(asked).to_contain_text("Does not like opera")
+    asked.get_by_role("button", name="Both hold").click()
+    expect(person.locator(".queue")).to_have_count(0)
+    assert alice.list().total == 2
+    person.locator(".toast").get_by_role("button", name="Undo").click()
+    asked.get_by_role("button", name="Archive the first").click()
+    expect(person.locator(".queue")).to_have_count(0)
+    assert [memory.content for memory in alice.list()] == ["Does not like opera"]
+
+
 # --- who may
 
 

@@ -418,13 +418,13 @@ def _what_is_forgotten_stays_out(person: Page, alice: Any, file: Path) -> None:
     person.get_by_label("A file to bring in").set_input_files(file)
     person.get_by_role("button", name="Bring in 3 chats").click()
     forgotten = person.get_by_role("row").filter(has_text="You asked to forget this")
-    expect(forgotten).to_contain_text("Lives in Graz")
+    expect(forgotten).to_contain_text("I live in Graz")
     expect(forgotten.get_by_role("checkbox")).not_to_be_checked()
-    assert "Lives in Graz" not in contents(alice)
+    assert "I live in Graz" not in contents(alice)
     forgotten.get_by_role("checkbox").check()
     person.get_by_role("button", name="Keep what is ticked").click()
     expect(person.get_by_text("You asked to forget this")).to_have_count(0)
-    assert "Lives in Graz" in contents(alice)
+    assert "I live in Graz" in contents(alice)
 
 
 def test_somebody_i_know_is_named_in_the_browser(person: Page, alice: Any, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ A switch acts at once. Where there is a way back the toast offers it: memory tha
 again. The other way round there is none, for switching it on always starts fresh, and the toast says so.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +17,7 @@ from keepbook.book.agents import agents as book_agents
 from keepbook.book.agents import schedule
 from keepbook.book.agents.agents import MANY_RUNS, Agent
 from keepbook.book.agents.runs import Run
+from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import NotFound
@@ -64,6 +64,9 @@ class Told:
 # Words
 
 
+_DAY_SPAN = regex(r"[0-6]-[1-7]")
+
+
 def schedule_in_words(text: str | None) -> str:
     """`Weekdays 07:30`, `1st of the month 09:00`; a schedule that is not so simple stands as it is written."""
     if not text:
@@ -79,7 +82,7 @@ def schedule_in_words(text: str | None) -> str:
             return f"Weekdays {at}"
         case "*", one if one.isdecimal() and int(one) <= 7:
             return f"{DAYS[int(one) % 7]} {at}"
-        case "*", span if re.fullmatch(r"[0-6]-[1-7]", span):
+        case "*", span if _DAY_SPAN.fullmatch(span):
             return f"{DAYS[int(span[0])]} to {DAYS[int(span[2]) % 7]} {at}"
         case one, "*" if one.isdecimal():
             return f"{_ordinal(int(one))} of the month {at}"

@@ -106,7 +106,7 @@ def rehearse(visit: Visit, written: Written) -> Rehearsal:
     conversation, answer = asyncio.run(
         rehearsed(
             written.name.strip() or "your agent", written.instructions, written.default_prompt,
-            card=card, block=block.text if block else "", now=visit.now, zone=book.zone,
+            card=card, block=block, now=visit.now, zone=book.zone,
             notebook=model == OFFLINE and written.adapter == ADAPTERS[0] and not _lacks_model(visit, written),
         )
     )  # fmt: skip

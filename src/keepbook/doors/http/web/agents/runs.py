@@ -16,7 +16,7 @@ from keepbook.book.memory import injections
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.agents.agents import WAIT, names
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
-from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.doors.http.web.memory.block_groups import Lines, grouped
 from keepbook.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -113,7 +113,7 @@ def _saw(visit: Visit, id: str) -> Lines | None:
     """The block that the run was given, unless it was given none or it was erased since."""
     with visit.book.reading() as (tx, _, _):
         kept = injections.stored(tx, id, injections.CHAT)
-    return lines_of(kept.block) if kept is not None and kept.block else None
+    return grouped(injections.given_by(kept).lines) if kept is not None and kept.block else None
 
 
 # Forms

@@ -4,8 +4,9 @@ A template says whether the notebook can do its work or whether it needs a model
 saved. The words cover the schedules that people mean; any other is cron, and shown as written.
 """
 
-import re
 from dataclasses import dataclass
+
+from keepbook.book.ground.patterns import regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ DAYS = {
 WHEN = {"": "Only by hand", "daily": "Every day", "weekdays": "Monday to Friday", **DAYS, CRON: "As written below"}
 """What the picker offers."""
 _FIELDS = {"daily": "*", "weekdays": "1-5", **{day: day for day in DAYS}}
-_SIMPLE = re.compile(r"([0-5]?\d) ([01]?\d|2[0-3]) \* \* (\*|1-5|[0-6])")
+_SIMPLE = regex(r"([0-5]?\d) ([01]?\d|2[0-3]) \* \* (\*|1-5|[0-6])")
 
 
 def to_cron(when: str, at: str, written: str) -> str:

@@ -49,7 +49,8 @@ def _articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable
 
     def article(turn: Turn) -> str:
         one = turn.message
-        hangs = turn.slips or turn.lines or turn.skipped or turn.of or one.broke_off or one.turn in pressed
+        told = turn.slips or turn.lines or turn.skipped or turn.questions or turn.heeded or turn.asks_off
+        hangs = told or turn.of or one.broke_off or one.turn in pressed
         if hangs or thread.incognito:
             return made(turn)
         key = (*same, one.turn, one.role, turn.by, one.at, one.text, turn.note is not None)

@@ -4,7 +4,6 @@ A reply streams from the API where script runs; without it the same form is post
 the answer. Both render a turn from the same piece, so what was streamed looks as it will after a reload.
 """
 
-import re
 import secrets
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
@@ -16,8 +15,8 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.book.chats.closed import Closed, in_words
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
-from keepbook.book.chats.view import take_back_no
 from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.chat import saw
 from keepbook.doors.http.web.chat.articles import turns_of
 from keepbook.doors.http.web.chat.prose import EARLIER, of_notebook, plain, prose
@@ -136,7 +135,8 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
 @router.get("/chat/{id}/pencil")
 def in_pencil(visit: Visiting, id: str) -> Response:
     """What closing would keep, for a page that puts it under its turns."""
-    return visit.page("chat_pencil.html", talked=whole(visit, id, pencil=True), turn=None, said="", at=None)
+    talked = whole(visit, id, pencil=True)
+    return visit.page("chat_pencil.html", talked=talked, turn=None, said="", at=None, older=set())
 
 
 @router.get("/chat/{id}/turns/{turn}/saw")
@@ -217,6 +217,10 @@ async def stop(visit: Changing, id: str) -> Response:
     return Response(status_code=204 if await stop_writing(visit.writing().owner, id) else 404)
 
 
+_UNFIT_FOR_NAME = regex(r"[`\n\r]")
+_TICKS = regex("`{3,}")
+
+
 async def _with_file(text: str, file: UploadFile | None) -> str:
     """A message with the text of a file before it, as pasted material."""
     if file is None or not file.filename:
@@ -227,8 +231,8 @@ async def _with_file(text: str, file: UploadFile | None) -> str:
         raise Invalid(f"{file.filename} was not added: it is no text file", field="file") from None
     if "\0" in pasted or len(pasted) + len(text) > MESSAGE_LIMIT - 200:
         raise Invalid(f"{file.filename} was not added: text up to 200 kB goes along", field="file")
-    fence = max(re.findall("`{3,}", pasted), default="``") + "`"
-    name = re.sub(r"[`\n\r]", "", file.filename)[:100]
+    fence = max(_TICKS.findall(pasted), default="``") + "`"
+    name = _UNFIT_FOR_NAME.sub("", file.filename)[:100]
     return f"{fence}{name}\n{pasted.rstrip()}\n{fence}\n\n{text}".strip()
 
 
@@ -284,40 +288,6 @@ def pin(visit: Changing, id: str, turn: int) -> Response:
     if not visit.partial:
         return visit.back(f"/chat/{id}#turn-{turn}")
     return visit.page("chat_pinned.html", talked=whole(visit, id), number=turn, note=there is None)
-
-
-# Pencil
-
-
-@router.post("/chat/{id}/pencil/{key}/keep")
-def keep(visit: Changing, id: str, key: str, both: bool = False) -> Response:
-    """In ink now, as the person; the line under the turn says so, with its way back."""
-    kept = visit.writing().threads.get(id).keep(key, both)
-    return _answered_pencil(visit, id, key, f"Memory saved, number {kept.event}.")
-
-
-@router.post("/chat/{id}/pencil/{key}/no")
-def decline(visit: Changing, id: str, key: str) -> Response:
-    """Left out, whatever model closes the chat; the line stays, struck, with its way back."""
-    visit.writing().threads.get(id).decline(key)
-    return _answered_pencil(visit, id, key, "Left out.")
-
-
-@router.post("/chat/{id}/pencil/{key}/undo")
-def take_back(visit: Changing, id: str, key: str) -> Response:
-    """In pencil again."""
-    take_back_no(visit.writing(), visit.book.threads.get(id).id, key)
-    return _answered_pencil(visit, id, key, "Noted again.")
-
-
-def _answered_pencil(visit: Visit, id: str, key: str, said: str) -> Response:
-    turn = int(key.partition("-")[0])
-    if not visit.partial:
-        return visit.back(f"/chat/{id}#turn-{turn}", pencil=1)
-    talked = whole(visit, id, pencil=True)
-    shown = next((one for one in talked.turns if one.number == turn), None)
-    waiting = [line.key for line in shown.lines if line.out is None] if shown else []
-    return visit.page("chat_pencil.html", talked=talked, turn=shown, said=said, at=(waiting or [key])[0])
 
 
 # Around a chat

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import left_out
+from keepbook.book.text.quotation import as_shown, shown
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.wording import group_name
 from keepbook.errors import NotFound
-from keepbook.models.orders import confirmations
-from keepbook.models.orders.values import Place, of_parts
+from keepbook.models.notebook.reply.say import Voice, describe
+from keepbook.models.notebook.values import from_parts
 from keepbook.presets import Preset
 
 
@@ -29,6 +31,8 @@ class Line(NamedTuple):
     sure: bool
     before: str | None = None
     out: datetime | None = None
+    offered: bool = False
+    """Whether it waits for a yes: closing does nothing with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ class Learned:
         return sum(line.out is not None for line in self.lines)
 
     def of(self, turn: int) -> list[Line]:
-        return [line for line in self.lines if line.turn == turn] if self.beside else []
+        """The lines beside a turn; what is offered there is asked as a question."""
+        return [line for line in self.lines if line.turn == turn and not line.offered] if self.beside else []
 
     def groups(self, preset: Preset) -> list[tuple[str, list[Line]]]:
         """What closing keeps, in the order of the book; then what will wait, and what was left out."""
@@ -67,7 +72,7 @@ class Learned:
         found = [
             (group_name(one, preset), [line for line in kept if line.category == one]) for one in dict.fromkeys(order)
         ]
-        found.append(("Waits in Review", [line for line in self.lines if not line.sure and line.out is None]))
+        found.append(("Waits for your yes", [line for line in self.lines if not line.sure and line.out is None]))
         found.append(("Left out", [line for line in self.lines if line.out is not None]))
         return [(name, lines) for name, lines in found if lines]
 
@@ -83,33 +88,39 @@ def learned(visit: Visit, thread: Thread, preset: Preset) -> Learned:
     if not is_open(visit, thread):
         return Learned()
     proposes = preset.on_close == "propose"
-    waiting = [
-        Line(one.key, one.turn_id, one.content, one.category, one.sure and not proposes, _said(visit, one.target))
-        for one in visit.book.threads.get(thread.id).pencil()
-    ]
+    waiting = [_waiting_line(visit, one, proposes=proposes) for one in visit.book.threads.get(thread.id).pencil()]
     out = [Line(one.key, one.turn_id, one.content, None, False, out=one.at) for one in left_out(visit.book, thread)]
     return Learned([*waiting, *out], beside=preset.consent != "silent")
 
 
-def _said(visit: Visit, memory: str | None) -> str | None:
+def _waiting_line(visit: Visit, one: Pencil, *, proposes: bool) -> Line:
+    words = as_shown(one.content, one.spans, None) if one.spans else one.content
+    sure, before = one.sure and not proposes, _line_of(visit, one.target)
+    return Line(one.key, one.turn_id, words, one.category, sure, before, offered=one.proposal is not None)
+
+
+def _line_of(visit: Visit, memory: str | None) -> str | None:
+    """What the book says where a line would take its place."""
     try:
-        return visit.book.get(memory).content if memory else None
+        return shown(visit.book.get(memory)) if memory else None
     except NotFound:  # deleted for good a moment ago
         return None
 
 
 def heeded(message: Message) -> str:
-    """What an order did, or what it asks, where no slip shows it: with a model the person would read nothing of it."""
-    deeds = of_parts(message.parts) if message.role == "user" else ()
-    unseen = [
-        deed
-        for deed in deeds
-        if deed.chats or deed.question or deed.failed or not (deed.events or any(one.content for one in deed.taken))
-    ]
-    return confirmations.told(unseen)
+    """What an order did where no slip shows it: with a model the person would read nothing of it."""
+    deeds = from_parts(message.parts) if message.role == "user" else ()
+    unseen = [deed for deed in deeds if not (deed.event or deed.withdrawn or deed.proposal)]
+    return describe(unseen, Voice("en"))
 
 
-def skipped(message: Message) -> list[Place]:
-    """What the person said and then took back with this turn: closing writes no line of it."""
-    deeds = of_parts(message.parts) if message.role == "user" else ()
-    return [place for deed in deeds if deed.kind == "withdraw" for place in deed.taken if place.content]
+def asks_off(message: Message) -> bool:
+    """Whether a turn asks to stop remembering."""
+    return message.role == "user" and any(deed.act == "off" for deed in from_parts(message.parts))
+
+
+def skipped(message: Message) -> list[str]:
+    """What the person said and then took back with this turn: no line is written of it."""
+    deeds = from_parts(message.parts) if message.role == "user" else ()
+    taken = [deed for deed in deeds if deed.act == "withdraw" and deed.withdrawn and not deed.event]
+    return [deed.content for deed in taken if deed.content]

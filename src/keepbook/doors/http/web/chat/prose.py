@@ -9,19 +9,21 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
-_FENCE = re.compile(r"^ {0,3}(?P<ticks>`{3,})[ \t]*(?P<name>[^`\n]*)$")
-_ITEM = re.compile(r"^(?P<indent> *)(?:[-*+•]|(?P<number>\d{1,9})[.)])[ \t]+(?P<text>.*)$")
-_HEADING = re.compile(r"^#{1,6}[ \t]+(?P<text>.*?)[ \t#]*$")
-_RULE = re.compile(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_DASHES = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_INLINE = re.compile(
+from keepbook.book.ground.patterns import regex
+
+_FENCE = regex(r"^ {0,3}(?P<ticks>`{3,})[ \t]*(?P<name>[^`\n]*)$")
+_ITEM = regex(r"^(?P<indent> *)(?:[-*+•]|(?P<number>\d{1,9})[.)])[ \t]+(?P<text>.*)$")
+_HEADING = regex(r"^#{1,6}[ \t]+(?P<text>.*)$")
+_RULE = regex(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_DASHES = regex(r"^[ \t]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+(?:\|[ \t]*+)?$")
+_INLINE = regex(
     r"(?P<code>`[^`\n]+`)"
     r"|\[(?P<words>[^\[\]\n]{1,500})\]\((?P<to>[^()\s]{1,2000}(?:\([^()\s]{0,200}\))?)\)"
     r"|(?P<bare>https?://[^\s<>\"'`|]{1,2000})"
     r"|\*\*(?P<strong>[^\s*](?:[^*\n]{0,2000}[^\s*])?)\*\*"
     r"|(?<![\w*])\*(?P<em>[^\s*](?:[^*\n]{0,2000}[^\s*])?)\*(?![\w*])"
 )
-_SAFE = re.compile(r"^(?:https?://|mailto:)\S+$", re.IGNORECASE)
+_SAFE = regex(r"^(?:https?://|mailto:)\S+$", re.IGNORECASE)
 _TRAILING = ".,;:!?)"
 _CELLS = {
     ("th", False): Markup("<th>{}</th>"),
@@ -32,7 +34,7 @@ _CELLS = {
 _SET_ASIDE = {ord(mark): 0xE000 + at for at, mark in enumerate("*`[")}
 """What would be read as emphasis, code or a link; it stands aside as what no text has."""
 _PUT_BACK = {aside: Markup.escape(chr(mark)) for mark, aside in _SET_ASIDE.items()}
-EARLIER = re.compile(r"earlier chats? speaks? of .*?\): I (?:will not|quote)")
+EARLIER = regex(r"earlier chats? speaks? of .{0,1000}?\): I (?:will not|quote)")
 """Where the notebook names chats that speak of what is to be forgotten."""
 DEEPEST = 6
 """How far lists and quotes stand in each other."""
@@ -123,7 +125,7 @@ def _block(lines: Sequence[str], at: int, depth: int) -> tuple[int, Markup]:
         end = len(lines) if closing is None else closing + 1
         return end, _code(lines[at:end])
     if heading := _HEADING.match(line):
-        return at + 1, Markup("<p><strong>{}</strong></p>").format(inline(heading["text"]))
+        return at + 1, Markup("<p><strong>{}</strong></p>").format(inline(heading["text"].rstrip(" \t#")))
     if _RULE.match(line):
         return at + 1, Markup("<hr>")
     if _is_table(lines, at):

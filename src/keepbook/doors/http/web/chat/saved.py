@@ -1,4 +1,4 @@
-"""The ledger slip under a reply: what it changed in the book, what stands of that now, and the way back.
+"""The slip under a turn: what it changed in the book, what stands of that now, and the way back.
 
 A write is told by its entry in the ledger and the two wordings around it, so the slip says the same after a reload, in
 another tab, and after somebody else has undone it.
@@ -11,10 +11,13 @@ from datetime import datetime
 from keepbook.book.book import Book, Detailed
 from keepbook.book.chats.threads import Message
 from keepbook.book.ledger.ledger import Entry
+from keepbook.book.text.quotation import shown
 from keepbook.errors import NotFound
+from keepbook.models.compress import ORDER
+from keepbook.models.notebook.values import from_parts
 
-KINDS = {"remember": "New", "update": "Changed", "forget": "Archived", "delete": "Deleted", "restore": "Restored",
-         "confirm": "Confirmed", "promote": "Promoted", "demote": "Demoted"}  # fmt: skip
+KINDS = {"remember": "New", "update": "Changed", "end": "Ended", "forget": "Archived", "delete": "Deleted",
+         "restore": "Restored", "confirm": "Confirmed", "promote": "Promoted", "demote": "Demoted"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +33,25 @@ class Slip:
     versions: tuple[int, int] | None
     valid_until: datetime | None
     turn: int | None = None
-    """Of the person, on whose words alone it rests."""
+    """Of the person, on whose words alone it rests; in the chat `thread_id`."""
+    thread_id: str | None = None
     by_person: bool = False
     undone: bool = False
     touched: Entry | None = None
     in_book: bool = True
     """Whether the book says the memory now, in whichever words."""
+    is_current: bool = True
+    """Whether the book says it in the words of this write still."""
+    newest: int = 0
+    """The entry to take back next: itself, the one that took it back, or the one that put it back."""
 
     @property
     def open(self) -> bool:
         return not self.undone and self.touched is None
+
+    @property
+    def can_be_redone(self) -> bool:
+        return self.undone and self.touched is None
 
     @property
     def took_out(self) -> bool:
@@ -52,8 +64,10 @@ class Slip:
 
 
 def events_of(message: Message) -> list[int]:
-    """The ledger entries that the tools of a reply wrote."""
-    calls = message.parts if isinstance(message.parts, list) else ()  # a person's turn stores its orders
+    """The ledger entries that the tools of a reply wrote, or that a turn of the person did by itself."""
+    if message.role == "user":
+        return [deed.event for deed in from_parts(message.parts) if deed.event]
+    calls = [part for part in message.parts or () if part["name"] != ORDER]  # what its turn did stands under that
     told = (part.get("memory_event") for part in calls)
     return [event["event"] for event in told if event and event.get("event") and event.get("op") in KINDS]
 
@@ -80,22 +94,35 @@ def _slip(entry: Entry, entries: Sequence[Entry], memory: Detailed) -> Slip:
     old, new = texts.get(before or 0), texts.get(after or 0)
     later = (other for other in entries if other.event > entry.event and other.memory_id == entry.memory_id)
     newer = [other for other in later if other.link_id is None]  # a link stands beside a memory, not on what it says
-    undone = taken_back(entry.event, newer)
+    undone, chain = taken_back(entry.event, newer), _undo_chain(entry.event, newer)
+    others = [other for other in newer if other.event not in chain]
     return Slip(
         event=entry.event,
         kind=KINDS.get(entry.action, entry.action.capitalize()),
         memory_id=memory.id,
-        before=old.content if old else None,
-        after=new.content if new else None,
+        before=shown(old) or None if old else None,
+        after=shown(new) or None if new else None,
         category=memory.category,
         versions=(before, after) if before and after and before != after else None,
         valid_until=new.valid_until if new else None,
         turn=int(new.turn_ids[0]) if new and len(new.turn_ids) == 1 and new.turn_ids[0].isdecimal() else None,
+        thread_id=new.thread_id if new else None,
         by_person=entry.actor == "person",
         undone=undone,
-        touched=None if undone or not newer else max(newer, key=lambda other: other.event),
+        touched=max(others, key=lambda other: other.event, default=None),
         in_book=memory.state == "active",
+        is_current=after is None or memory.version == after,
+        newest=chain[-1],
     )
+
+
+def _undo_chain(event: int, newer: Sequence[Entry]) -> list[int]:
+    """An entry, what took it back, what took that back, and so on."""
+    chain = [event]
+    for other in sorted(newer, key=lambda other: other.event):
+        if other.undoes == chain[-1]:
+            chain.append(other.event)
+    return chain
 
 
 def taken_back(event: int, entries: Sequence[Entry]) -> bool:

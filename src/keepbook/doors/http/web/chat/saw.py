@@ -5,15 +5,15 @@ not what the book says by now.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import Given, given
+from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.frame.visit import Visit
-from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.doors.http.web.memory.block_groups import Lines, grouped
 from keepbook.errors import NotFound
 from keepbook.models.compress import ORDER
 from keepbook.models.model import ToolCall
@@ -21,7 +21,7 @@ from keepbook.models.providers.remote import RemoteModel
 from keepbook.presets import Preset
 
 RECALLS = ("recall", "recall_chats")
-_HIT = re.compile(
+_HIT = regex(
     r"^\[(?P<memory>[A-Za-z0-9]{8})\] (?P<text>.*)$"
     r"|^- (?P<where>.*?\(chat (?P<chat>[A-Za-z0-9]{8}), turn (?P<turn>\d+)\)): (?P<said>.*)$"
 )
@@ -80,7 +80,7 @@ def saw(visit: Visit, thread: Thread, message: Message) -> Saw:
     return Saw(
         message,
         block,
-        lines_of(block.text if block else ""),
+        grouped(block.lines if block else ()),
         erased,
         [_recalled(call, asked[call.name]) for call in calls if call.name in asked],
         [LookedUp(_written(call), call.answer or "") for call in calls if call.name not in asked],

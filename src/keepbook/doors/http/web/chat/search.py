@@ -1,11 +1,11 @@
 """`/search`: what was said in all chats, and the chats that the sidebar does not list."""
 
-import re
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import Response
 
+from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.frame.diff import Piece
 from keepbook.doors.http.web.frame.visit import Changing, Visiting, templates
 
@@ -14,7 +14,7 @@ router = APIRouter(include_in_schema=False)
 TRASH = "/search?trash=1"
 FOUND = 50
 LISTED = 500
-_MARKED = re.compile("(⟦.*?⟧)", re.DOTALL)
+_MARKED = regex("(⟦[^⟦⟧]*⟧)")
 
 
 def marked(snippet: str) -> list[Piece]:

@@ -9,37 +9,42 @@ from keepbook.book.chats.notes import Note
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import Given, given, tried_again_at
 from keepbook.doors.http.web.chat import learned, saved
+from keepbook.doors.http.web.chat.answered import answered_events
 from keepbook.doors.http.web.chat.learned import Learned, Line
 from keepbook.doors.http.web.chat.saved import Slip
 from keepbook.doors.http.web.chat.versions import Of, of_each, shown_with
 from keepbook.doors.http.web.frame.sidebar import came_from
 from keepbook.doors.http.web.frame.visit import Visit
-from keepbook.doors.http.web.memory.block_lines import Lines, lines_of
+from keepbook.doors.http.web.memory.block_groups import Lines, grouped
 from keepbook.doors.http.web.memory.brought_in import readers
 from keepbook.models.agents.talk import agent_of
 from keepbook.models.choose import NOTEBOOK, OFFLINE
-from keepbook.models.orders.asked import NOTEBOOK as SPEAKER
-from keepbook.models.orders.values import Place
+from keepbook.models.notebook.asked import OpenQuestion, open_questions, questions_of_turn
+from keepbook.models.notebook.values import NOTEBOOK as SPEAKER
 from keepbook.presets import Preset
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message as the page shows it: with the slip of what it kept, and its note where it was bookmarked."""
+    """A message as the page shows it: with what it kept and asks, and its note where it was bookmarked."""
 
     message: Message
     slips: list[Slip]
     note: Note | None
     lines: list[Line] = field(default_factory=list)
     """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
-    skipped: list[Place] = field(default_factory=list)
-    """Of a reply: what the person took back with the turn it answers."""
+    skipped: list[str] = field(default_factory=list)
+    """What the person took back with it before it was kept."""
+    questions: list[OpenQuestion] = field(default_factory=list)
+    """What waits for the person's answer under it."""
     of: Of | None = None
     """Which version it is, where it was said or answered anew."""
     by: str = "You"
     """Who said it: what answered, as people call it."""
     heeded: str = ""
     """What the person's order did, where the answer to it may not say so."""
+    asks_off: bool = False
+    """Whether it waits for a yes to switching memory off."""
 
     @property
     def number(self) -> int:
@@ -79,6 +84,11 @@ class Talked:
     """Whether it is shown as it stands, not with an earlier version at its end."""
     ahead: bool = True
     """Nothing was answered yet: what it says of the block is what the first answer will be given."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether its preset keeps without a word: then what was kept stands in the panel."""
+        return self.preset is not None and self.preset.consent == "silent"
 
     @property
     def elsewhere(self) -> str | None:
@@ -140,10 +150,11 @@ def has_news(thread: Thread) -> bool:
 
 def beginning(visit: Visit) -> Talked:
     preset = visit.book.preset()
-    text = visit.book.rendered().text if visit.book.choices.memory else ""
-    block = Given(visit.now, text) if text else None
+    rendered = visit.book.rendered() if visit.book.choices.memory else None
+    block = Given(visit.now, rendered.text, rendered.lines) if rendered and rendered.text else None
     answers, by_model = visit.kb.models.called(None), _by_model(visit, None)
-    return Talked(None, [], [], block, lines_of(text), answers, _budget(preset), by_model=by_model)
+    lines = grouped(block.lines if block else ())
+    return Talked(None, [], [], block, lines, answers, _budget(preset), by_model=by_model)
 
 
 def _by_model(visit: Visit, agent: Agent | None) -> bool:
@@ -178,7 +189,7 @@ def talked(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Talke
         turns,
         kept,
         block,
-        lines_of(block.text) if block else None,
+        grouped(block.lines) if block else None,
         answers,
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
@@ -204,31 +215,38 @@ def _told(
     an_agent: bool,
 ) -> tuple[list[Turn], list[Slip]]:
     """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
-    book, silent = visit.book, preset.consent == "silent"  # there the page of memories is the review
+    book, silent = visit.book, preset.consent == "silent"
     notes = {note.turn: note for note in book.notes.list() if note.thread_id == thread.id}
     entries = [one for one in book.ledger(thread=thread.id, limit=None) if one.memory_id and one.action in saved.KINDS]
     told = saved.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
     under = {} if silent else {one.turn: saved.events_of(one) for one in messages if one.parts}
     inside = {event for events in under.values() for event in events}
+    if not silent:
+        for turn, events in answered_events(book, thread.id, entries, inside).items():
+            under.setdefault(turn, []).extend(events)
+            inside.update(events)
     people = set() if silent else {one.turn for one in messages if one.role == "user"}
     kept = []
     for entry in reversed(entries):
         slip = told.get(entry.event)
         if slip is None or slip.event in inside:
             continue
-        if slip.by_person and slip.turn in people:
+        if slip.by_person and slip.turn in people and slip.thread_id == thread.id:
             under.setdefault(slip.turn or 0, []).append(slip.event)
         else:
             kept.append(slip)
-    turns, taken, of = [], list[Place](), of_each(messages, shown)
+    turns, of, asked = [], of_each(messages, shown), open_questions(book, thread.id)
     for one, following in zip(shown, [*shown[1:], None], strict=True):
         slips = [told[event] for event in under[one.turn] if event in told] if one.turn in under else []
         lines = read.of(one.turn) if read.lines and one.role == "user" else []
-        out = [] if silent or one.role == "user" else taken
+        out = [] if silent else learned.skipped(one)
+        questions = questions_of_turn(asked, one.turn)
         by = answers if an_agent else _by(visit, one, answers)
         heeded = "" if following is not None and following.speaker == SPEAKER else learned.heeded(one)
-        turns.append(Turn(one, slips, notes.get(one.turn), lines, out, of.get(one.turn), by, heeded))
-        taken = learned.skipped(one) if one.parts else []
+        off = following is None or following is shown[-1]
+        asks_off = off and book.choices.memory and learned.asks_off(one)
+        note = notes.get(one.turn)
+        turns.append(Turn(one, slips, note, lines, out, questions, of.get(one.turn), by, heeded, asks_off))
     return turns, kept
 
 

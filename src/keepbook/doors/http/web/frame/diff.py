@@ -1,9 +1,10 @@
 """What changed between two wordings, word by word: the old struck, the new underlined."""
 
-import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
+
+from keepbook.book.ground.patterns import regex
 
 
 class Piece(NamedTuple):
@@ -13,7 +14,8 @@ class Piece(NamedTuple):
     text: str
 
 
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_WORDS = regex(r"\s+|\[[^\[\]]{1,200}\]|\w+(?:[.,:]\d+)*|[^\w\s]")
+"""A figure is one word, and so is what was exchanged, with its brackets."""
 MOST_WORDS = 2_000
 """Longer texts are shown as one replaced by the other: comparing them would take longer than reading them."""
 

@@ -46,6 +46,7 @@ PLACES = (
 DONE = {
     "remember": "Kept.",
     "update": "Saved as a new version.",
+    "end": "It has ended. It is in no new chat.",
     "forget": "Archived. It is in no chat any more.",
     "delete": f"In the trash for {TRASH_DAYS} days.",
     "restore": "Restored.",

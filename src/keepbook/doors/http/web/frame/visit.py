@@ -22,6 +22,7 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.opened import viewing
 from keepbook.book.memory import review
 from keepbook.book.owners.authority import may as why_not
+from keepbook.book.text.quotation import shown
 from keepbook.doors.auth import VISITOR, Caller
 from keepbook.doors.http.demo_by_cookie import COOKIE as DEMO_COOKIE
 from keepbook.doors.http.gate import COOKIE
@@ -58,7 +59,7 @@ templates = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-templates.filters.update(time=time, time_text=time_text, sentence=sentence)
+templates.filters.update(time=time, time_text=time_text, sentence=sentence, shown=shown)
 templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS)
 
 

@@ -20,8 +20,8 @@ from keepbook.book.ground.when import in_zone
 from keepbook.book.memory import review
 from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
+from keepbook.book.memory.past.traces import chats_named
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.memory.traces import chats_named
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.rows import Rows
 from keepbook.doors.http.web.memory.wording import FOUND, Teller, asked_by_kind, group_name, kind_of
@@ -241,8 +241,8 @@ def fitting(memories: Sequence[Brief], wanted: Wanted) -> list[Brief]:
 def counted(memories: Sequence[Brief]) -> dict[str, int]:
     """How many were said, found and inferred."""
     found = dict.fromkeys(SOURCES, 0)
-    for (confidence, by_software), count in Counter(map(itemgetter(2, 3), memories)).items():  # few kinds of many
-        found[kind_of(Brief("", None, confidence, by_software))] += count
+    for (said, by_software), count in Counter(map(itemgetter(2, 3), memories)).items():  # few kinds of many
+        found[kind_of(Brief("", None, said, by_software))] += count
     return found
 
 
@@ -285,7 +285,7 @@ def written_out(book: Book, groups: Sequence[Group[Brief]]) -> list[Group[Memory
 def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.Question] = ()) -> Teller:
     threads = [memory.thread_id for memory in memories]
     threads += [one.proposal.thread_id for one in asked if one.proposal]
-    threads += [one.memory.thread_id for one in asked if one.memory]
+    threads += [memory.thread_id for one in asked for memory in (one.memory, one.against) if memory]
     chats = chats_named(visit.book, [id for id in threads if id])
     on = visit.book.choices.memory
     return Teller(visit.book.preset(), overview(visit.book), chats, visit.zone, visit.now, on)
@@ -340,8 +340,11 @@ def answered(visit: Visit) -> Answered | None:
     if not id:
         return None
     try:
-        status = visit.book.proposals.get(id).status
+        proposal = visit.book.proposals.get(id)
     except KeepbookError:
         return None
     words = {"accepted": "It is your own word now.", "declined": "Not kept, and it will not be asked again."}
-    return Answered(id, words[status], query.get("event", "")[:16]) if status in words else None
+    if proposal.question in ("over", "change", "which"):
+        words = {"accepted": "Done, as you say.", "declined": "Nothing was changed."}
+    known = proposal.status in words
+    return Answered(id, words[proposal.status], query.get("event", "")[:16]) if known else None

@@ -13,7 +13,8 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.links import RELATIONS
 from keepbook.book.memory.memories import Memory, Version
-from keepbook.book.memory.traces import chats_named, seen_by
+from keepbook.book.memory.past.traces import chats_named, seen_by
+from keepbook.book.text import quotation
 from keepbook.doors.http.web.frame.charts import Spell, clocks
 from keepbook.doors.http.web.frame.diff import word_diff
 from keepbook.doors.http.web.frame.times import shown
@@ -27,6 +28,7 @@ router = APIRouter(include_in_schema=False)
 SEEN = 8
 DID = {
     "remember": "remembered",
+    "end": "ended",
     "forget": "archived",
     "delete": "put into the trash",
     "restore": "restored",
@@ -126,7 +128,7 @@ def times(visit: Visiting, id: str) -> Response:
     for version in memory.versions:
         until = stamp(version.valid_until) if version.valid_until else "open"
         retired = stamp(version.retired_at) if version.retired_at else "still"
-        lines += ["", f"version {version.version}: {version.content or '(deleted for good)'}"]
+        lines += ["", f"version {version.version}: {quotation.shown(version) or '(deleted for good)'}"]
         lines += [f"  true from {stamp(version.valid_from)} until {until}"]
         lines += [f"  kept from {stamp(version.recorded_at)} until {retired}"]
     lines += ["", "ledger"]
@@ -139,7 +141,7 @@ def times(visit: Visiting, id: str) -> Response:
 
 
 def told(memory: Detailed, version: Version) -> Told:
-    before = memory.versions[version.version - 2].content if version.version > 1 else None
+    before = quotation.shown(memory.versions[version.version - 2]) if version.version > 1 else None
     confidence = memory.confidence if version.version == memory.version else _confidence(version)
     score = memory.effective_score if version.version == memory.version else version.score
     late = max((version.recorded_at - version.valid_from).days, 0)
@@ -242,7 +244,9 @@ def _linked(book: Book, memory: Detailed) -> list[Linked]:
         outward = link.from_id == memory.id
         other = link.to_id if outward else link.from_id
         words = link.relation.replace("_", " ")
-        found.append(Linked(link.id, words if outward else f"{words} (from there)", other, book.get(other).content))
+        found.append(
+            Linked(link.id, words if outward else f"{words} (from there)", other, quotation.shown(book.get(other)))
+        )
     return found
 
 

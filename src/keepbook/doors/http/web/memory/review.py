@@ -1,4 +1,4 @@
-"""Are these right? The answers Yes and No. ("Not quite" is an edit, see `forms`.)"""
+"""Are these right? Yes, No, and the answers of questions with choices. ("Not quite" is an edit, see `forms`.)"""
 
 from typing import Annotated
 
@@ -36,6 +36,19 @@ def accept(visit: Changing, id: str, back: Back = PATH, both: Annotated[bool, Qu
 def decline(visit: Changing, id: str, back: Back = PATH) -> Response:
     visit.writing().proposals.decline(id)
     return visit.back(came_from(back).address(), answered=id)
+
+
+@router.post("/review/proposal/{id}/answer")
+def answer(visit: Changing, id: str, choice: Annotated[str, Query(max_length=200)], back: Back = PATH) -> Response:
+    """One of the choices of a question."""
+    event = getattr(visit.writing().proposals.answer(id, choice), "event", None)
+    return visit.back(came_from(back).address(), answered=id, event=event)
+
+
+@router.post("/review/link/{id}/both")
+def both_hold(visit: Changing, id: str, back: Back = PATH) -> Response:
+    """Two lines that looked like opposites are both right."""
+    return visit.back(came_from(back).address(), undo=visit.writing().unlink(id).event)
 
 
 @router.post("/review/proposal/{id}/reopen")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from keepbook.book.memory.memories import Memory
+from keepbook.book.text.quotation import shown
 from keepbook.doors.http.web.memory.wording import Teller
 
 MOST_OWNERS = 64
@@ -40,12 +41,12 @@ class Rows:
         """The row as it was; None where it has changed, or was not there. `group` is named in the first of its rows."""
         line, teller = self._teller.line(memory), self._teller
         ahead = line.since is not None and line.since > teller.now
-        shown = (
-            memory.id, memory.content, memory.state, memory.version, memory.confidence, memory.valid_until,
+        told = (
+            memory.id, shown(memory), memory.state, memory.version, memory.confidence, memory.valid_until,
             memory.stale and teller.unused_days(memory), memory.reference_count > 0, memory.last_referenced_at,
             memory.last_confirmed_at, memory.created_at, memory.archived_at,
         )  # fmt: skip
-        self._asked = _Key((*self._page, group), shown, (*line, ahead))
+        self._asked = _Key((*self._page, group), told, (*line, ahead))
         found = self._before.get(self._asked)
         if found is not None:
             self._now[self._asked] = found

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from keepbook.book.memory.block import Rendered
+from keepbook.book.text.block_lines import LINE, MORE
 from keepbook.doors.http.web.frame.diff import Piece, word_diff
 
 
@@ -48,20 +49,18 @@ def compare(then: Rendered, now: Rendered) -> Comparison:
 
 
 def lines(rendered: Rendered) -> list[Line]:
-    """The lines of a block without the empty ones. Those that show memories stand in the order of `shown`."""
-    told = [line for line in rendered.text.split("\n") if line]
-    memories = [number for number, line in enumerate(told) if line.startswith("- ")]
-    # An intro of somebody's own preset may begin with a dash too: the memories are the last ones.
-    whose = dict(zip(memories[len(memories) - len(rendered.shown) :], rendered.shown, strict=True))
-    found, heading = [], ""
-    for number, text in enumerate(told):
-        if number in whose:
-            found.append(Line((heading, whose[number][0]), text))
-        elif text.startswith("#"):
-            heading = text
-            found.append(Line(("#", text), text.lstrip("# ")))
+    """The lines of a block, each with what tells it from the others."""
+    found, heading = list[Line](), ""
+    for number, line in enumerate(rendered.lines):
+        if line.kind == LINE:
+            found.append(Line((heading, line.id or ""), line.whole))
+        elif line.mark:
+            heading = line.whole
+            found.append(Line(("#", heading), line.text))
+        elif line.kind == MORE:
+            found.append(Line(("text", "last"), line.text))
         else:
-            found.append(Line(("text", "last" if whose and number > max(whose) else str(number)), text))
+            found += [Line(("text", f"{number}.{at}"), text) for at, text in enumerate(line.text.split("\n")) if text]
     return found
 
 

@@ -18,7 +18,7 @@ from fastapi.responses import RedirectResponse, Response
 from keepbook.book.ground.opened import viewing
 from keepbook.book.ground.when import in_zone, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.memory.traces import Past, chats_named, instants, past
+from keepbook.book.memory.past.traces import Past, chats_named, instants, past
 from keepbook.doors.http.web.frame.charts import Axis, strip
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
 from keepbook.doors.http.web.memory.one import EntryRow, entry_row

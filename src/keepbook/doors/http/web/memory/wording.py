@@ -15,9 +15,9 @@ from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import days_above_floor
 from keepbook.book.memory.listing import Brief, Overview
 from keepbook.book.memory.memories import AUTOMATIC, Memory, Version
+from keepbook.book.memory.past.traces import Named
 from keepbook.book.memory.proposals import WAITING_DAYS
 from keepbook.book.memory.review import Question
-from keepbook.book.memory.traces import Named
 from keepbook.book.upkeep.elsewhere.incoming import source_of
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
@@ -80,6 +80,8 @@ def mark_of(said: Memory | Version, confidence: str, score: float | None) -> Mar
     if confidence == "asserted":
         found = source in AUTOMATIC or (source == "profile" and said.made_by is not None)
         return Mark("ink", "ink", "You confirmed it" if found else _WORDS[source])
+    if said.quoted:
+        return Mark("ink", "ink", _WORDS["chat"])
     if source == "extracted":
         return Mark("extracted", "ext", FOUND, shown_score(score))
     return Mark("inferred", "inf", "Inferred" if source == "inferred" else "Not your own word")
@@ -92,7 +94,9 @@ def shown_score(score: float | None) -> str:
 
 def kind_of(memory: Brief) -> str:
     """What the line at the head of the page counts it as: said, found or inferred, as `mark_of` says it."""
-    return "said" if memory.confidence == "asserted" else "found" if memory.found else "inferred"
+    if memory.said:
+        return "said"
+    return "found" if memory.found else "inferred"
 
 
 def group_name(category: str | None, preset: Preset) -> str:
@@ -129,14 +133,26 @@ def asked_by_kind(asked: Sequence[Question], preset: Preset) -> list[Asked]:
                      f"is gone after {WAITING_DAYS} days."),
         "proposal": ("Not kept yet", "Found in what you said, and kept only if you say Yes; the question is gone after "
                      f"{WAITING_DAYS} days."),
+        "question": ("Which is right?", "You are asked because it was not sure. Nothing changes unless you answer; the "
+                     f"question is gone after {WAITING_DAYS} days."),
+        "opposites": ("Against each other", "Two lines of your book that say opposite things. Both stay until you say "
+                      "which holds."),
         "extracted": ("In your book, not confirmed", f"Found in what you said. {fades}"),
         "inferred": ("Read between the lines", "In your book, and not said by you. Unanswered, it stays."),
     }  # fmt: skip
     found: dict[str, list[Question]] = {kind: [] for kind in kinds}
     for one in asked:
-        read = one.memory is not None and one.memory.source == "extracted"
-        found[one.proposal.nature if one.proposal else "extracted" if read else "inferred"].append(one)
+        found[_kind_of(one)].append(one)
     return [Asked(*kinds[kind], some) for kind, some in found.items() if some]
+
+
+def _kind_of(one: Question) -> str:
+    if one.proposal is not None:
+        return "question" if one.proposal.question in ("over", "change", "which") else one.proposal.nature
+    if one.link is not None:
+        return "opposites"
+    read = one.memory is not None and one.memory.source == "extracted"
+    return "extracted" if read else "inferred"
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ async function pencil() {
   const fresh = pieces(await answer.text());
   const stay = !atEnd();
   const lines = Boolean(find(".line", fresh));
-  all(".learned .pencils", talk).forEach(old => old.remove());
+  all(".learned .pencils, .learned form[id^=question]", talk).forEach(old => old.remove()); // answered elsewhere, say
   const parts = inPlace(all(".learned, #chat-head, #given, #due", fresh));
   for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
   for (const keys of all("[data-of-lines]")) keys.hidden = !lines;

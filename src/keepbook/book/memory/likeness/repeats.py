@@ -1,0 +1,154 @@
+"""What is said again: a line that holds is confirmed and learns what is new in the saying, a line that has ended begins
+anew. Neither adds a memory.
+
+The person who says it again confirms it. What the reader of a chat finds again is recorded again, so that its fading
+starts anew; it is not confirmed, since only the person's own act makes it their word.
+"""
+
+from dataclasses import replace
+
+from keepbook.book.memory.labels import clean_metadata, clean_tags, told_metadata, told_tags
+from keepbook.book.memory.memories import State, Written
+from keepbook.book.memory.write_path import TEXT_FIELDS, Change, Text, quoting, refuse_lesson
+from keepbook.errors import NotAllowed
+
+_RANK = {"extracted": 0, "inferred": 0, "chat": 1, "imported": 1, "profile": 2}
+"""Whose word outranks whose: what the person types is theirs, whoever had noted it before."""
+MERGED = ("summary", "body", "metadata", "tags", "valid_from", "valid_until")
+
+
+# Rules
+
+
+def adopts(source: str, new_source: str) -> bool:
+    """Whether who says it again makes it their own word."""
+    return new_source in ("profile", "chat") and _RANK[new_source] > _RANK[source]
+
+
+def merge_bodies(old: str | None, new: str | None) -> str | None:
+    """Both details, neither twice."""
+    if old is None or new is None or new in old:
+        return old if new is None or old is not None else new
+    return new if old in new else f"{old}\n{new}"
+
+
+def merge_tags(old: str | None, new: str | None) -> str | None:
+    if new is None:
+        return old
+    return clean_tags(list(dict.fromkeys((*told_tags(old), *told_tags(new)))))
+
+
+def merge_metadata(old: str | None, new: str | None) -> str | None:
+    if new is None:
+        return old
+    return clean_metadata({**told_metadata(old), **told_metadata(new)})
+
+
+def merge_beginnings(valid_from: str, recorded_at: str, given: str | None) -> str:
+    """A beginning that nobody gave yields to one that was given; of two given ones it is the earlier."""
+    if given is None:
+        return valid_from
+    return given if valid_from == recorded_at else min(valid_from, given)
+
+
+def merged_text(change: Change, text: Text, given_from: str | None) -> Text:
+    """The line as it stands with what is new in the saying. Its words stay, unless they become another's word."""
+    row = change.row
+    base = Text(**{name: getattr(row, name) for name in TEXT_FIELDS})
+    if adopts(row.source, text.source):
+        base = text
+        if row.quoted and not text.quoted:  # who repeats what was quoted of them leaves the quotation
+            base = quoting(replace(text, content=row.content), row)
+    elif row.source == text.source == "extracted":
+        base = replace(base, score=max(row.score, text.score), made_by=text.made_by)
+    return replace(
+        base,
+        summary=text.summary or row.summary,
+        body=merge_bodies(row.body, text.body),
+        metadata=merge_metadata(row.metadata, text.metadata),
+        tags=merge_tags(row.tags, text.tags),
+        valid_from=merge_beginnings(row.valid_from, row.recorded_at, given_from),
+        valid_until=text.valid_until or row.valid_until,
+        restored_from=None,
+        correction=1,  # on the world's clock it is one line, not two
+    )
+
+
+def is_same_saying(change: Change, text: Text) -> bool:
+    """Whether the very turn that the line was made of is written once more: it was said once."""
+    if text.thread_id is None or text.turn_ids == "[]":
+        return False
+    return bool(text.thread_id == change.row.thread_id and text.turn_ids == change.row.turn_ids)
+
+
+def may_reword(change: Change, source: str) -> bool:
+    """Whether who says it again could also change the line."""
+    try:
+        change.refuse_overruling(source)
+        change.refuse_over_person()
+        refuse_lesson(change.tx, change.origin, change.id)
+    except NotAllowed:
+        return False
+    return True
+
+
+# Operations
+
+
+def repeat(
+    change: Change, text: Text, *, given_from: str | None = None, importance: float | None = None,
+    subject: str | None = None,
+) -> Written:  # fmt: skip
+    """A line that holds is said again. `unchanged` where nothing but the confirmation happened; then `event` takes
+    the confirmation back, and is empty where whoever says it confirms nothing (an agent, an import)."""
+    row, before = change.row, change.before
+    if before is None or text.source == "imported" or not may_reword(change, text.source):
+        return change.unchanged()
+    merged = merged_text(change, text, given_from)
+    after = replace(
+        before,
+        importance=before.importance if importance is None else importance,
+        subject=before.subject or subject,
+        confidence="asserted" if adopts(row.source, text.source) else before.confidence,
+    )
+    is_new = adopts(row.source, text.source) or any(getattr(row, name) != getattr(merged, name) for name in MERGED)
+    needs_version = is_new or text.source == row.source == "extracted"
+    is_new = is_new or after != before
+    if not is_new and is_same_saying(change, text):
+        return change.unchanged()
+    if by_person(change):
+        after = replace(after, last_confirmed_at=change.at)
+    if not is_new:
+        change = replace(change, action="confirm")
+    if needs_version:
+        edited_at = change.at if is_new else before.edited_at
+        written = change.to(replace(after, version=row.version + 1, edited_at=edited_at), merged)
+    elif after != before:
+        written = change.to(after)
+    else:
+        return change.unchanged()
+    return replace(written, unchanged=not is_new)
+
+
+def by_person(change: Change) -> bool:
+    """The person says it, or a tool at their own turn does what they said."""
+    says = change.origin.actor == "person" and change.origin.source != "imported"
+    return says or change.origin.for_person
+
+
+def begin_anew(change: Change, text: Text, after: State) -> Written | None:
+    """A line that has ended is said again: the same memory, from then on. None where who says it may not touch that
+    line (it is the person's own), or where it says no more than the line did (an older file)."""
+    row = change.row
+    if not may_reword(change, text.source):
+        return None
+    if text.source == "imported" and text.valid_from < row.valid_until:
+        return change.unchanged()
+    kept = replace(
+        text,
+        summary=text.summary or row.summary,
+        body=merge_bodies(row.body, text.body),
+        metadata=merge_metadata(row.metadata, text.metadata),
+        tags=merge_tags(row.tags, text.tags),
+    )
+    return change.to(after, kept)

@@ -1,0 +1,133 @@
+"""Memories that a new one may repeat, resemble or contradict.
+
+Only what holds counts as known: a line whose end has passed may be said again. No embeddings: writes wait for nothing.
+The keys of `word_index.likeness_keys` find all of them by look-up alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from keepbook.book.memory.memories import IS_ACTIVE, WHOLE
+from keepbook.book.text.indexes.word_index import likeness_keys
+from keepbook.book.text.opposites import opposite
+from keepbook.book.text.quotation import plain
+from keepbook.book.text.words import fold, near_duplicate, tokens
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import likeness, memories
+
+MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Rows of active memories, each list oldest first."""
+
+    same: Any = None
+    """The one that says the same and holds, in whichever category."""
+    ended: Any = None
+    """The one that said the same until it ended."""
+    similar: Sequence[Any] = field(default=())
+    """Of the same category, and nearly the same words or the same subject."""
+    opposites: Sequence[Any] = field(default=())
+    """The same matter the other way round."""
+
+
+# Rules
+
+
+def has_ended(row: Any, now: str) -> bool:
+    """What begins later is known already; what has ended is not known any more."""
+    return row.valid_until is not None and row.valid_until <= now
+
+
+def same_subject(content: str, one: str | None, other: str | None) -> bool:
+    """Whether a line is about the same one under both subjects. None is the person, unless the words name who it is:
+    "Anna is allergic to nuts" needs no subject, "Is allergic to nuts" does."""
+    if one is not None and other is not None:
+        return fold(one) == fold(other)
+    named = one or other
+    return named is None or set(tokens(content)).issuperset(tokens(named))
+
+
+def bare_words(content: str) -> str:
+    """What two lines have in common that say the same: their words, without the marks of a quotation."""
+    return fold(plain(content)) or fold(content)
+
+
+# Queries
+
+
+def find_alike(
+    tx: Tx,
+    content: str,
+    category: str | None,
+    subject: str | None,
+    scope: str | None,
+    now: str,
+    *,
+    apart_from: str | None = None,
+) -> Alike:
+    """What the book has that says the same, nearly the same, or the opposite, apart from one memory. What other
+    readers never see (another scope) is nothing of that to them."""
+    rows = [row for row in _sharing(tx, content, category) if row.scope == scope and row.id != apart_from]
+    about = [row for row in rows if same_subject(content, subject, row.subject)]
+    holding = [row for row in about if not has_ended(row, now)]
+    ended = _first_saying([row for row in about if has_ended(row, now)], content, category)
+    same = _first_saying(holding, content, category)
+    if same is not None:
+        return Alike(same, ended)
+    near = {row.id: row for row in rows if not has_ended(row, now) and _is_near(row, content, category)}
+    if subject is not None:
+        of_subject = tx.conn.execute(_ABOUT, {"owner": tx.owner, "subject_key": fold(subject)})
+        known = [row for row in of_subject if not has_ended(row, now)]
+        near.update({row.id: row for row in known if (row.category, row.scope) == (category, scope)})
+        near.pop(apart_from or "", None)
+    contrary = _oldest_first(row for row in holding if opposite(content, row.content))
+    return Alike(None, ended, _oldest_first(near.values()), contrary)
+
+
+def is_said(tx: Tx, content: str, scope: str | None) -> bool:
+    """Whether an active memory of this scope has these words, whomever it is about."""
+    return any(row.scope == scope and fold(row.content) == fold(content) for row in _sharing(tx, content, None))
+
+
+def _is_near(row: Any, content: str, category: str | None) -> bool:
+    return row.category == category and near_duplicate(content, row.content)
+
+
+def _first_saying(rows: Sequence[Any], content: str, category: str | None) -> Any:
+    """Of those that say these words, one of the same category if there is one."""
+    wanted = bare_words(content)
+    saying = [row for row in rows if bare_words(row.content) == wanted]
+    return min(saying, key=lambda row: (row.category != category, row.created_at, row.id), default=None)
+
+
+def _oldest_first(rows: Any) -> Sequence[Any]:
+    return sorted(rows, key=lambda row: (row.created_at, row.id))[:MOST_SHOWN]
+
+
+def _sharing(tx: Tx, content: str, category: str | None) -> Sequence[Any]:
+    """The active memories that share a key with a line."""
+    keys = likeness_keys(content, category)
+    ids = sorted({id for few in _by_fours(keys) for (id,) in _KEYED.tuples(tx.conn, few | {"owner": tx.owner})})
+    return tx.conn.execute(_THESE, {"owner": tx.owner, "ids": ids}).all() if ids else []
+
+
+_ABOUT = WHOLE.where(memories.c.subject_key == bindparam("subject_key"), IS_ACTIVE)
+_KEYED = Prepared(
+    select(likeness.c.memory_id).where(
+        likeness.c.owner == bindparam("owner"), likeness.c.key.in_([bindparam(f"key{at}") for at in range(4)])
+    )
+)
+_THESE = WHOLE.where(memories.c.id.in_(bindparam("ids", expanding=True)), IS_ACTIVE)
+
+
+def _by_fours(keys: Sequence[str]) -> Iterator[dict[str, str]]:
+    """The keys as parameters of a statement of fixed length; most texts need one run of it."""
+    for start in range(0, len(keys), 4):
+        four = [*keys[start : start + 4], *[keys[start]] * 3][:4]
+        yield {f"key{at}": key for at, key in enumerate(four)}

@@ -1,0 +1,1 @@
+"""The book as it was: `as_of` gives it at two instants, `traces` what its past has left."""

@@ -1,0 +1,169 @@
+"""Quotations in the book: a line that is made of what the person said in a chat.
+
+Only these operations make one. They read the turns in the transaction that writes, check the spans against them and
+put the content together themselves, so `quoted` is true of a version or not there; no caller sets it. Spans are of
+turns of the version's own chat. Words of two chats cannot be one quotation: where a value that was said here takes the
+place of one that stands in a line from elsewhere, or in a note, `exchange` leaves a note with brackets.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from sqlalchemy import select
+
+from keepbook.book.ground.when import Moment
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory.changes import Statement, remember, update
+from keepbook.book.memory.memories import Written, find_row, resolve
+from keepbook.book.memory.write_path import Quotation
+from keepbook.book.text.quotation import (
+    Span,
+    check_spans,
+    clean_day,
+    content_of,
+    exchange_in_content,
+    exchange_in_spans,
+    spans_of,
+    spans_to_text,
+)
+from keepbook.errors import Invalid
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import messages
+
+EXTRACTED, CHAT = "extracted", "chat"
+
+
+# Rules
+
+
+def quoting_origin(origin: Origin) -> Origin:
+    """What a reader chose is `extracted`; what the person asked to keep, or said yes to, is their word in a chat."""
+    return origin if origin.source == EXTRACTED else replace(origin, source=CHAT)
+
+
+def cited_turns(spans: Sequence[Span]) -> tuple[str, ...]:
+    """The person's turns that a quotation rests on, in order."""
+    return tuple(str(turn) for turn in sorted({span.turn for span in spans if span.kind != "question"}))
+
+
+# Operations
+
+
+def quote(
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    said: Statement,
+    thread_id: str,
+    spans: Sequence[Span],
+    *,
+    said_on: date | str | None = None,
+) -> Written:
+    """Keep what was said, as it was said. `said` gives all but the content and the turns, which the spans give."""
+    content = checked_content(tx, thread_id, spans)
+    whole = replace(said, content=content, thread_id=thread_id, turn_ids=cited_turns(spans))
+    return remember(tx, quoting_origin(origin), preset, whole, _quotation(spans, said_on))
+
+
+def requote(
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    ref: str,
+    spans: Sequence[Span],
+    *,
+    thread_id: str,
+    said_on: date | str | None = None,
+    correction: bool = False,
+    valid_from: Moment = None,
+    valid_until: Moment = None,
+    expect_version: int | None = None,
+    score: float | None = None,
+    made_by: str | None = None,
+) -> Written:
+    """The next version of a memory, in words of a chat: a change from now on, or a correction."""
+    whole = Statement(
+        checked_content(tx, thread_id, spans), valid_from=valid_from, valid_until=valid_until, thread_id=thread_id,
+        turn_ids=cited_turns(spans), score=score, made_by=made_by,
+    )  # fmt: skip
+    return update(
+        tx, quoting_origin(origin), preset, ref, whole, correction=correction, expect_version=expect_version,
+        quotation=_quotation(spans, said_on),
+    )  # fmt: skip
+
+
+def exchange(
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    ref: str,
+    old: tuple[int, int],
+    new: Span,
+    *,
+    thread_id: str,
+    said_on: date | str | None = None,
+    correction: bool = False,
+    valid_from: Moment = None,
+    valid_until: Moment = None,
+    expect_version: int | None = None,
+    score: float | None = None,
+    made_by: str | None = None,
+) -> Written:
+    """The next version of a memory with one stretch of its content (letters from, to) exchanged for words of a chat.
+
+    A quotation of the same chat stays one. A note, or a quotation of another chat, becomes a note with a bracket.
+    """
+    dates: dict[str, Any] = {"valid_from": valid_from, "valid_until": valid_until}
+    how: dict[str, Any] = {"correction": correction, "expect_version": expect_version}
+    row = find_row(tx, resolve(tx, ref))
+    if row.quoted and row.thread_id == thread_id:
+        before = spans_of(row.spans)
+        texts, _ = stored_turns(tx, thread_id, before)
+        spans = exchange_in_spans(before, texts, *old, new)
+        day = said_on or row.said_on
+        return requote(
+            tx, origin, preset, row.id, spans, thread_id=thread_id, said_on=day, score=score, made_by=made_by,
+            **dates, **how,
+        )  # fmt: skip
+    words = checked_content(tx, thread_id, [new._replace(kind="said")])
+    note = Statement(
+        exchange_in_content(row.content, *old, words), thread_id=thread_id, turn_ids=cited_turns([new]), score=score,
+        made_by=made_by, **dates,
+    )  # fmt: skip
+    return update(tx, quoting_origin(origin), preset, row.id, note, **how)
+
+
+def checked_content(tx: Tx, thread_id: str, spans: Sequence[Span]) -> str:
+    """What these spans say, once they are found to be the person's words."""
+    texts, roles = stored_turns(tx, thread_id, spans)
+    check_spans(spans, texts, roles)
+    return content_of(spans, texts)
+
+
+def _quotation(spans: Sequence[Span], said_on: date | str | None) -> Quotation:
+    return Quotation(spans_to_text(spans), clean_day(said_on))
+
+
+# Queries
+
+
+def are_stored(tx: Tx, thread_id: str, spans: Sequence[Span]) -> bool:
+    """Whether the chat still has every turn that spans speak of."""
+    texts, _ = stored_turns(tx, thread_id, spans)
+    return texts.keys() >= {span.turn for span in spans}
+
+
+def stored_turns(tx: Tx, thread_id: str, spans: Sequence[Span]) -> tuple[Mapping[int, str], Mapping[int, str]]:
+    """The texts of the turns that spans speak of, and who spoke each; the turn that is just being stored among them."""
+    wanted = sorted({span.turn for span in spans})
+    if not wanted:
+        raise Invalid("a quotation has at least one span", field="spans")
+    query = select(messages.c.turn, messages.c.role, messages.c.text).where(
+        messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn.in_(wanted)
+    )
+    rows = [(row.turn, row.role, row.text) for row in tx.conn.execute(query)]
+    rows += [(turn, *tx.coming[thread_id, turn]) for turn in wanted if (thread_id, turn) in tx.coming]
+    return {turn: text for turn, _, text in rows}, {turn: role for turn, role, _ in rows}

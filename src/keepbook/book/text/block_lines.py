@@ -1,0 +1,91 @@
+"""A block as data: its lines, each with its kind, the memory it shows and its text; and the one way to text.
+
+What was given to a chat is kept as text, which never changes, together with the places of its lines in that text
+(`places_to_text`), so that whoever wants to know what a chat was told reads lines and takes no text apart.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from keepbook.book.ground import stored
+from keepbook.book.ground.patterns import regex
+
+HEAD, TITLE, LINE, MORE = "head", "title", "line", "more"
+"""What a block says of itself, the title of a group, a memory, what it had no room for."""
+
+
+class Line(NamedTuple):
+    """A line of a block. `mark` is what stands before its text: the sign of a heading, a dash, id, topic, subject."""
+
+    kind: str
+    text: str
+    mark: str = ""
+    id: str | None = None
+    version: int | None = None
+
+    @property
+    def whole(self) -> str:
+        return self.mark + self.text
+
+
+def text_of(lines: Sequence[Line]) -> str:
+    """The block as it is sent."""
+    return "".join([joint + line[2] + line[1] for joint, line in _joined(lines)])
+
+
+def _joined(lines: Sequence[Line]) -> Iterator[tuple[str, Line]]:
+    """Each line with the line ends before it: one within a group, two before everything else."""
+    before = None
+    for line in lines:
+        if before is None:
+            yield "", line
+        else:
+            together = line.kind == LINE and before != HEAD
+            yield "\n" if together else "\n\n", line
+        before = line.kind
+
+
+def places_to_text(lines: Sequence[Line]) -> str:
+    """Where each line stands in the text of its block, as it is kept beside that: [kind, id, version, where it begins,
+    where its text begins, where it ends]."""
+    places, at = [], 0
+    for joint, line in _joined(lines):
+        begin = at + len(joint)
+        words = begin + len(line.mark)
+        at = words + len(line.text)
+        places.append([line.kind, line.id, line.version, begin, words, at])
+    return json.dumps(places, separators=(",", ":"))
+
+
+def lines_of(block: str | None, places: str | None) -> tuple[Line, ...]:
+    """The lines of a block that was kept; of one that came without their places, as it can be taken apart."""
+    if not block:
+        return ()
+    if places is None:
+        return lines_in_text(block)
+    return tuple(
+        Line(kind, block[words:end], block[begin:words], id, version)
+        for kind, id, version, begin, words, end in stored.loads(places)
+    )
+
+
+_OLD_MARK = regex(r"- (?:\[[^\]]*\] )*", anchored=True)
+_MORE = regex(r"\d+ more can be recalled with the ", anchored=True)
+
+
+def lines_in_text(block: str) -> tuple[Line, ...]:
+    """The lines of a block of which only the text is there: one from before lines were kept, which quotes nothing."""
+    return tuple(_line_in_text(text) for text in block.split("\n") if text)
+
+
+def _line_in_text(text: str) -> Line:
+    if text.startswith("### "):
+        return Line(TITLE, text.removeprefix("### "), "### ")
+    if mark := _OLD_MARK.match(text):
+        return Line(LINE, text[mark.end() :], mark[0])
+    if _MORE.match(text):
+        return Line(MORE, text)
+    if text.startswith("## "):
+        return Line(HEAD, text.removeprefix("## "), "## ")
+    return Line(HEAD, text)

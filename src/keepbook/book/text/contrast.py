@@ -1,0 +1,94 @@
+"""How two statements about the same matter can point in different directions, told from their words alone.
+
+Three things turn a statement round: a denial (`words.polarity`), a word of degree (more and less, often and rarely),
+and what stands on which side of a comparison (tea over coffee, coffee over tea). Each is looked for by its own closed
+class of function words, so what is compared does not matter. Two turns cancel out: less risky than bonds, and bonds
+are riskier. Nothing here knows how a text is cut into words; it is given them, folded and in order.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+def word_set(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+UP = word_set("more most always often usually mostly frequently mehr immer oft meist mas siempre mer alltid ofte")
+DOWN = word_set("less least fewer fewest rarely seldom hardly barely weniger selten kaum menos mindre sjelden moins")
+ABOVE, BELOW = word_set("over above uber"), word_set("under below unter")
+"""Of degree only before a number: over 50,000, but over the weekend."""
+COMPARE = word_set("than als enn instead anstatt")
+"""What stands before one of these is held against what stands after it."""
+COMPARE_PREFERRED = word_set("over above before to framfor fremfor foran gegenuber")
+"""So do these, after a word of preference and what is preferred."""
+PREFERENCES = ("prefer", "favor", "favour", "rank", "rather", "foretrekk", "bevorzug", "lieber", "heller", "prefier")
+ROUTES = {"from": "to", "von": "nach", "fra": "til"}
+"""The words before the two ends of a way."""
+
+
+class Sides(NamedTuple):
+    """The words before and after the point at which a statement can be turned round."""
+
+    before: frozenset[str]
+    after: frozenset[str]
+
+
+def degrees(words: Sequence[str]) -> tuple[bool, ...]:
+    """Each word of degree in order: up or down. "At most" is down and "at least" is up."""
+    found = []
+    for at, word in enumerate(words):
+        sign = _degree(words, at, word)
+        if sign is not None:
+            found.append(sign)
+    return tuple(found)
+
+
+def _degree(words: Sequence[str], at: int, word: str) -> bool | None:
+    limits = at > 0 and words[at - 1] == "at" and word in ("most", "least")
+    if limits:
+        return word == "least"
+    if word in UP or word in DOWN:
+        return word in UP
+    counts = at + 1 < len(words) and words[at + 1][0].isdecimal()
+    if counts and (word in ABOVE or word in BELOW):
+        return word in ABOVE
+    return None
+
+
+def compared(words: Sequence[str]) -> Sides | None:
+    """What a text holds against what, if it compares anything."""
+    preferred: int | None = None
+    for at, word in enumerate(words):
+        if word.startswith(PREFERENCES):
+            preferred = at
+        preferring = preferred is not None and at > preferred + 1 and word in COMPARE_PREFERRED
+        if at and (word in COMPARE or preferring):
+            return Sides(frozenset(words[:at]), frozenset(words[at + 1 :]))
+    return None
+
+
+def route(words: Sequence[str]) -> Sides | None:
+    """From where to where, if a text says both."""
+    for at, word in enumerate(words):
+        if word not in ROUTES:
+            continue
+        rest = words[at + 1 :]
+        if ROUTES[word] in rest:
+            turn = rest.index(ROUTES[word])
+            return Sides(frozenset(rest[:turn]), frozenset(rest[turn + 1 :]))
+    return None
+
+
+def swapped(one: Sides | None, other: Sides | None) -> bool:
+    """Whether a word of each side stands on the other side in the other text."""
+    if one is None or other is None:
+        return False
+    moved_on = (one.before & other.after) - one.after - other.before
+    moved_back = (one.after & other.before) - one.before - other.after
+    return bool(moved_on and moved_back)
+
+
+def turned_by_degree(one: Sequence[bool], other: Sequence[bool]) -> bool:
+    """Whether every word of degree is the opposite one in the other text."""
+    return bool(one) and len(one) == len(other) and all(a != b for a, b in zip(one, other, strict=True))

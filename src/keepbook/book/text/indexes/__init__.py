@@ -1,0 +1,1 @@
+"""Which line and which turn says which word."""

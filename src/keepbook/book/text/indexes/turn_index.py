@@ -1,0 +1,90 @@
+"""The word index of chats: which turn says which term. Hidden context and incognito chats stay out of it.
+
+Beside its words each turn has marks, in the same table: how much it says, whether it asks, whether it says how things
+are to be always, who speaks, and the day.
+A mark begins with a sign no analysed word can begin with, so that the two never meet. Whoever is named nowhere goes
+by the role: `~user`, `~assistant`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import delete, insert
+
+from keepbook.book.ground.patterns import regex
+from keepbook.book.text.indexes.word_index import Said, take_vectors, term_weights
+from keepbook.book.text.time_hints import day_terms
+from keepbook.book.text.words import STOP_WORDS, tokens
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import turn_terms
+
+SAYS, ASKS, STANDS, SPEAKER = "#", "?", "!", "~"
+"""The marks: how many words that say something, a question, what stands for good, `~name` for each word of the name of
+who speaks."""
+USER = SPEAKER + "user"
+INDEXED = ("user", "assistant")
+"""Whose turns are found by their words."""
+AT_ONCE = 500
+"""Of so many turns the words are written together."""
+
+# Rules
+
+
+def speaker_marks(speaker: str | None, role: str) -> list[str]:
+    names = tokens(speaker) if speaker else []
+    return sorted({SPEAKER + name for name in names or [role]})
+
+
+def marks(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
+    """What the index knows of a turn beside its words."""
+    says = sum(word not in STOP_WORDS for word in tokens(text))
+    known = dict.fromkeys([*speaker_marks(speaker, role), *day_terms(at)], 1.0)
+    known |= {ASKS: 1.0} if "?" in text else {}
+    known |= {STANDS: 1.0} if role == "user" and _FOR_GOOD.search(text.lower()) else {}
+    return known | {SAYS: float(says)}
+
+
+_FOR_GOOD = regex(
+    r"""\b(?: always | never | from[ ](?:now|here)[ ]on | in[ ](?:the[ ])?future | (?:every|each|any)[ ]?time | whenever
+  | as[ ]a[ ]rule | by[ ]default | going[ ]forward | do(?:[ ]not|n['’]?t)[ ]ever | prefer | call[ ]me
+  | no[ ]more[ ]than | at[ ]most
+  | immer | niemals | nie | ab[ ]jetzt | k[uü]nftig | grunds[aä]tzlich | alltid | aldri | heretter | fra[ ]n[aå][ ]av
+  | siempre | nunca | a[ ]partir[ ]de[ ]ahora | toujours | jamais | d[eé]sormais | dor[eé]navant
+  | sempre | d['’]ora[ ]in[ ]poi
+    )\b | 总是 | 一律 | 从不 | 以后都? | 每次 | いつも | 必ず | ทุกครั้ง | เสมอ""",
+    re.VERBOSE,
+)
+
+
+def turn_weights(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
+    """All that the index says of a turn."""
+    return term_weights(Said(None, None, text, None, None)) | marks(text, role, speaker, at)
+
+
+# Operations
+
+
+def put_turns(tx: Tx, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Index turns that have just been written, by their rows."""
+    coming = iter(rows)
+    while some := list(islice(coming, AT_ONCE)):
+        found = ((row, turn_weights(row["text"], row["role"], row["speaker"], row["at"])) for row in some)
+        told = [
+            {"owner": tx.owner, "thread_id": row["thread_id"], "turn": row["turn"], "term": term, "weight": weight}
+            for row, weights in found
+            for term, weight in sorted(weights.items())
+        ]
+        _PUT.run_many(tx.conn, told)
+
+
+def take_turns(tx: Tx, thread_id: str) -> None:
+    tx.conn.execute(delete(turn_terms).where(turn_terms.c.owner == tx.owner, turn_terms.c.thread_id == thread_id))
+    take_vectors(tx, "turn", thread_id)
+
+
+# Queries
+
+_PUT = Prepared(insert(turn_terms), turn_terms.c.keys())

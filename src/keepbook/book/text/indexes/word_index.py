@@ -1,0 +1,144 @@
+"""The word index: which active memory says which term, and how strongly.
+
+A term's weight is its saturated frequency, damped a little in long texts; it is fixed when the memory is
+written, so reading needs no statistics but how rare the term is in this owner's book. A compound also stands there
+backwards, to be found by its last word. Beside the terms stand a few keys by which near-duplicates find each other.
+Only what is active is indexed: what is forgotten is out in the same transaction, and found again for that by analysing
+the same text once more.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from sqlalchemy import Table, and_, bindparam, delete, func, insert, select, update
+
+from keepbook.book.text.opposites import matter
+from keepbook.book.text.words import compounds, fold, numbers, polarity, tokens
+from keepbook.book.text.words import terms as analyse
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared import Prepared
+from keepbook.storage.tables import likeness, terms, vector_spaces, vectors
+
+# BM25's saturation with weak length normalisation; forty words on both sides keep short facts comparable.
+K1, B, USUAL, PAD = 0.6, 0.75, 12, 40
+BACKWARDS = "<"
+"""The sign before it: no word begins with it."""
+BODY_SHARE = 0.5
+"""A word of the body counts half: what is injected says more about a memory than what hangs below it."""
+
+
+class Said(NamedTuple):
+    """What of a memory is indexed."""
+
+    category: str | None
+    subject: str | None
+    content: str
+    summary: str | None
+    body: str | None
+
+
+# Rules
+
+
+def term_weights(said: Said) -> dict[str, float]:
+    counts: dict[str, float] = {}
+    for term in analyse(" ".join(filter(None, (said.content, said.subject, said.summary)))):
+        counts[term] = counts.get(term, 0) + 1
+    for term in analyse(said.body) if said.body else ():
+        counts[term] = counts.get(term, 0) + BODY_SHARE
+    damp = K1 * (1 - B + B * (sum(counts.values()) + PAD) / (USUAL + PAD))
+    ends = [backwards(word) for text in (said.content, said.body) if text for word in compounds(text)]
+    return {term: round(count / (count + damp), 4) for term, count in counts.items()} | dict.fromkeys(ends, 0.0)
+
+
+def backwards(word: str) -> str:
+    """A compound as it stands in the index beside itself, so that those with one end stand together."""
+    return BACKWARDS + word[::-1]
+
+
+@lru_cache(maxsize=256)
+def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
+    """Keys of which any two near-duplicates of a category share one, and the same words or opposites in any category
+    the last.
+
+    With the words of two texts in one fixed order: if four fifths are common, one is among the first fifth
+    and one of each. A key also holds what must be equal anyway; long words come first since they are rarer.
+    """
+    words = sorted(set(tokens(content)), key=lambda word: (-len(word), word)) or [fold(content)]
+    first = len(words) - -(-4 * len(words) // 5) + 1
+    counted = " ".join(sorted(numbers(content)))
+    alike = f"{category}|{polarity(content)}|{counted}"
+    about = " ".join(sorted(matter(content))) or fold(content)
+    keys = [f"{word}|{alike}" for word in words[:first]] + [f"={about}|{counted}"]
+    return tuple(hashlib.blake2b(key.encode(), digest_size=8).hexdigest() for key in keys)
+
+
+# Operations
+
+
+def put_words(tx: Tx, memory_id: str, said: Said) -> None:
+    key = {"owner": tx.owner, "memory_id": memory_id}
+    found = [{**key, "term": term, "weight": weight} for term, weight in sorted(term_weights(said).items())]
+    alike = [{**key, "key": word} for word in likeness_keys(said.content, said.category)]
+    for statement, rows in ((_PUT_TERM, found), (_PUT_KEY, alike)):
+        statement.run_many(tx.conn, rows)
+
+
+def take_words(tx: Tx, memory_id: str, said: Said) -> None:
+    """The same text gives the same terms, so what was put is found without an index by memory."""
+    for statement, words in (
+        (_TAKE_TERM, sorted(term_weights(said))),
+        (_TAKE_KEY, likeness_keys(said.content, said.category)),
+    ):
+        statement.run_many(tx.conn, [{"owner": tx.owner, "word": word, "memory_id": memory_id} for word in words])
+    take_vectors(tx, "memory", memory_id)
+
+
+def take_vectors(tx: Tx, kind: str, item: str) -> None:
+    """With the words of a memory or a chat go its vectors, in every space."""
+    mine = and_(vectors.c.owner == tx.owner, vectors.c.kind == kind, vectors.c.item == item)
+    for (space,) in _SPACES.tuples(tx.conn, {"owner": tx.owner}):
+        if tx.conn.execute(delete(vectors).where(mine, vectors.c.space == space)).rowcount:
+            here = and_(vector_spaces.c.owner == tx.owner, vector_spaces.c.space == space)
+            tx.conn.execute(update(vector_spaces).where(here).values(removed=vector_spaces.c.removed + 1))
+
+
+# Queries
+
+
+def counts_up_to(tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
+    """How many active memories have each term, counted no further than `most`: a common word costs no more
+    than a rare one."""
+    asked = {"owner": tx.owner, "most": most}
+    return {term: int(_COUNT.first(tx.conn, {**asked, "term": term}).count) for term in wanted}
+
+
+_SPACES = Prepared(select(vector_spaces.c.space).where(vector_spaces.c.owner == bindparam("owner")))
+_COUNT = Prepared(
+    select(func.count().label("count")).select_from(
+        select(terms.c.memory_id)
+        .where(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
+        .limit(bindparam("most"))
+        .subquery()
+    )
+)
+
+
+def _put(table: Table) -> Prepared:
+    return Prepared(insert(table), table.c.keys())
+
+
+def _take(table: Table, word: str) -> Prepared:
+    return Prepared(
+        delete(table).where(
+            table.c.owner == bindparam("owner"),
+            table.c[word] == bindparam("word"),
+            table.c.memory_id == bindparam("memory_id"),
+        )
+    )
+
+
+_PUT_TERM, _TAKE_TERM = _put(terms), _take(terms, "term")
+_PUT_KEY, _TAKE_KEY = _put(likeness), _take(likeness, "key")

@@ -1,0 +1,78 @@
+"""Which language a text is written in, as far as this house reads it: en, de, es, nb, fr, or unknown.
+
+Decided by the common words of `languages.toml` and by letters that one language alone has. Each word counts for the
+languages that have it; the one with the most wins, and a language that is only known by name (Danish, Dutch, …) makes
+the text unknown. A text in another script is unknown too. What shows no language at all, such as a name or a number, is
+what the caller says the talk was in so far.
+"""
+
+import tomllib
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from keepbook.book.ground.patterns import regex
+
+UNKNOWN = "unknown"
+LANGUAGES = ("en", "de", "es", "nb", "fr")
+FEW = 3
+"""Words without a language that may be a name; more of them are a language that is not known here."""
+_WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_LATIN_END = "\u024f"
+"""The last letter of the Latin script in plain and accented forms."""
+
+
+class _Language(NamedTuple):
+    words: frozenset[str]
+    letters: frozenset[str]
+
+
+def language(text: str, otherwise: str = UNKNOWN) -> str:
+    """The language of a text; `otherwise` where nothing in it shows one."""
+    words = [word.replace("’", "'") for word in _WORD.findall(text.lower())]
+    foreign = sum(len(word) for word in words if word[0] > _LATIN_END)
+    if foreign and 3 * foreign >= sum(map(len, words)):
+        return UNKNOWN
+    counts = _counts(text, words)
+    if not counts:
+        return otherwise if len(words) <= FEW else UNKNOWN
+    ranked = counts.most_common(2)
+    best, most = ranked[0]
+    if len(ranked) > 1 and ranked[1][1] == most:
+        return _of_equals([name for name, count in counts.items() if count == most], otherwise)
+    if most * 8 < len(words):  # a word or two of it in a long text prove nothing
+        return UNKNOWN
+    return best if best in LANGUAGES else UNKNOWN
+
+
+def same_language(text: str, other: str) -> bool:
+    """Whether two texts are in one language; what shows none, a name or a number, is in that of the other."""
+    return language(text, language(other)) == language(other, language(text))
+
+
+def _counts(text: str, words: list[str]) -> Counter[str]:
+    """For each language, the words of the text that are common in it, and the letters that it alone has."""
+    often = Counter(words)
+    found: Counter[str] = Counter()
+    for name, one in _known().items():
+        found[name] += sum(often[word] for word in one.words & often.keys())
+        found[name] += sum(text.count(letter) for letter in one.letters)
+    return +found
+
+
+def _of_equals(names: list[str], otherwise: str) -> str:
+    """Of languages that have as much for them: what the talk was in, else English, where it is one of them."""
+    if otherwise in names:
+        return otherwise
+    if "en" in names:
+        return "en"
+    return UNKNOWN
+
+
+@cache
+def _known() -> dict[str, _Language]:
+    data = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
+    others = data.pop("others")
+    known = {name: _Language(frozenset(one["words"].split()), frozenset(one["letters"])) for name, one in data.items()}
+    return known | {name: _Language(frozenset(words.split()), frozenset()) for name, words in others.items()}

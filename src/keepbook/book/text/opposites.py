@@ -1,0 +1,115 @@
+"""Whether two lines say opposite things: the same matter, turned round.
+
+The matter of a line is what is left of its words without those that only turn it: denials, degrees, how often. Two
+lines with the same matter and the same numbers are opposites if an odd number of things turns one into the other.
+"I trade alts sometimes" and "never trades alts" are; "not less than five" and "more than five" are not.
+"""
+
+from functools import lru_cache
+
+from keepbook.book.text.contrast import (
+    ABOVE,
+    BELOW,
+    COMPARE,
+    DOWN,
+    PREFERENCES,
+    UP,
+    Sides,
+    compared,
+    degrees,
+    swapped,
+    turned_by_degree,
+    word_set,
+)
+from keepbook.book.text.words import DENIALS, NUMBER_WORDS, STOP_WORDS, numbers, polarity, stem, tokens
+
+HOW_OFTEN = word_set("""
+    sometimes occasionally regularly ever still really currently anymore longer also now today generally normally
+    manchmal gelegentlich noch mehr a veces todavia noen ganger av til fortsatt lenger
+    """)
+"""How often and for how long: said of the same matter."""
+ATTITUDES = word_set("""
+    like likes liked liking love loves loved loving enjoy enjoys enjoyed enjoying adore adores
+    dislike dislikes disliked disliking hate hates hated hating loathe loathes detest detests
+    """)
+"""One attitude: which way it goes is the line's polarity."""
+PERSON = word_set("user person ich yo jeg eg je")
+"""Whoever the book is about: "User smokes" and "I smoke" are said of the same one."""
+_ATTITUDE = "<attitude>"
+_TURNS = STOP_WORDS | DENIALS | UP | DOWN | ABOVE | BELOW | COMPARE | HOW_OFTEN | PERSON
+_GIVEN_UP = word_set("stop stops stopped stopping quit quits quitting")
+
+
+@lru_cache(maxsize=4096)
+def matter(text: str) -> frozenset[str]:
+    """What a line is about, whichever way it goes; empty where only its direction is left."""
+    words = tokens(text)
+    found = set()
+    for at, word in enumerate(words):
+        after = words[at + 1] if at + 1 < len(words) else ""
+        if word in _TURNS or word == "without" or (word == "used" and after == "to"):
+            continue
+        if word[0].isdecimal() or word in NUMBER_WORDS:  # compared apart, however they are written
+            continue
+        if word in _GIVEN_UP and after.endswith("ing"):
+            continue
+        found.add(_ATTITUDE if word in ATTITUDES else stem(word))
+    only_attitude = all(word == _ATTITUDE or word.startswith(PREFERENCES) for word in found)
+    return frozenset() if only_attitude else frozenset(found)
+
+
+def opposite(one: str, other: str) -> bool:
+    """Whether two lines about the same matter cannot both hold."""
+    about = matter(one)
+    if not about or about != matter(other) or numbers(one) != numbers(other):
+        return False
+    turns = (
+        polarity(one) != polarity(other),
+        turned_by_degree(degrees(tokens(one)), degrees(tokens(other))),
+        swapped(_compared_stems(one), _compared_stems(other)),
+    )
+    return sum(turns) % 2 == 1
+
+
+def _compared_stems(text: str) -> Sides | None:
+    sides = compared(tokens(text))
+    return None if sides is None else Sides(*(frozenset(map(stem, side)) for side in sides))
+
+
+# The same once more
+
+_LIGHT = word_set("i i'm im me my am is has have their a an the still also that")
+"""Words that tell a quotation from a note of the same matter, and nothing else."""
+_BEFORE = word_set("""
+    like as i i've we you told said mentioned wrote know remember that before already again earlier yes yeah yep right
+    correct exactly that's true so well and ok okay
+    """)
+"""Words with which people say that they say something again."""
+_AFTER = tuple(map(tokens, ("don't you", "right", "you know", "as always", "as you know")))
+
+
+def same_saying(one: str, other: str) -> bool:
+    """Whether two lines say the same in the same words, in whichever person: "Lives in Oslo", "as I said, I live in
+    Oslo". Tense, denial and order count."""
+    return _bare(one) == _bare(other)
+
+
+def _bare(text: str) -> list[str]:
+    """The words of a line without those that only say it again, and without its person."""
+    words = tokens(_after_preamble(text))
+    if words[:2] == ["you", "know"]:
+        words = words[2:]
+    for end in _AFTER:
+        if len(words) > len(end) and words[-len(end) :] == end:
+            words = words[: -len(end)]
+    return [word.removesuffix("s") for word in words if word not in _LIGHT]
+
+
+def _after_preamble(text: str) -> str:
+    """What follows "Yes, that's right:"."""
+    for at, letter in enumerate(text):
+        if letter in ",:." and text[at + 1 :].strip():
+            if not _BEFORE.issuperset(tokens(text[:at])):
+                return text
+            return _after_preamble(text[at + 1 :])
+    return text

@@ -1,0 +1,126 @@
+"""What of a message is the person's own words, and how much of them is understood.
+
+What stands between fences or behind ">" was put in from elsewhere and is nobody's word. Of the rest at most `MOST`
+letters are understood, half from the beginning and half from the end: people say what they want first or last. The
+message is gone over once, by its marks alone, so that a very long one costs hardly more than a usual one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from keepbook.book.ground.patterns import regex
+
+MOST = 8_000
+"""Letters of a person's own words that are understood in one message."""
+_NEAR = 100
+"""How far a cut looks for a blank, so that it lies between words."""
+
+Span = tuple[int, int]
+
+_MARKED = regex(r"^ {0,3}(?:(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z)|>[^\n]*(?:\n {0,3}>[^\n]*)*+(?:\n|\Z))", re.MULTILINE)
+"""A fence, or the lines behind ">" that follow each other."""
+
+
+class OwnWords(NamedTuple):
+    """Stretches of a message that are understood, in order; whether own words beyond them, or pasted text, is left."""
+
+    spans: list[Span]
+    unread: bool
+    pasted: bool
+
+
+def own_words(text: str) -> list[Span]:
+    """The stretches of a message that are the person's own words and are understood."""
+    return read_own_words(text).spans
+
+
+def read_own_words(text: str) -> OwnWords:
+    """The person's own words in a message, and whether something of it was left unread."""
+    pasted = list(_pasted(text))
+    own = _between(pasted, text)
+    total = sum(end - start for start, end in own)
+    if total <= MOST:
+        return OwnWords(own, False, bool(pasted))
+    return OwnWords([*_first(own, text), *_last(own, text)], True, bool(pasted))
+
+
+def without_pasted(text: str) -> str:
+    """The message with blanks in place of what is not understood, so that every letter keeps its place."""
+    parts: list[str] = []
+    done = 0
+    for start, end in [*own_words(text), (len(text), len(text))]:
+        parts.append(_blanks(text[done:start]))
+        parts.append(text[start:end])
+        done = end
+    return "".join(parts)
+
+
+def _blanks(text: str) -> str:
+    """As many blanks; lines stay lines."""
+    return "\n".join(" " * len(line) for line in text.split("\n"))
+
+
+def _pasted(text: str) -> Iterator[Span]:
+    """Fences with what stands between them (an open one reaches to the end), and lines quoted behind ">"."""
+    opened: tuple[int, str] | None = None
+    for marked in _MARKED.finditer(text):
+        fence = marked["fence"]
+        if opened is not None:
+            if fence is not None and _closes(opened[1], fence, marked[0]):
+                yield opened[0], marked.end()
+                opened = None
+        elif fence is not None:
+            opened = marked.start(), fence
+        elif _quotes(marked[0]):
+            yield marked.span()
+    if opened is not None:
+        yield opened[0], len(text)
+
+
+def _closes(opening: str, fence: str, line: str) -> bool:
+    return fence.startswith(opening) and line.strip() == fence
+
+
+def _quotes(lines: str) -> bool:
+    """Whether lines are quoted: words stand behind their ">", not a number ("> 200 is too much")."""
+    return lines.lstrip("> \t\n")[:1].isalpha()
+
+
+def _between(taken: list[Span], text: str) -> list[Span]:
+    """What lies between the stretches that are taken and has more than blanks."""
+    edges = [0, *(edge for span in taken for edge in span), len(text)]
+    free = zip(edges[::2], edges[1::2], strict=True)
+    return [(start, end) for start, end in free if start < end and not text[start:end].isspace()]
+
+
+def _first(own: list[Span], text: str) -> Iterator[Span]:
+    left = MOST // 2
+    for start, end in own:
+        if end - start >= left:
+            yield start, _cut_before(text, start, start + left)
+            return
+        yield start, end
+        left -= end - start
+
+
+def _last(own: list[Span], text: str) -> list[Span]:
+    left = MOST // 2
+    found: list[Span] = []
+    for start, end in reversed(own):
+        if end - start >= left:
+            found.append((_cut_after(text, end - left, end), end))
+            break
+        found.append((start, end))
+        left -= end - start
+    return found[::-1]
+
+
+def _cut_before(text: str, start: int, at: int) -> int:
+    """The last end of a word before `at`; `at` itself where no blank is near."""
+    return next((cut for cut in range(at, max(start, at - _NEAR), -1) if text[cut - 1].isspace()), at)
+
+
+def _cut_after(text: str, at: int, end: int) -> int:
+    """The first begin of a word behind `at`; `at` itself where no blank is near."""
+    return next((cut + 1 for cut in range(at, min(end - 1, at + _NEAR)) if text[cut].isspace()), at)

@@ -1,0 +1,29 @@
+"""A memory block as the panel beside a chat shows it: its groups and what their lines say, without ids and topics."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from keepbook.book.text.block_lines import LINE, MORE, TITLE, Line
+
+
+class Lines(NamedTuple):
+    groups: list[tuple[str, list[str]]]
+    more: str
+    """What the block says about memories it has no room for."""
+
+    @property
+    def total(self) -> int:
+        return sum(len(lines) for _, lines in self.groups)
+
+
+def grouped(block: Sequence[Line]) -> Lines:
+    groups: list[tuple[str, list[str]]] = []
+    for line in block:
+        if line.kind == TITLE:
+            groups.append((line.text, []))
+        elif line.kind == LINE:
+            if not groups:
+                groups.append(("", []))
+            groups[-1][1].append(line.text)
+    more = next((line.text for line in block if line.kind == MORE), "")
+    return Lines(groups, more)

@@ -1,0 +1,196 @@
+"""What closing checks of every candidate, whoever read the chat: rules in code, no transaction.
+
+A candidate needs evidence in the person's own turns, holds no secret and no topic never to be kept, was not declined or
+taken back, and is not known already. What a model words beyond what was said becomes a proposal.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from keepbook.book.chats.kept_from import TakenBack
+from keepbook.book.ground.patterns import regex
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals
+from keepbook.book.memory.proposals import alike
+from keepbook.book.text.block_lines import LINE, Line
+from keepbook.book.text.language import same_language
+from keepbook.book.text.opposites import same_saying
+from keepbook.book.text.quotation import plain
+from keepbook.book.text.secrets import find_secrets
+from keepbook.book.text.topics import touched
+from keepbook.book.text.words import content_words, fold, sharing, tokens
+from keepbook.models.closing.grounded import is_grounded
+from keepbook.models.closing.rules import asks_to_forget, overlap
+from keepbook.models.model import Candidate, Extraction, Known, Reading, Turn
+from keepbook.models.notebook.values import Deed
+
+OFFLINE = "offline"
+"""Made by the reader, whose lines are the person's own clauses."""
+KNOWN = "it is known already"
+TAKEN_BACK = 0.5
+"""From which share of its words on a candidate says again what was taken back."""
+
+
+def strip_injected(turns: Sequence[Turn], block: Sequence[Line], *hidden: str | None) -> tuple[Turn, ...]:
+    """Take out of what was said whatever merely repeats what the prompt gave (the block, hidden context), so that it
+    is not learned again. A quotation is copied with its marks: without them the person says the same once more."""
+    given = [*(line.text for line in block), *(text or "" for text in hidden)]
+    lines = [line for text in given for line in text.splitlines()]
+    notes = {_bare(line) for line in lines if "“" not in line} - {""}
+    quotations = {_bare(line) for line in lines if "“" in line} - {""}
+
+    def is_copy(line: str) -> bool:
+        bare = _bare(line)
+        return bare in notes or ("“" in line and bare in quotations)
+
+    return tuple(
+        replace(turn, text="\n".join(line for line in turn.text.splitlines() if not is_copy(line))) for turn in turns
+    )
+
+
+_BLOCK_MARKS = regex(r"[-*>#\s]*+(?:\[[^\]]*\] )*", anchored=True)
+
+
+def _bare(line: str) -> str:
+    """What a line says, without the marks that a block (or whoever quotes it) puts around it."""
+    marks = _BLOCK_MARKS.match(line)
+    words = line[marks.end() :] if marks else line
+    return fold(plain(words.rstrip().removesuffix("(inferred)").rstrip())).rstrip(".!")
+
+
+def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> str | None:
+    """Why a candidate may not be kept, whatever the model thought; None if it may be looked at further."""
+    if candidate.op not in ("add", "update", "forget"):
+        return candidate.reason or "not worth keeping"
+    evidence = [turn.text for turn in _evidence(candidate, reading)]
+    if not evidence:
+        return "no turn of the person says it"
+    known = {memory.id: memory for memory in reading.known}
+    if candidate.op != "add" and candidate.target not in known:
+        return "it names a memory that was not shown"
+    target = known.get(candidate.target or "")
+    if reading.elsewhere and target is not None and (target.since or "") > said_at(candidate, reading):
+        return proposals.OUTDATED
+    if candidate.op == "forget":
+        return None  # what the person means is the model's to say; where their words do not show it, it is proposed
+    told = whole_text(candidate)
+    if find_secrets(told):
+        return "it holds a secret"
+    if (topic := next(iter(touched(told, reading.never, reading.sense)), None)) is not None:
+        return f"you asked never to keep anything about {topic}"
+    if any(alike(candidate.content, text) for text in declined):
+        return "the person declined it"
+    if _is_taken_back(candidate, reading):
+        return "you asked not to keep it"
+    return KNOWN if line_made_of(candidate, reading) or _is_known(candidate, reading) else None
+
+
+def line_made_of(candidate: Candidate, reading: Reading) -> Known | None:
+    """The line that holds, is made of a turn that an addition cites, and has all its content words: whoever read the
+    chat, that is a repeat."""
+    cited, words = set(map(str, candidate.turn_ids)), set(content_words(candidate.content))
+    if candidate.op != "add" or not words:
+        return None
+    here = (one for one in reading.known if one.thread_id == reading.thread_id and cited & one.turn_ids)
+    return next((one for one in here if words <= set(content_words(one.content))), None)
+
+
+def whole_text(candidate: Candidate) -> str:
+    return f"{candidate.subject or ''} {candidate.content}"
+
+
+def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
+    """Whether the words that a candidate rests on were taken back, or their matter is kept out of this chat."""
+    deeds = [deed for some in reading.deeds.values() for deed in some]
+    said = set(content_words(candidate.content))
+    if any(_is_hushed(deed, said) for deed in deeds):
+        return True
+    texts = {str(turn.id): turn.text for turn in reading.turns}
+    cited = {str(turn) for turn in candidate.turn_ids}
+    for turn, start, end in (span for deed in deeds for span in deed.withdrawn):
+        if candidate.spans and any(one.turn == turn and one.start < end and start < one.end for one in candidate.spans):
+            return True
+        words = texts.get(str(turn), "")[start:end] if str(turn) in cited else ""
+        if words and not candidate.spans and overlap(candidate.content, words) >= TAKEN_BACK:
+            return True
+    return False
+
+
+def _is_hushed(deed: Deed, said: set[str]) -> bool:
+    matter = set(content_words(deed.hushed))
+    return bool(matter) and matter <= said
+
+
+def checked(candidate: Candidate, reading: Reading, made_by: str) -> Candidate:
+    """Any model's word is checked: what the cited turns do not say becomes a proposal, as does a wish to forget that
+    the person's words do not show."""
+    if made_by == OFFLINE or candidate.op == "skip":
+        return candidate
+    if candidate.op == "forget":
+        line = next((one.content for one in reading.known if one.id == candidate.target), "")
+        sure = any(
+            asks_to_forget(turn.text) and same_language(turn.text, line) for turn in _evidence(candidate, reading)
+        )  # in another language the words show that something is to go, not that it is this
+    else:
+        sure = is_grounded(candidate, reading)
+    return replace(candidate, sure=candidate.sure and sure)
+
+
+def _evidence(candidate: Candidate, reading: Reading) -> list[Turn]:
+    """The turns of the person that a candidate names and that say something of their own."""
+    named = {str(turn) for turn in candidate.turn_ids}
+    return [turn for turn in reading.turns if turn.role == "user" and turn.text.strip() and str(turn.id) in named]
+
+
+def said_at(candidate: Candidate, reading: Reading) -> str:
+    """When the person said it: with the last of the turns that it rests on."""
+    return max((stamp(turn.at) for turn in _evidence(candidate, reading) if turn.at), default="")
+
+
+def _is_known(candidate: Candidate, reading: Reading) -> bool:
+    """Whether the book says it. A line of the block that the book has no more was taken out of it meanwhile."""
+    old = next((one for one in reading.known if one.id == candidate.target), None) if candidate.op == "update" else None
+    if old is not None and tokens(old.content) == tokens(candidate.content) and candidate.valid_until is None:
+        return True
+    if known_line(candidate, reading) is not None:
+        return True
+    shown = (line.text for line in reading.block if line.kind == LINE)
+    return candidate.op == "add" and any(alike(_bare(line), candidate.content) for line in shown)
+
+
+def known_line(candidate: Candidate, reading: Reading) -> Known | None:
+    """The line of the book that says the same, other than the one that is to be changed."""
+    others = {one.content: one for one in reading.known if candidate.op != "update" or one.id != candidate.target}
+    found = (line for line in sharing(candidate.content, others) if _says_so(others[line], candidate))
+    return next((others[line] for line in found), None)
+
+
+def _says_so(line: Known, candidate: Candidate) -> bool:
+    """Whether a line says what a candidate does; in another person only where both are about the person."""
+    own = line.subject is None and candidate.subject is None
+    return alike(line.content, candidate.content) or (own and same_saying(line.content, candidate.content))
+
+
+def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
+    """Whether the same turns gave the same thing before, and it was undone, forgotten or deleted."""
+    turns = {str(turn) for turn in candidate.turn_ids}
+    return any(
+        bool(turns & one.turn_ids) and (one.content is None or overlap(candidate.content, one.content) >= TAKEN_BACK)
+        for one in gone
+    )
+
+
+def judge(
+    reading: Reading, extraction: Extraction, declined: Sequence[str] = (), gone: Sequence[TakenBack] = ()
+) -> list[tuple[Candidate, str | None]]:
+    """Each candidate with the reason it would be skipped for, or None: what a dry run shows."""
+    judged: list[tuple[Candidate, str | None]] = []
+    for candidate in (checked(one, reading, extraction.made_by) for one in extraction.candidates):
+        why = refusal(candidate, reading, declined)
+        if why is None and candidate.op != "forget" and was_taken_back(candidate, gone):
+            why = "it was taken back"
+        earlier = [one.content for one, skipped in judged if skipped is None and one.op == "add"]
+        if why is None and candidate.op == "add" and any(alike(candidate.content, text) for text in earlier):
+            why = "it was found twice"
+        judged.append((candidate, why))
+    return judged

@@ -1,0 +1,360 @@
+"""Steps carried out, with the turn that asked for them and in its transaction; all of them or, on a conflict, none.
+
+What the reader chose is written as extracted, with its score; what the person ordered or changed of their own word is
+theirs. Each step becomes a deed: what the ledger says was done, or why it was not.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keepbook.book.chats import threads
+from keepbook.book.chats.threads import Message
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger import ledger, undo
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory import changes, proposals, quotes
+from keepbook.book.memory.changes import Statement
+from keepbook.book.memory.memories import Written
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.owners import choices
+from keepbook.book.recall import forgotten
+from keepbook.book.text.quotation import shown
+from keepbook.errors import Conflict, KeepbookError
+from keepbook.models.compress import ORDER
+from keepbook.models.notebook.decide import MOST_QUESTIONS
+from keepbook.models.notebook.quote import FLOOR
+from keepbook.models.notebook.values import Deed, Quotation, Step, Target, from_parts, standing_deeds
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.tools.memory import small
+
+UNTITLED = "a chat without a title"
+MADE_BY = "offline"
+LOOKED_BACK = 40
+"""So many turns an undo goes back at most."""
+OFF = "off"
+"""The name of the question whether memory is to be switched off; it is about no line."""
+
+
+class Stale(Exception):
+    """A line has another version than the one a step was decided on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Where and in whose name: the chat, the turn that says it, the preset in force, how many questions there were."""
+
+    tx: Tx
+    preset: Preset
+    thread_id: str
+    turn: int
+    text: str
+    door: str
+    asked: int = 0
+
+    def person(self, target: Target | None = None) -> Origin:
+        """As the person. What was typed by them stays that."""
+        own = target is not None and target.protected
+        return Origin("person", self.door, self.thread_id, source=None if own else "chat")
+
+    def reader(self) -> Origin:
+        """As the reader of this chat."""
+        return Origin("extractor", self.door, self.thread_id, source="extracted")
+
+    @property
+    def now(self) -> str:
+        return stamp(self.tx.clock())
+
+
+def apply(writer: Writer, steps: Sequence[Step]) -> list[Deed]:
+    """The deeds of some steps. `Stale` where a line has changed since they were decided."""
+    deeds: list[Deed] = []
+    for step in steps:
+        asked = writer.asked + sum(deed.asked for deed in deeds)
+        deeds += _apply_one(replace(writer, asked=asked), step)
+    return deeds
+
+
+def _apply_one(writer: Writer, step: Step) -> list[Deed]:
+    try:
+        return _APPLY[step.act](writer, step)
+    except Conflict as error:
+        if error.code == "version":
+            raise Stale from error
+        return [Deed(step.act, failed=error.message)]
+    except KeepbookError as error:
+        return [Deed(step.act, failed=error.message)]
+
+
+# Lines
+
+
+def _keep(writer: Writer, step: Step) -> list[Deed]:
+    line = _line(step)
+    origin = writer.person() if line.ordered else writer.reader()
+    said = Statement("", category=line.category, subject=line.subject, force=True, **_facts(line))
+    written = quotes.quote(writer.tx, origin, writer.preset, said, writer.thread_id, line.spans, said_on=line.said_on)
+    proposals.settle(writer.tx, written.content, writer.now)
+    return [_deed(writer, "repeat" if written.unchanged else "keep", written)]
+
+
+def _facts(line: Quotation) -> dict[str, Any]:
+    score = None if line.ordered else line.score
+    return {"score": score, "made_by": MADE_BY, "valid_from": line.valid_from, "valid_until": line.valid_until}
+
+
+def _line(step: Step) -> Quotation:
+    assert step.quotation is not None
+    return step.quotation
+
+
+def _target(step: Step) -> Target:
+    assert step.target is not None
+    return step.target
+
+
+def _repeat(writer: Writer, step: Step) -> list[Deed]:
+    written = changes.confirm(writer.tx, writer.person(step.target), writer.preset, _target(step).id)
+    return [_deed(writer, "repeat", written)]
+
+
+def _change(writer: Writer, step: Step) -> list[Deed]:
+    old, line = _target(step), step.quotation
+    # What the person had said or kept themself is changed on their word; what a reader chose, by the reader.
+    origin = writer.person(old) if old.protected else writer.reader()
+    how: dict[str, Any] = {
+        "thread_id": writer.thread_id, "correction": step.mistake, "expect_version": old.version or None,
+        "made_by": MADE_BY, "score": line.score if line is not None else FLOOR,
+    }  # fmt: skip
+    if step.exchange is not None:
+        place, new = step.exchange
+        written = quotes.exchange(writer.tx, origin, writer.preset, old.id, place, new, **how)
+    else:
+        line = _line(step)
+        written = quotes.requote(
+            writer.tx, origin, writer.preset, old.id, line.spans, said_on=line.said_on, valid_from=line.valid_from,
+            valid_until=line.valid_until, **how,
+        )  # fmt: skip
+    return [replace(_deed(writer, "change", written), before=old.content)]
+
+
+def _end(writer: Writer, step: Step) -> list[Deed]:
+    old = _target(step)
+    until = step.until or writer.now
+    origin = writer.person(old)
+    written = changes.end(writer.tx, origin, writer.preset, old.id, until, expect_version=old.version or None)
+    return [_deed(writer, "end", written)]
+
+
+# Questions
+
+
+def _offer(writer: Writer, step: Step) -> list[Deed]:
+    if step.target is not None:  # the same offer in other words
+        proposals.expire(writer.tx, step.target.id, writer.now)
+    return _asked(writer, step, op="add", content=_line(step).content)
+
+
+def _ask(writer: Writer, step: Step) -> list[Deed]:
+    """A question about lines that are there."""
+    if step.question == "which":
+        return _ask_which(writer, step)
+    old = _target(step)
+    words = step.content or (step.quotation.content if step.quotation else "")
+    op = "update" if words else "end"
+    deeds = _asked(writer, step, op=op, content=words or old.content, memory_id=old.id)
+    return [replace(deed, before=old.content) for deed in deeds]
+
+
+def _ask_which(writer: Writer, step: Step) -> list[Deed]:
+    """Which of several lines is to go; of one line alone, whether it is."""
+    found = [(one.id, one.content) for one in step.targets if one.kind == "memory"]
+    if not found:
+        return [Deed("withdraw", hushed=step.matter)]
+    if len(found) == 1:
+        id, content = found[0]
+        deeds = _asked(writer, replace(step, question=None), op="forget", content=content, memory_id=id)
+    else:
+        deeds = _asked(writer, step, op="forget", content=found[0][1], lines=found)
+    return [replace(deed, question="which", options=tuple(line for _, line in found)) for deed in deeds]
+
+
+def _asked(writer: Writer, step: Step, **asked: Any) -> list[Deed]:
+    """Leave a question; nothing where the same is waiting, or was declined. Past the third it waits in Review."""
+    line = step.quotation
+    told: dict[str, Any] = {"valid_from": step.until} if step.until else {}
+    if line is not None:
+        told = {
+            "category": line.category, "subject": line.subject, "score": line.score, "valid_from": line.valid_from,
+            "valid_until": line.valid_until, "said_on": line.said_on, "spans": line.spans if not step.content else (),
+        }  # fmt: skip
+    told |= {"turn_ids": (str(writer.turn),), "thread_id": writer.thread_id, "made_by": MADE_BY}
+    if step.question is None:
+        left = proposals.propose(writer.tx, writer.now, nature="proposal", **told, **asked)
+    else:
+        left = proposals.ask(writer.tx, writer.now, question=step.question, **told, **asked)
+    if left is None:
+        return []
+    in_reply = writer.asked < MOST_QUESTIONS and writer.preset.consent != "silent"
+    quoted = bool(told.get("spans"))
+    return [Deed(step.act, left.content, proposal=left.id, question=step.question, asked=in_reply, quoted=quoted)]
+
+
+def _answer(writer: Writer, step: Step) -> list[Deed]:
+    if step.proposal == OFF:
+        if step.choice == "yes":
+            choices.choose(writer.tx, memory=False)
+        return [Deed("answer", question=OFF, choice=step.choice)]
+    before = proposals.get(writer.tx, step.proposal)
+    result = proposals.answer(writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now)
+    asked = before.question or ("which" if before.op == "forget" else None)  # of one line alone: whether it is to go
+    if isinstance(result, Proposal):
+        return [Deed("answer", before.content, question=asked, choice=step.choice, proposal=step.proposal)]
+    done = replace(_deed(writer, "answer", result), question=asked, choice=step.choice)
+    return [replace(done, proposal=step.proposal)]
+
+
+# Orders
+
+
+def _withdraw(writer: Writer, step: Step) -> list[Deed]:
+    """Forget lines, decline offers, and keep the words out; what was found nowhere is kept out of this chat."""
+    deeds = []
+    for one in step.targets:
+        if one.kind == "memory":
+            written = changes.forget(
+                writer.tx, writer.person(one), writer.preset, one.id, "user_deleted",
+                expect_version=one.version or None,
+            )  # fmt: skip
+            deeds.append(_deed(writer, "withdraw", written))
+        elif one.kind == "offered":
+            proposals.decline(writer.tx, one.id, writer.now)
+            deeds.append(Deed("withdraw", one.content, proposal=one.id))
+        else:
+            deeds.append(Deed("withdraw", one.content))
+    if not deeds:
+        words = " … ".join(_words(writer, span) for span in step.withdrawn)
+        deeds = [Deed("withdraw", words)]
+    chats, silent = _silence(writer, step.matter) if step.matter else ((), ())
+    hushed = step.matter if not step.targets else ""
+    deeds[0] = replace(deeds[0], withdrawn=step.withdrawn, hushed=hushed, chats=chats, unquoted=silent)
+    return deeds
+
+
+def _words(writer: Writer, span: tuple[int, int, int]) -> str:
+    turn, start, end = span
+    return writer.text[start:end].strip() if turn == writer.turn else ""
+
+
+def _silence(writer: Writer, matter: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Recall no longer quotes what chats say of a matter that was forgotten. Answers the titles of earlier chats, and
+    the proposals that say so."""
+    titles: dict[str, str] = {}
+    turns: dict[str, list[int]] = {writer.thread_id: [writer.turn, writer.turn + 1]}
+    for row in forgotten.saying(writer.tx, matter):
+        turns.setdefault(row.thread_id, []).append(row.turn)
+        titles[row.thread_id] = row.title or UNTITLED
+    titles.pop(writer.thread_id, None)
+    silent = [proposals.note_forgotten(writer.tx, writer.now, matter, id, some) for id, some in sorted(turns.items())]
+    return tuple(titles.values()), tuple(silent)
+
+
+def _never(writer: Writer, step: Step) -> list[Deed]:
+    chosen = choices.chosen(writer.tx).never
+    new = [topic for topic in step.topics if topic not in chosen]
+    choices.choose(writer.tx, never=[*chosen, *new])
+    return [Deed("never", topics=step.topics)]
+
+
+def _undo(writer: Writer, _: Step) -> list[Deed]:
+    """The last thing that this chat did is taken back: a turn's deeds, or what a tool has written since."""
+    entries = ledger.entries(writer.tx, thread_id=writer.thread_id, limit=50)
+    gone = {entry.undoes for entry in entries if entry.undoes}
+    standing = [entry for entry in entries if entry.event not in gone]
+    turn = _last_turn_done(writer)
+    wrote = {deed.event for deed in from_parts(turn.parts) if deed.event} if turn is not None else set()
+    newest = standing[0] if standing else None
+    if newest is not None and (turn is None or (newest.event not in wrote and newest.at > turn.at)):
+        return [_undone(writer, newest.event)]
+    if turn is None:
+        return [Deed("undo", failed="There is nothing in this chat to take back.")]
+    _take_back_words(writer, from_parts(turn.parts))
+    events = [entry.event for entry in standing if entry.event in wrote]
+    deeds = [_undone(writer, event) for event in events] or [Deed("undo")]
+    return [replace(deed, of=turn.turn) for deed in deeds]
+
+
+def _undone(writer: Writer, event: int) -> Deed:
+    result = undo.undo(writer.tx, writer.person(), writer.preset, event)
+    return _deed(writer, "undo", result) if isinstance(result, Written) else Deed("undo")
+
+
+def _last_turn_done(writer: Writer) -> Message | None:
+    """The last turn of this chat whose deeds stand."""
+    said = threads.standing(threads.said(writer.tx, writer.thread_id, after=max(0, writer.turn - LOOKED_BACK)))
+    turns = {one.turn: one for one in said if one.role == "user"}
+    standing = standing_deeds({number: from_parts(one.parts) for number, one in turns.items()})
+    done = [number for number, deeds in standing.items() if any(deed.done and deed.act != "undo" for deed in deeds)]
+    return turns[max(done)] if done else None
+
+
+def _take_back_words(writer: Writer, deeds: Sequence[Deed]) -> None:
+    """What deeds did beside writing lines: words kept out, offers declined, topics forbidden."""
+    for deed in deeds:
+        for id in deed.unquoted:
+            proposals.take_back_forgotten(writer.tx, id, writer.now)
+        if deed.act == "withdraw" and deed.proposal:
+            proposals.reopen(writer.tx, deed.proposal, writer.now)
+    topics = {topic for deed in deeds for topic in deed.topics}
+    if topics:
+        chosen = choices.chosen(writer.tx).never
+        choices.choose(writer.tx, never=[topic for topic in chosen if topic not in topics])
+
+
+def _off(_writer: Writer, _step: Step) -> list[Deed]:
+    return [Deed("off", question=OFF, asked=True)]
+
+
+def _erase(_writer: Writer, _step: Step) -> list[Deed]:
+    return [Deed("erase")]
+
+
+_APPLY: dict[str, Callable[[Writer, Step], list[Deed]]] = {
+    "keep": _keep,
+    "offer": _offer,
+    "repeat": _repeat,
+    "change": _change,
+    "end": _end,
+    "which": _ask,
+    "answer": _answer,
+    "withdraw": _withdraw,
+    "never": _never,
+    "undo": _undo,
+    "off": _off,
+    "erase": _erase,
+}
+
+
+# As the ledger has it
+
+
+def _deed(writer: Writer, act: str, written: Written) -> Deed:
+    """A deed as its entry says: the words that stand, and the write as a reply shows it with Undo."""
+    return Deed(
+        act, written.content, memory=written.id, event=written.event, quoted=written.quoted,
+        calls=event_calls(writer.tx, written),
+    )  # fmt: skip
+
+
+def event_calls(tx: Tx, written: Written) -> tuple[dict[str, Any], ...]:
+    if written.event is None:
+        return ()
+    entry = ledger.entries(tx, after=written.event - 1, before=written.event + 1, limit=1)[0]
+    before, after = small(entry.before), small(entry.after)
+    if after is not None and written.quoted:
+        after["shown"] = shown(written)
+    event = {"op": entry.action, "id": written.id, "before": before, "after": after, "event": written.event}
+    id = f"order_{written.event}"
+    call = {"id": id, "name": ORDER, "arguments": {}, "answer": None, "memory_event": event, "round": 0, "at": 0}
+    return (call,)

@@ -1,0 +1,167 @@
+"""What the next version of a line says, and when the one before ends. Pure.
+
+In this order: the new clause where it stands alone and the old line says nothing beyond the value in question; the old
+line with the value exchanged, in a bracket; else the new clause beside the old line, and a question.
+"""
+
+from dataclasses import dataclass, replace
+
+from keepbook.book.ground.when import stamp
+from keepbook.book.text.periods import period
+from keepbook.book.text.quotation import Span, content_of, exchange_in_content, exchange_in_spans
+from keepbook.book.text.words import content_words, fold, numbers, stem, tokens, word_set
+from keepbook.errors import Invalid
+from keepbook.models.notebook.quote import category_of, day_in, quotation, trim
+from keepbook.models.notebook.read import OWN, Clause
+from keepbook.models.notebook.values import Quotation, Scene, Target
+from keepbook.models.reader.moves import MoveBars
+
+
+@dataclass(frozen=True, slots=True)
+class NextVersion:
+    """The words of the next version: a quotation, or an exchange and what the line says after it. `certain`: nothing is
+    lost by writing it. `beside`: the old line says more, so the new words do not take its place."""
+
+    quotation: Quotation | None = None
+    exchange: tuple[tuple[int, int], Span] | None = None
+    content: str | None = None
+    certain: bool = False
+    beside: bool = False
+
+
+def end_of(scene: Scene, clause: Clause) -> str:
+    """When something ended: as the words say, else when they were said."""
+    when = scene.turn.at or scene.now
+    held = period(clause.text, when, scene.zone)
+    return held.valid_until or held.valid_from or stamp(when)
+
+
+def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> NextVersion | None:
+    """What the line would say; None where neither clause nor exchange makes a line."""
+    line = quotation(scene, clause)
+    exchange = exchanged(scene, clause, old, bars)
+    if line is None or not has_frame(clause):
+        return exchange
+    if _is_covered(old, clause):
+        return NextVersion(line, certain=line.standing)
+    if exchange is not None and _adds_only_a_value(clause, old):
+        return exchange
+    other = exchange or NextVersion()
+    return NextVersion(line, other.exchange, other.content, beside=True)
+
+
+_MENDING = frozenset(map(stem, word_set("""
+    sorry actually mean meant make made change changed should wait oops typo correction instead rather no not nope
+""")))  # fmt: skip
+"""Words that only say that something is mended."""
+
+
+def says_more_than_a_value(line: Quotation) -> bool:
+    """ "Sorry, 65k" says nothing alone: it has words of a statement, or the question it answers."""
+    if len(line.spans) > 1:
+        return True
+    words = [word for word in content_words(line.content) if not word[0].isdigit()]
+    return not line.content.isascii() or not _MENDING.issuperset(words)
+
+
+_WORDING = frozenset(
+    ["it should say", "it should be", "it says", "it is now", "it's now", "change it to", "make it", "write"]
+)
+"""Before a colon: what follows is the new wording of a line, word for word."""
+
+
+def wording_start(text: str) -> int | None:
+    """Where the new wording begins in an answer that announces it; None where it does not."""
+    head, colon, rest = text.partition(":")
+    if not rest.strip() or fold(head).strip() not in _WORDING:
+        return None
+    return len(head) + len(colon)
+
+
+_SPEAKING = word_set("i i'm i'd i've im we we're we've my our he he's she she's they they're it it's is are was")
+"""Words that make a sentence of a fragment."""
+
+
+def has_frame(clause: Clause) -> bool:
+    """Whether a clause says more than a value: it has a statement's words around it."""
+    return clause.move.new is None or not _MENDING.issuperset(_around_value(clause))
+
+
+def _adds_only_a_value(clause: Clause, old: Target) -> bool:
+    """Whether a fragment says nothing beside the value that the old line does not: "not Rome: Milan"."""
+    if _SPEAKING & set(tokens(clause.text)):
+        return False
+    return set(_around_value(clause)) <= _MENDING | set(content_words(old.content))
+
+
+def _around_value(clause: Clause) -> tuple[str, ...]:
+    """The words of a clause without the value that it brings."""
+    start, end, _ = clause.move.new or (clause.start, clause.start, 0.0)
+    return content_words(f"{clause.text[: max(0, start - clause.start)]} {clause.text[max(0, end - clause.start) :]}")
+
+
+def _is_covered(old: Target, clause: Clause) -> bool:
+    """Whether an old line says nothing beyond the value in question: its other words are all said again."""
+    start, end, _ = clause.move.old.get(old.id, (0, 0, 0.0))
+    rest = f"{old.content[:start]} {old.content[end:]}"
+    return set(content_words(rest)) <= set(content_words(clause.text))
+
+
+def exchanged(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> NextVersion | None:
+    """The old line with a value exchanged, in a bracket."""
+    place, new = clause.move.old.get(old.id), clause.move.new
+    if place is None or new is None:
+        return None
+    start, end = trim(scene.turn.text, new[0], new[1])
+    value, gone = scene.turn.text[start:end], old.content[place[0] : place[1]]
+    if not value or not gone.strip():
+        return None
+    sure = min(place[2], new[2]) >= bars.stretch_sure and _may_exchange(clause, old, gone, value)
+    span = Span(scene.turn.number, start, end, "exchanged")
+    content = exchange_in_content(old.content, place[0], place[1], " ".join(value.split()))
+    return NextVersion(None, (place[:2], span), content, certain=sure)
+
+
+def _may_exchange(clause: Clause, old: Target, gone: str, value: str) -> bool:
+    """Whether no doubt is left which value goes: the only figure of the line for a figure, or one that the person
+    names."""
+    named = fold(gone) in fold(clause.text.replace(value, " "))
+    figures = numbers(gone) and numbers(value) and len(numbers(old.content)) == 1
+    return bool(named or figures)
+
+
+def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> Quotation | None:
+    """An offered line of this chat in its new words: the clause, or the line with the value exchanged."""
+    found = next_version(scene, clause, old, bars)
+    if found is None or found.quotation is not None or found.exchange is None:
+        return found.quotation if found is not None else None
+    (start, end), new = found.exchange
+    try:
+        spans = exchange_in_spans(old.spans, scene.texts, start, end, new)
+    except Invalid:
+        return None
+    return Quotation(spans, content_of(spans, scene.texts), category_of(scene, clause), score=clause.keep)
+
+
+def mended(scene: Scene, slip: Clause, mend: Clause) -> Quotation | None:
+    """A clause of this turn with a value exchanged by a later clause of the same turn."""
+    line = quotation(scene, slip)
+    if line is None or mend.move.new is None:
+        return None
+    place = next((mend.move.old[id] for id in mend.move.old if id.startswith(OWN)), None)
+    if place is None:
+        return None
+    gone = slip.text[place[0] : place[1]].strip()
+    at = line.content.find(gone)
+    start, end = trim(scene.turn.text, mend.move.new[0], mend.move.new[1])
+    if not gone or at < 0 or start >= end:
+        return None
+    new = Span(scene.turn.number, start, end, "exchanged")
+    try:
+        spans = exchange_in_spans(line.spans, scene.texts, at, at + len(gone), new)
+    except Invalid:
+        return None
+    when = scene.turn.at or scene.now
+    content = content_of(spans, scene.texts)
+    said_on = day_in(when, scene.zone) if period(content, when, scene.zone).relative else None
+    return replace(line, spans=spans, content=content, said_on=said_on)

@@ -1,0 +1,63 @@
+"""The person's word on what the last reply asked: a turn that is nothing but an answer, by closed lists."""
+
+from collections.abc import Sequence
+
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.memory.questions import ALL, BOTH, NO, YES, plain_choices
+from keepbook.models.notebook.lists.answers import Answer
+from keepbook.models.notebook.values import Scene, Step
+
+
+def answers(scene: Scene, said: Answer | None) -> list[Step] | None:
+    """The steps that an answer asks for; None where the turn is no answer, or there is nothing to answer."""
+    if said is None:
+        return None
+    if scene.switching_off and said.kind in ("yes", "no"):
+        return [Step("answer", 0, len(scene.turn.text), proposal="off", choice=said.kind)]
+    if not scene.questions:
+        return None
+    chosen = _chosen(scene.questions, said)
+    return [_step(scene, question, choice) for question, choice in chosen] if chosen else None
+
+
+def _step(scene: Scene, question: Proposal, choice: str) -> Step:
+    return Step("answer", 0, len(scene.turn.text), proposal=question.id, choice=choice)
+
+
+def _chosen(questions: Sequence[Proposal], said: Answer) -> list[tuple[Proposal, str]]:
+    if len(questions) == 1:
+        return _of_one(questions[0], said)
+    if said.kind in ("all_yes", "both"):
+        return [(one, YES[one.question]) for one in questions if _has_yes(one)]
+    if said.kind == "all_no":
+        return [(one, NO[one.question]) for one in questions]
+    at = _place(said, len(questions))
+    if at is None or not _has_yes(questions[at]):
+        return []
+    return [(questions[at], YES[questions[at].question])]
+
+
+def _has_yes(question: Proposal) -> bool:
+    """Which of several lines is meant cannot be answered with yes."""
+    return question.question != "which"
+
+
+def _of_one(question: Proposal, said: Answer) -> list[tuple[Proposal, str]]:
+    if said.kind in ("yes", "all_yes"):
+        return [(question, YES[question.question])] if _has_yes(question) else []
+    if said.kind in ("no", "all_no"):
+        return [(question, NO[question.question])]
+    choices = question.choices or plain_choices(question.op, question.memory_id)
+    names = [one.choice for one in choices]
+    if said.kind == "both":
+        wanted = next((one for one in (BOTH, ALL) if one in names), None)
+        return [(question, wanted)] if wanted else []
+    at = _place(said, len(names))
+    return [(question, names[at])] if at is not None else []
+
+
+def _place(said: Answer, count: int) -> int | None:
+    """Which of several is meant, counted from 0."""
+    places = {"first": 1, "second": 2, "last": count, "number": said.number}
+    at = places.get(said.kind)
+    return at - 1 if at and 0 < at <= count else None

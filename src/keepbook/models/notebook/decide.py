@@ -1,0 +1,423 @@
+"""What the clauses of a turn do to the book. Pure: nothing is read or written here.
+
+Done is what is surely an act, surely about a line, and loses nothing. Where one of these is missing the new words stand
+beside what is there, or are offered, and the person is asked. Two lines that disagree, each with its day, are honest; a
+true line that vanished is not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from keepbook.book.text.opposites import opposite, same_saying
+from keepbook.book.text.topics import touched
+from keepbook.book.text.words import content_words, fold, polarity
+from keepbook.models.notebook import change
+from keepbook.models.notebook.consent import answers
+from keepbook.models.notebook.lists.answers import whole_answer
+from keepbook.models.notebook.lists.orders import Order, orders_of_turn
+from keepbook.models.notebook.lists.topics import groups_of, topics_of
+from keepbook.models.notebook.quote import is_hushed, may_stand, quotation
+from keepbook.models.notebook.read import OWN, Clause, Understood
+from keepbook.models.notebook.reply.phrases import asks
+from keepbook.models.notebook.values import NEW, NOTEBOOK, Quotation, Scene, Step, Target
+from keepbook.models.reader.moves import MoveBars
+
+MOST_QUESTIONS = 3
+"""So many questions a chat puts; the rest wait in Review."""
+MOST_OPTIONS = 5
+EXPLICIT = ("withdraw", "never", "undo")
+"""Orders that the closed lists know for sure: each is undone in one step."""
+BEYOND_DOUBT = 0.95
+FEW_WORDS = 8
+"""So many words at most only name one of several."""
+IDLE = 0.75
+"""From which likelihood on a clause is talk, whatever the reader finds worth keeping in it."""
+_EVERYTHING = frozenset({"everything", "all", "me", "it all", "all of it", "everything about me", "all about me"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How sure a clause's act is."""
+
+    act: str
+    sure: bool
+    likely: bool
+
+
+def judge(clause: Clause, bars: MoveBars) -> Judged:
+    act = clause.move.act
+    chance = clause.move.acts[act]
+    careful = clause.move.unsure < bars.unsure_most
+    return Judged(act, chance >= bars.sure[act] and careful, chance >= bars.likely[act])
+
+
+def decide(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = True) -> list[Step]:
+    """The steps of a turn, in the order of its words. Without `changes` (no embedder) nothing is changed, ended or
+    exchanged: such clauses are kept or offered like any other."""
+    if (answered := answers(scene, whole_answer(scene.turn.text))) is not None:
+        return answered
+    if _names_a_skill(scene):
+        return []
+    orders = orders_of_turn(scene.turn.text)
+    learned = read.language == "en"
+    turn = _Turn(scene, read.clauses, bars, orders, changes=changes and learned, learned=learned)
+    if scene.editing is not None:
+        return turn.edit(scene.editing)
+    steps = [step for at in range(len(read.clauses)) for step in turn.clause_steps(at)]
+    return [step for step in steps if _may_stand_beside(step, steps, scene)]
+
+
+def _names_a_skill(scene: Scene) -> bool:
+    """Whether a turn only says which skill was meant, as the last reply asked: nothing to keep."""
+    last = scene.turns[-2] if len(scene.turns) > 1 else None
+    if last is None or last.speaker != NOTEBOOK or not asks(last.text, "which_end"):
+        return False
+    return len(scene.turn.text.split()) <= FEW_WORDS
+
+
+def _may_stand_beside(step: Step, steps: Sequence[Step], scene: Scene) -> bool:
+    """Nothing is kept of words that the same turn takes back, of a topic it forbids, or while it asks for no memory."""
+    if step.quotation is None:
+        return True
+    if any(other.act == "off" for other in steps):
+        return False
+    words = step.quotation.content
+    if any(touched(words, other.topics, scene.sense) for other in steps if other.act == "never"):
+        return False
+    number = scene.turn.number
+    taken = [span for other in steps if other is not step for span in other.withdrawn if span[0] == number]
+    return not any(step.start < end and start < step.end for _, start, end in taken)
+
+
+def _contradicts(line: str, words: str) -> bool:
+    """Whether words that point at a line say no to it: opposites are not repeats, however sure the pointer is."""
+    return polarity(line) != polarity(words) or opposite(line, words)
+
+
+class _Turn:
+    """The clauses of one turn, decided one after the other."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        clauses: Sequence[Clause],
+        bars: MoveBars,
+        orders: Sequence[Order],
+        *,
+        changes: bool,
+        learned: bool,
+    ) -> None:
+        self.scene, self.clauses, self.bars, self.changes = scene, clauses, bars, changes
+        self.orders, self.learned = orders, learned
+        self.judged = [self._judge(clause) for clause in clauses]
+        self.targets = {one.id: one for one in scene.targets}
+
+    def _judge(self, clause: Clause) -> Judged:
+        """As learned; but an explicit order to take something back is one, whatever else the words may mean."""
+        order = self._order_in(clause)
+        if order is not None and order.act in EXPLICIT:
+            return Judged(order.act, sure=True, likely=True)
+        if order is not None and not self.learned and order.act != "talk":
+            return Judged(order.act, sure=True, likely=True)
+        return judge(clause, self.bars)
+
+    def clause_steps(self, at: int) -> list[Step]:
+        clause, judged = self.clauses[at], self.judged[at]
+        order = self._order_in(clause)
+        if order is not None and order.act == "keep" and order.rest_start < order.rest_end and judged.act != "ask":
+            return self._keep_rest(clause, order)
+        match judged.act:
+            case "withdraw" if judged.likely:
+                return self._withdraw(at)
+            case "never" if judged.likely:
+                return self._never(at)
+            case "undo" if judged.sure:
+                return [Step("undo", clause.start, clause.end)]
+            case "off" if judged.sure and self._is_ordered_off(clause):
+                return [Step("off", clause.start, clause.end)]
+            case "keep" if judged.likely:
+                return self._keep_pointed(at)
+            case "change" | "end" if judged.likely and self.changes:
+                return self._changed(at)
+            case "answer" if judged.sure:
+                return self._answered(at)
+            case "say" | "change" | "end" | "talk" | "answer":
+                return self._statement(at)
+        return []
+
+    def _is_ordered_off(self, clause: Clause) -> bool:
+        """To keep nothing for a whole turn, an order must say so in so many words, or be beyond doubt."""
+        order = self._order_in(clause)
+        return clause.move.acts["off"] >= BEYOND_DOUBT or (order is not None and order.act == "off")
+
+    def edit(self, target: Target) -> list[Step]:
+        """The person's word on what a memory should say: a sentence takes its place, a value is exchanged in it."""
+        text = self.scene.turn.text
+        if any(order.act == "withdraw" and order.rest_start == order.rest_end for order in self.orders):
+            return [Step("withdraw", 0, len(text), targets=(target,))]
+        meant = max(self.clauses, key=lambda one: one.move.points.get(target.id, 0.0), default=None)
+        if meant is None:
+            return []
+        start = change.wording_start(text)
+        if start is None:
+            found = change.next_version(self.scene, meant, target, self.bars)
+        else:
+            wording = quotation(self.scene, replace(meant, start=start, end=len(text)), ordered=True)
+            found = change.NextVersion(wording, certain=wording is not None)
+        if found is None or not self._is_wording(meant, found, told=start is not None):
+            return []
+        step = Step("change", 0, len(text), target=target, mistake=self._is_mistake(meant), quotation=found.quotation)
+        step = replace(step, exchange=found.exchange, content=found.content)
+        done = found.certain and not found.beside and (self.changes or start is not None)
+        return [step] if done else [replace(step, act="which", question="change")]
+
+    def _is_wording(self, meant: Clause, found: change.NextVersion, *, told: bool) -> bool:
+        """Whether an answer to "what should it say instead?" says so: thanks, a question or a no does not."""
+        if not self._may_say(found):
+            return False
+        return told or found.exchange is not None or meant.verdict != "leave"
+
+    # Lines that are pointed at
+
+    def pointed(self, clause: Clause, bar: float, *kinds: str) -> list[Target]:
+        """The lines that a clause points at, the likeliest first."""
+        chances = sorted(clause.move.points.items(), key=lambda item: -item[1])
+        found = [self.targets[id] for id, chance in chances if chance >= bar and id in self.targets]
+        return [one for one in found if not kinds or one.kind in kinds]
+
+    def pointed_clauses(self, clause: Clause, bar: float) -> list[int]:
+        """The clauses of this turn that a clause points at."""
+        chances = clause.move.points.items()
+        return [int(id.removeprefix(OWN)) for id, chance in chances if id.startswith(OWN) and chance >= bar]
+
+    # Orders
+
+    def _withdraw(self, at: int) -> list[Step]:
+        clause, judged = self.clauses[at], self.judged[at]
+        order = self._order_in(clause)
+        matter = self._matter(order)
+        if order is not None and fold(matter) in _EVERYTHING:
+            return [Step("erase", clause.start, clause.end)]
+        if (ahead := self._ahead(at)) is not None:
+            return [ahead]
+        if self.scene.topic_lines and groups_of(matter):
+            lines = self.scene.topic_lines[:MOST_OPTIONS]
+            return [Step("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
+        meant = self.pointed(clause, self.bars.point_sure) or self._named(order, matter)
+        here = self.pointed_clauses(clause, self.bars.point_sure)
+        if judged.sure and (meant or here):
+            return [self._gone(clause, meant, here, matter)]
+        maybe = self.pointed(clause, self.bars.point_likely, "memory", "offered")[:MOST_OPTIONS]
+        if maybe:
+            return [Step("which", clause.start, clause.end, targets=tuple(maybe), question="which", matter=matter)]
+        if judged.sure:
+            return [Step("withdraw", clause.start, clause.end, matter=matter)]
+        return []
+
+    def _named(self, order: Order | None, matter: str) -> list[Target]:
+        """The lines that have every word of what an explicit order names."""
+        words = set(content_words(matter))
+        if order is None or order.act != "withdraw" or not words:
+            return []
+        return [one for one in self.scene.targets if words <= set(content_words(one.content))]
+
+    def _order_in(self, clause: Clause) -> Order | None:
+        return next((one for one in self.orders if clause.start <= one.start < clause.end), None)
+
+    def _matter(self, order: Order | None) -> str:
+        """What an order names, in the person's words."""
+        if order is None:
+            return ""
+        return self.scene.turn.text[order.rest_start : order.rest_end].strip(" .,!?")
+
+    def _ahead(self, at: int) -> Step | None:
+        """ "Don't keep this": the statements of the same turn that it stands beside."""
+        clause = self.clauses[at]
+        if clause.move.ahead < self.bars.ahead_sure:
+            return None
+        beside = self.clauses[at + 1 :] or self.clauses[:at]
+        taken = tuple((self.scene.turn.number, one.start, one.end) for one in beside)
+        return Step("withdraw", clause.start, clause.end, withdrawn=taken) if taken else None
+
+    def _gone(self, clause: Clause, meant: Sequence[Target], here: Sequence[int], matter: str) -> Step:
+        number = self.scene.turn.number
+        taken = [(number, self.clauses[at].start, self.clauses[at].end) for at in here]
+        for one in meant:
+            if one.thread_id == self.scene.thread_id or one.kind == "said":
+                taken += [(span.turn, span.start, span.end) for span in one.spans if span.kind == "said"]
+        return Step("withdraw", clause.start, clause.end, targets=tuple(meant), withdrawn=tuple(taken), matter=matter)
+
+    def _never(self, at: int) -> list[Step]:
+        clause, judged = self.clauses[at], self.judged[at]
+        topics = topics_of(self._matter(self._order_in(clause)))
+        if not topics or not judged.sure:
+            return []
+        return [Step("never", clause.start, clause.end, topics=topics)]
+
+    def _keep_rest(self, clause: Clause, order: Order) -> list[Step]:
+        """ "Remember that my flight is on the 14th": what stands behind the order, on the person's word; where not
+        all of it may stand, the clause of the order."""
+        for end in (order.rest_end, min(order.rest_end, clause.end)):
+            rest = replace(clause, start=order.rest_start, end=end, text=self.scene.turn.text[order.rest_start : end])
+            line = quotation(self.scene, rest, ordered=True)
+            if line is not None and self._may_keep(line):
+                return [self._kept(rest, line, sure=True)]
+        return []
+
+    def _keep_pointed(self, at: int) -> list[Step]:
+        """ "Remember that": a line that was offered or said is kept on the person's word."""
+        clause = self.clauses[at]
+        if self._next_statement(at) is not None:
+            return []  # the statement that follows is kept as ordered
+        for one in self.pointed(clause, self.bars.point_sure):
+            if one.kind == "offered":
+                return [Step("answer", clause.start, clause.end, proposal=one.id, choice="keep")]
+            if one.kind == "said":
+                return self._said(clause, one)
+        here = self.pointed_clauses(clause, self.bars.point_sure)
+        if here:
+            return self._new(here[0], ordered=True)
+        before = [one for one in range(at) if self._states(one)]
+        return self._new(before[-1], ordered=True) if before else []
+
+    def _said(self, clause: Clause, one: Target) -> list[Step]:
+        content = one.content
+        made = Quotation(one.spans, content, self.scene.preset.default_category, ordered=True, score=1.0)
+        return [Step("keep", clause.start, clause.end, quotation=made)]
+
+    def _next_statement(self, at: int) -> int | None:
+        return at + 1 if at + 1 < len(self.clauses) and self._states(at + 1) else None
+
+    def _states(self, at: int) -> bool:
+        return self.judged[at].act in ("say", "change") or self.clauses[at].verdict != "leave"
+
+    # Statements
+
+    def _is_ordered(self, at: int) -> bool:
+        return at > 0 and self.judged[at - 1].act == "keep" and self.judged[at - 1].likely
+
+    def _statement(self, at: int) -> list[Step]:
+        clause = self.clauses[at]
+        ordered = self._is_ordered(at)
+        if not ordered and (clause.verdict == "leave" or clause.move.acts["talk"] >= IDLE):
+            return []
+        lines = self.pointed(clause, self.bars.point_sure, "memory")
+        known = [one for one in lines if not _contradicts(one.content, clause.text)]
+        if known and self.judged[at].act == "say" and self.judged[at].sure:
+            return [Step("repeat", clause.start, clause.end, target=known[0])]
+        if (again := self._said_again(clause)) is not None:
+            return [Step("repeat", clause.start, clause.end, target=again)]
+        return self._new(at, ordered=ordered)
+
+    def _said_again(self, clause: Clause) -> Target | None:
+        """The line that says the same in the same words, also where the reader does not see it."""
+        lines = [one for one in self.scene.targets if one.kind == "memory" and one.subject is None]
+        return next((one for one in lines if same_saying(one.content, clause.text)), None)
+
+    def _new(self, at: int, *, ordered: bool) -> list[Step]:
+        """A line of its own: written, offered or left, as the preset's consent has it."""
+        clause = self.clauses[at]
+        line = quotation(self.scene, clause, ordered=ordered)
+        if line is None or not self._may_keep(line) or not change.says_more_than_a_value(line):
+            return []
+        stated = self.judged[at].act != "talk"
+        sure = ordered or (clause.verdict == "keep" and line.standing and stated)
+        return [self._kept(clause, line, sure=sure)]
+
+    def _kept(self, clause: Clause, line: Quotation, *, sure: bool) -> Step:
+        asks_first = self.scene.preset.consent == "ask" and not line.ordered
+        if sure and not asks_first:
+            return Step("keep", clause.start, clause.end, quotation=line)
+        return Step("offer", clause.start, clause.end, quotation=line, question="keep")
+
+    def _may_keep(self, line: Quotation) -> bool:
+        if not all(may_stand(self.scene, span) for span in line.spans if span.kind != "question"):
+            return False
+        if is_hushed(self.scene, line.content):
+            return False
+        return line.ordered or fold(line.content) not in self.scene.declined
+
+    # Changes
+
+    def _changed(self, at: int) -> list[Step]:
+        """A change or an end: done if the act and exactly one line are sure; else the new words stand beside."""
+        clause, judged = self.clauses[at], self.judged[at]
+        sure = self.pointed(clause, self.bars.point_sure, "memory", "offered")
+        maybe = self.pointed(clause, self.bars.point_likely, "memory", "offered")
+        here = self.pointed_clauses(clause, self.bars.point_sure)
+        if not maybe and here:
+            return self._mended(at, here[0])
+        if not maybe:
+            return self._statement(at)
+        if maybe[0].kind == "offered":
+            return self._offered_anew(at, maybe[0])
+        if maybe[0].id.startswith(NEW):
+            sure = maybe[:1]  # nobody has written it yet: nothing can be lost
+        done = judged.sure and len(sure) == 1
+        if judged.act == "end":
+            return self._ended(at, sure if done else maybe, done)
+        return self._replaced(at, maybe[0], done)
+
+    def _offered_anew(self, at: int, old: Target) -> list[Step]:
+        """What was only offered is offered in its new words; what is over before it was kept is not offered."""
+        clause = self.clauses[at]
+        if self.judged[at].act == "end":
+            return [Step("withdraw", clause.start, clause.end, targets=(old,))]
+        line = change.offered_anew(self.scene, clause, old, self.bars)
+        if line is None or not self._may_keep(line):
+            return self._statement(at)
+        step = Step("offer", clause.start, clause.end, target=old, quotation=line, question="keep")
+        return [step]
+
+    def _ended(self, at: int, meant: Sequence[Target], done: bool) -> list[Step]:
+        clause = self.clauses[at]
+        until = change.end_of(self.scene, clause)
+        if done:
+            return [Step("end", clause.start, clause.end, target=meant[0], until=until)]
+        beside = self._statement(at)
+        asked = Step("which", clause.start, clause.end, target=meant[0], until=until, question="over")
+        return [*beside, asked] if len(meant) == 1 else beside
+
+    def _replaced(self, at: int, old: Target, done: bool) -> list[Step]:
+        clause = self.clauses[at]
+        found = change.next_version(self.scene, clause, old, self.bars)
+        step = Step("change", clause.start, clause.end, target=old, mistake=self._is_mistake(clause))
+        if found is None or not self._may_say(found):
+            return self._statement(at)
+        if found.quotation is not None and same_saying(old.content, found.quotation.content):
+            return [Step("repeat", clause.start, clause.end, target=old)]
+        step = replace(step, exchange=found.exchange, content=found.content)
+        if found.beside:
+            return [*self._new(at, ordered=False), replace(step, act="which", question="over")]
+        step = replace(step, quotation=found.quotation)
+        return [step] if done and found.certain else [replace(step, act="which", question="change")]
+
+    def _may_say(self, found: change.NextVersion) -> bool:
+        return found.quotation is None or self._may_keep(found.quotation)
+
+    def _is_mistake(self, clause: Clause) -> bool:
+        return clause.move.mistake >= self.bars.mistake_sure
+
+    def _mended(self, at: int, other: int) -> list[Step]:
+        """A slip mended in the turn that made it: the earlier clause with the value exchanged."""
+        line = change.mended(self.scene, self.clauses[other], self.clauses[at])
+        if line is None or not self._may_keep(line):
+            return self._statement(at)
+        taken = ((self.scene.turn.number, self.clauses[other].start, self.clauses[other].end),)
+        sure = self.judged[at].sure
+        return [
+            replace(self._kept(self.clauses[at], line, sure=sure), withdrawn=taken),
+        ]
+
+    def _answered(self, at: int) -> list[Step]:
+        """A learned answer: it names the choice of one open question for sure, or the question stays open."""
+        clause = self.clauses[at]
+        chosen = [
+            (question.id, one.choice)
+            for question in self.scene.questions
+            for one in question.choices
+            if clause.move.points.get(f"{question.id}/{one.choice}", 0.0) >= self.bars.point_sure
+        ]
+        if len(chosen) != 1:
+            return []
+        return [Step("answer", clause.start, clause.end, proposal=chosen[0][0], choice=chosen[0][1])]

@@ -1,0 +1,118 @@
+"""A turn that is nothing but an answer to a question of the notebook, by closed lists.
+
+Letters' case, accents' absence, marks, pictures and politeness around a form change nothing; any other word makes the
+turn something said, not an answer. Which questions it answers is the caller's to know.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from keepbook.book.ground.patterns import regex
+
+Kind = Literal["yes", "no", "all_yes", "all_no", "both", "first", "second", "last", "number"]
+MOST_LETTERS = 60
+"""A longer turn is no mere answer."""
+_TOKEN = regex(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d{1,3}|[^\w\s]")
+_TELLING = frozenset("?$€£%+=/@")
+"""Signs that make of an answer something else: a question, an amount."""
+_NUMBER = "N"
+_LONGEST_FORM = 4
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a turn answers; `number` only where it is that of a choice."""
+
+    kind: Kind
+    number: int | None = None
+
+
+class _Lists(NamedTuple):
+    """The forms of one language, as tuples of words."""
+
+    forms: dict[Words, Kind]
+    around: frozenset[Words]
+    openers: frozenset[Words]
+
+
+def whole_answer(text: str) -> Answer | None:
+    """The answer that a turn is, in whichever of the languages; None for anything else, and where two disagree."""
+    if len(text) > MOST_LETTERS:
+        return None
+    words = tuple(_words(text))
+    found = {answer for lists in _languages().values() if (answer := _answer(words, lists)) is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def forms(language: str) -> list[tuple[str, Kind]]:
+    """The forms that a language has."""
+    data = _data()[language]
+    return [(form, kind) for kind in get_args(Kind) for form in data[kind]]
+
+
+def _words(text: str) -> Iterator[str]:
+    """The words, numbers and telling signs of a turn; marks and pictures that tell nothing are passed over."""
+    pictures = {sign: kind for kind, listed in _data()["signs"].items() for sign in listed}
+    for token in _TOKEN.findall(text.lower().replace("’", "'")):
+        if token in pictures:
+            yield pictures[token]
+        elif token[0].isalnum() or token in _TELLING:
+            yield token
+
+
+def _answer(words: Words, lists: _Lists) -> Answer | None:
+    """The one answer that all of the words make; what only opens ("ok no") counts where nothing else answers."""
+    opening: list[Answer] = []
+    found: list[Answer] = []
+    while words:
+        size, answer = _step(words, lists)
+        if not size:
+            return None
+        if answer is not None:
+            only_opens = not found and words[:size] in lists.openers
+            (opening if only_opens else found).append(answer)
+        words = words[size:]
+    answers = found or opening
+    has_number = any(answer.number is not None for answer in answers)
+    if not answers or len(set(answers)) > 1 or (has_number and len(answers) > 1):
+        return None
+    return answers[0]
+
+
+def _step(words: Words, lists: _Lists) -> tuple[int, Answer | None]:
+    """How many of the first words belong together, and what they answer; 0 where they are none of ours."""
+    for size in range(min(len(words), _LONGEST_FORM), 0, -1):
+        head = words[:size]
+        if head in lists.forms:
+            return size, Answer(lists.forms[head])
+        if head in lists.around or head in lists.openers:
+            return size, None
+    if words[0].isdecimal() and int(words[0]) > 0:
+        return 1, Answer("number", int(words[0]))
+    return 0, None
+
+
+@cache
+def _data() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads((Path(__file__).parent / "answers.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _languages() -> dict[str, _Lists]:
+    return {name: _lists(name) for name in _data() if name != "signs"}
+
+
+def _lists(name: str) -> _Lists:
+    data = _data()[name]
+    known = {_split(form): kind for form, kind in forms(name) if form != _NUMBER}
+    return _Lists(known, frozenset(map(_split, data["around"])), frozenset(map(_split, data["openers"])))
+
+
+def _split(form: str) -> Words:
+    return tuple(_TOKEN.findall(form))

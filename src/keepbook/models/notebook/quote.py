@@ -1,0 +1,240 @@
+"""From a clause to a quotation: the person's letters, what they cannot stand without, and since when they hold.
+
+A quotation begins and ends at a word and is never worded anew. What it needs to be understood (whom it speaks of, the
+question it answers) is taken along as a stretch of its own, unless that is secret, withdrawn or of a topic that is
+never kept.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from keepbook.book.ground.when import in_zone, zone_named
+from keepbook.book.text.own_words import own_words
+from keepbook.book.text.periods import period
+from keepbook.book.text.quotation import Span, content_of
+from keepbook.book.text.secrets import find_secrets
+from keepbook.book.text.sentences import is_abbreviation, sentences
+from keepbook.book.text.topics import touched
+from keepbook.book.text.words import content_words, fold, word_set
+from keepbook.models.notebook.read import CONTEXT, Clause
+from keepbook.models.notebook.values import ChatTurn, Quotation, Scene
+from keepbook.models.reader.moves import Need
+
+LONGEST = 200
+LONGEST_QUESTION = 120
+NEEDED, QUESTION_NEEDED = 0.5, 0.25
+"""From which likelihood on other words are taken along, and the question that was answered."""
+SHORT_ANSWER = 4
+"""Words of an answer that says nothing without its question."""
+FLOOR = 0.75
+"""What is kept scores at least this: it is in every block until it fades."""
+ORDERED = 0.95
+_FILLERS = word_set("""
+    and but so also plus oh ooh well ok okay um umm uh er hmm hm btw anyway anyways yeah lol haha hey hi hello
+""")
+_TRAILING = word_set("lol haha btw ok okay thanks thx please pls anyway though")
+_EDGE = " \t\n\r.,;:!?…-–—*•_/\\|\"'“”‘’«»()[]{}<>~="
+_CLOSERS = {")": "(", "]": "["}
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch without blanks, marks and fillers at either end."""
+    start, end = _strip(text, start, end)
+    while (after := _word_end(text, start, end)) < end and fold(text[start:after]) in _FILLERS:
+        start, end = _strip(text, after, end)
+    while (before := _word_start(text, start, end)) > start and fold(text[before:end]) in _TRAILING:
+        start, end = _strip(text, start, before)
+    return start, end
+
+
+def _strip(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start] in _EDGE:
+        start += 1
+    while end > start and text[end - 1] in _EDGE and not _closes(text, start, end - 1):
+        if text[end - 1] == "." and is_abbreviation(_last_word(text, start, end - 1)):
+            break
+        end -= 1
+    return start, end
+
+
+def _last_word(text: str, start: int, end: int) -> str:
+    """The word that ends here, with the dots inside it."""
+    at = end
+    while at > start and (text[at - 1].isalnum() or text[at - 1] == "."):
+        at -= 1
+    return text[at:end]
+
+
+def _closes(text: str, start: int, at: int) -> bool:
+    """Whether the bracket at this place closes one inside the stretch."""
+    opener = _CLOSERS.get(text[at])
+    return opener is not None and opener in text[start:at]
+
+
+def _word_end(text: str, start: int, end: int) -> int:
+    at = start
+    while at < end and (text[at].isalnum() or text[at] in "'’"):
+        at += 1
+    return at
+
+
+def _word_start(text: str, start: int, end: int) -> int:
+    at = end
+    while at > start and (text[at - 1].isalnum() or text[at - 1] in "'’"):
+        at -= 1
+    return at
+
+
+def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> Quotation | None:
+    """The line that a clause becomes; None where nothing is left of it."""
+    turn = scene.turn
+    start, end = trim(turn.text, clause.start, clause.end)
+    if start >= end:
+        return None
+    own = Span(turn.number, start, end, "said")
+    needed = _needed(scene, clause, own)
+    spans = _ordered((*needed, own)) if needed else (own,)
+    content = content_of(spans, scene.texts)
+    standing = needed is not None
+    if len(content) > LONGEST:
+        spans, content, standing = _beginning(own, scene.texts)
+    if len(content) < scene.preset.content_min or (len(spans) == 1 and not _says_something(content)):
+        return None
+    when = turn.at or scene.now
+    held = period(turn.text[start:end], when, scene.zone)
+    return Quotation(
+        spans,
+        content,
+        category=category_of(scene, clause),
+        subject=clause.move.who if clause.move.own < 0.5 else None,
+        score=ORDERED if ordered else round(max(FLOOR, clause.keep), 3),
+        ordered=ordered,
+        valid_from=held.valid_from,
+        valid_until=held.valid_until,
+        said_on=day_in(when, scene.zone) if held.relative else None,
+        standing=standing,
+    )
+
+
+def _says_something(content: str) -> bool:
+    """One word alone says nothing; in scripts without blanks a few letters do."""
+    return len(content.split()) > 1 or not content.isascii()
+
+
+def day_in(when: datetime, zone: str) -> str:
+    """The day of an instant in the owner's zone."""
+    return in_zone(when, zone_named(zone)).date().isoformat()
+
+
+def category_of(scene: Scene, clause: Clause) -> str | None:
+    if clause.categories:
+        return clause.categories[0]
+    return scene.preset.default_category if scene.preset.categories else None
+
+
+def _ordered(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The question first, then the stretches as they were said."""
+    return tuple(sorted(spans, key=lambda one: (one.kind != "question", one.turn, one.start)))
+
+
+def _beginning(own: Span, texts: dict[int, str]) -> tuple[tuple[Span, ...], str, bool]:
+    """The beginning of what is too long, up to a word; it is for the person to say whether that is kept."""
+    text = texts[own.turn]
+    end = min(own.end, own.start + LONGEST)
+    if end < own.end and text[end].isalnum():
+        end = max(own.start + 1, text.rfind(" ", own.start, end))
+    start, end = _strip(text, own.start, end)
+    spans = (Span(own.turn, start, end, "said"),)
+    return spans, content_of(spans, texts), False
+
+
+# What it cannot stand without
+
+
+def _needed(scene: Scene, clause: Clause, own: Span) -> tuple[Span, ...] | None:
+    """The stretches taken along; None where one is needed and cannot be had."""
+    wanted = [need for need in clause.move.needs if need.likely >= _need_bar(scene, need)]
+    found = []
+    for need in wanted:
+        span = _along(scene, need, own)
+        if span is None:
+            return None
+        found.append(span)
+    return tuple(found)
+
+
+def _need_bar(scene: Scene, need: Need) -> float:
+    turn = _turn_of(scene, need)
+    return QUESTION_NEEDED if turn is not None and turn.role != "user" else NEEDED
+
+
+def _turn_of(scene: Scene, need: Need) -> ChatTurn | None:
+    """The turn that a need lies in, counted as the reader was shown them."""
+    at = need.turn + len(scene.turns) - 1 - _shown_before(scene)
+    return scene.turns[at] if 0 <= at < len(scene.turns) else None
+
+
+def _along(scene: Scene, need: Need, own: Span) -> Span | None:
+    """A stretch that may be taken along, counted in the stored turn."""
+    turn = _turn_of(scene, need)
+    if turn is None:
+        return None
+    if turn.role != "user":
+        return question_span(turn)
+    start, end = _strip(turn.text, need.start, need.end)
+    span = Span(turn.number, start, end, "along")
+    overlaps = turn.number == own.turn and start < own.end and own.start < end
+    return None if start >= end or overlaps or not may_stand(scene, span) else span
+
+
+def _shown_before(scene: Scene) -> int:
+    """How many turns before this one the reader was shown."""
+    return min(CONTEXT, len(scene.turns) - 1)
+
+
+def question_span(turn: ChatTurn) -> Span | None:
+    """The last question of a reply, where it is one sentence and short."""
+    asked = [(start, end) for start, end in sentences(turn.text) if turn.text[start:end].rstrip().endswith("?")]
+    if not asked:
+        return None
+    start, end = asked[-1]
+    end = start + len(turn.text[start:end].rstrip())
+    start += len(turn.text[start:end]) - len(turn.text[start:end].lstrip())
+    return Span(turn.number, start, end, "question") if end - start <= LONGEST_QUESTION else None
+
+
+@lru_cache(maxsize=8)  # every stretch of a turn is held against them
+def secrets_of_turn(text: str) -> tuple[tuple[int, int], ...]:
+    """Where secrets lie in a person's own words, as far as a turn is understood: nothing else is ever quoted."""
+    found = []
+    for start, end in own_words(text):
+        found += [(start + one.start, start + one.end) for one in find_secrets(text[start:end])]
+    return tuple(found)
+
+
+def may_stand(scene: Scene, span: Span) -> bool:
+    """Whether a stretch may stand in the book: nothing secret, withdrawn, hushed, or of a topic never kept."""
+    text = scene.texts[span.turn]
+    words = text[span.start : span.end]
+    taken = scene.withdrawn.get(span.turn, ())
+    if any(start < span.end and span.start < end for start, end in taken):
+        return False
+    if any(_tells_secret(text, span, start, end) for start, end in secrets_of_turn(text)):
+        return False
+    if is_hushed(scene, words):
+        return False
+    return not touched(words, scene.never, scene.sense)
+
+
+def _tells_secret(text: str, span: Span, start: int, end: int) -> bool:
+    """Whether a stretch has letters of a secret, or leads right up to one: "my password is" says whose it is."""
+    if start < span.end:
+        return span.start < end
+    return not text[span.end : start].strip(" :=-–\t")
+
+
+def is_hushed(scene: Scene, words: str) -> bool:
+    """Whether a stretch speaks of a matter that the person wanted left out of this chat."""
+    said = set(content_words(words))
+    return any(set(content_words(matter)) <= said for matter in scene.hushed if content_words(matter))

@@ -1,0 +1,216 @@
+"""The clauses of a turn: where they lie, whether they are worth keeping, and what each does to the book.
+
+English is learned: the reader cuts and judges, the move reader says what a clause does. In the other languages of the
+closed lists a turn is cut into sentences, which are offered as they stand; elsewhere nothing is offered.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from keepbook.book.text.language import language
+from keepbook.book.text.own_words import read_own_words
+from keepbook.book.text.sentences import sentences
+from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Scene
+from keepbook.models.reader.moves import Line, Move, MoveReader, Need
+from keepbook.models.reader.values import Piece, Reader, Turn, Verdict
+
+PLAIN_WORD = "Good to know. What else can I help you with?"
+"""What the reader is shown in place of the notebook's own replies: it has learned from chats with an assistant."""
+CONTEXT = 8
+"""So many turns before this one are read along."""
+OFFERED_LANGUAGES = ("de", "es", "nb", "fr")
+FEW_WORDS = 5
+"""A turn of so few words is taken for English where its language cannot be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of the turn (`text[start:end]` of what is stored), as it was read."""
+
+    start: int
+    end: int
+    text: str
+    label: str
+    keep: float
+    verdict: Verdict
+    categories: tuple[str, ...]
+    move: Move
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A turn as it was read. `unread`: some of its own words were too many to be understood."""
+
+    clauses: tuple[Clause, ...]
+    language: str
+    unread: bool = False
+
+
+@lru_cache(maxsize=1)
+def shared_reader() -> Reader:
+    """The reader of this installation, opened once."""
+    from keepbook.models.reader.choice import open_reader  # with the first text: it may load numpy
+
+    return open_reader()
+
+
+@lru_cache(maxsize=1)
+def shared_moves() -> MoveReader:
+    """The reader of moves of this installation, opened once."""
+    from keepbook.models.reader.choice import open_move_reader  # as above
+
+    return open_move_reader()
+
+
+def understand(
+    scene: Scene,
+    later: Sequence[ChatTurn] = (),
+    *,
+    reader: Reader | None = None,
+    moves: MoveReader | None = None,
+) -> Understood:
+    """What the last turn of a scene says, clause by clause. Of a chat that has gone on, what was said `later` tells
+    whether it is worth keeping."""
+    turn = scene.turn
+    own = read_own_words(turn.text)
+    texts = [turn.text[start:end] for start, end in own.spans]
+    compact = "\n".join(texts)
+    tongue = turn_language(compact)
+    if not compact.strip() or tongue == "unknown":
+        return Understood((), tongue, own.unread)
+    earlier = scene.turns[:-1][-CONTEXT:]
+    here = len(earlier)
+    if tongue == "en":
+        after = (as_read(one) for one in later[:CONTEXT])
+        shown = (*(as_read(one) for one in earlier), Turn("user", compact), *after)
+        pieces = _whole_sentences(compact, (reader or shared_reader()).read(shown, only=here))
+    else:
+        pieces = _sentence_pieces(compact, here)
+    places = _stored_places(own.spans)
+    cut = [piece for whole in pieces for piece in _cut_at(whole, places)]
+    lines = _lines(scene)
+    spoken = (*(Turn(one.role, _spoken(one)) for one in earlier), Turn("user", compact))
+    found = (moves or shared_moves()).moves(spoken, here, [(one.start, one.end) for one in cut], lines)
+    names = {f"{here}:{piece.start}": f"{OWN}{at}" for at, piece in enumerate(cut)}
+    clauses = [_clause(scene, piece, move, places, here, names) for piece, move in zip(cut, found, strict=True)]
+    return Understood(tuple(clauses), tongue, own.unread)
+
+
+def _whole_sentences(text: str, pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces, joined where one was cut behind a dot that ends no sentence: in a name, a number, an address."""
+    begins = {start for start, _ in sentences(text)}
+    joined: list[Piece] = []
+    for piece in pieces:
+        before = joined[-1] if joined else None
+        if before is not None and before.text.rstrip().endswith(".") and piece.start not in begins:
+            better = max(before, piece, key=lambda one: one.keep)
+            whole = text[before.start : piece.end]
+            joined[-1] = replace(better, start=before.start, end=piece.end, text=whole)
+        else:
+            joined.append(piece)
+    return joined
+
+
+def turn_language(text: str) -> str:
+    """The language a turn is read in; a few words that could be anything are read as English."""
+    found = language(text)
+    if found == "unknown" and text.isascii() and len(text.split()) <= FEW_WORDS:
+        return "en"
+    return found
+
+
+def as_read(turn: ChatTurn) -> Turn:
+    """A turn as the reader is shown it."""
+    return Turn(turn.role, PLAIN_WORD if turn.speaker == NOTEBOOK else turn.text)
+
+
+def _spoken(turn: ChatTurn) -> str:
+    """A turn as the reader of moves is shown it: of the notebook only what it asked."""
+    if turn.speaker != NOTEBOOK:
+        return turn.text
+    asked = [turn.text[start:end].strip() for start, end in sentences(turn.text)]
+    questions = [one for one in asked if one.endswith("?")]
+    return questions[-1] if questions else "Noted."
+
+
+def _sentence_pieces(text: str, at: int) -> list[Piece]:
+    """Sentences as pieces that are likely, neither sure nor refused."""
+    found = []
+    for start, end in sentences(text):
+        words = text[start:end]
+        states = not words.rstrip().endswith(("?", "？")) and len(words.split()) > 1
+        verdict: Verdict = "propose" if states else "leave"
+        chance = {"keep": 0.5, "talk": 0.5}
+        found.append(Piece(at, start, end, words, "keep" if states else "talk", chance, {}, None, verdict))
+    return found
+
+
+# Places: the reader sees the person's own words closed up, the book stores the whole turn
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Letters `start` to `end` of the closed-up text stand `shift` letters later in the stored turn."""
+
+    start: int
+    end: int
+    shift: int
+
+
+def _stored_places(spans: Sequence[tuple[int, int]]) -> list[_Place]:
+    places, at = [], 0
+    for start, end in spans:
+        places.append(_Place(at, at + end - start, start - at))
+        at += end - start + 1
+    return places
+
+
+def _cut_at(piece: Piece, places: Sequence[_Place]) -> list[Piece]:
+    """A piece, cut where text was left out between its words."""
+    found = []
+    for place in places:
+        start, end = max(piece.start, place.start), min(piece.end, place.end)
+        if start < end:
+            text = piece.text[start - piece.start : end - piece.start]
+            found.append(replace(piece, start=start, end=end, text=text))
+    return found
+
+
+def _stored(at: int, places: Sequence[_Place]) -> int:
+    place = next((one for one in places if one.start <= at <= one.end), places[-1])
+    return at + place.shift
+
+
+# Lines that a clause may point at
+
+
+def _lines(scene: Scene) -> list[Line]:
+    lines = [Line(one.id, one.content, one.kind) for one in scene.targets]
+    for question in scene.questions:
+        lines.append(Line(question.id, question.content, "question"))
+        lines += [Line(f"{question.id}/{one.choice}", one.label, "choice") for one in question.choices]
+    return lines
+
+
+OWN = "here:"
+"""How the id of a clause of the same turn begins; its number follows."""
+
+
+def _clause(
+    scene: Scene, piece: Piece, move: Move, places: Sequence[_Place], here: int, names: Mapping[str, str]
+) -> Clause:
+    """A clause with every place counted in the stored turn; other clauses of the turn by their number."""
+    start, end = _stored(piece.start, places), _stored(piece.end, places)
+    categories = tuple(name for name in piece.categories.values() if name in scene.preset.categories)
+    new = move.new and (_stored(move.new[0], places), _stored(move.new[1], places), move.new[2])
+    needs = tuple(_stored_need(need, places) if need.turn == here else need for need in move.needs)
+    points = {names.get(id, id): likely for id, likely in move.points.items()}
+    old = {names.get(id, id): stretch for id, stretch in move.old.items()}
+    moved = replace(move, start=start, end=end, new=new, needs=needs, points=points, old=old)
+    text = scene.turn.text[start:end]
+    return Clause(start, end, text, piece.label, piece.keep, piece.verdict, categories, moved)
+
+
+def _stored_need(need: Need, places: Sequence[_Place]) -> Need:
+    return replace(need, start=_stored(need.start, places), end=_stored(need.end, places))

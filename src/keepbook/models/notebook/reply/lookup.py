@@ -1,0 +1,118 @@
+"""Questions to the notebook, answered through recall: the best hit first, ended lines after those that hold.
+
+Below a floor that was found on questions without an answer, the notebook says that it has nothing. What is only offered
+is said to be offered.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keepbook.book.ground.patterns import regex
+from keepbook.book.memory.memories import Memory
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.memories import Hit
+from keepbook.book.text.words import content_words, fold, stem, tokens, word_set
+
+FLOOR = {True: 0.33, False: 0.34}
+"""With and without an embedder: the least relevance of an answer. `training/answer_floor.py` found them."""
+CHAT_FLOOR = {True: 0.45, False: 0.5}
+NEAR = 0.1
+"""Hits so near the best are as good as it; the newest of them is told."""
+MOST = 4
+QUOTE_LETTERS = 200
+_FRAME = frozenset(map(stem, word_set("""
+    what which who where when how know remember tell say show list give have got keep kept note noted write wrote
+    written down everything anything something all
+    about me myself my mine you your book notes memory so far now here today chat
+    this learned learnt saved stored do did please can could there is are in
+""")))  # fmt: skip
+"""Words of a question that asks for all there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a question finds. `everything`: it asked for all there is."""
+
+    lines: tuple[Memory, ...] = ()
+    ended: tuple[Memory, ...] = ()
+    offered: tuple[Proposal, ...] = ()
+    turns: tuple[ChatHit, ...] = ()
+    everything: bool = False
+
+    @property
+    def empty(self) -> bool:
+        return not (self.lines or self.ended or self.offered or self.turns)
+
+
+def asks_everything(question: str) -> bool:
+    """Whether a question names no matter: "what do you know about me?" """
+    return not [word for word in map(stem, tokens(question)) if word not in _FRAME and not _is_light(word)]
+
+
+def _is_light(word: str) -> bool:
+    return not content_words(word)
+
+
+def find(
+    question: str,
+    hits: Sequence[Hit],
+    turns: Sequence[ChatHit],
+    offered: Sequence[Proposal],
+    *,
+    meaning: bool,
+) -> Answered:
+    """What answers a question, out of what recall brought for it."""
+    about = [hit for hit in hits if hit.relevance >= FLOOR[meaning] and is_about(hit, question)]
+    lines, ended = ranked([hit for hit in about if hit.current]), ranked([hit for hit in about if not hit.current])
+    waiting = tuple(one for one in offered if _shares(question, one.content))
+    quoted = tuple(hit for hit in turns if hit.relevance >= CHAT_FLOOR[meaning] and hit.role == "user")
+    return Answered(lines[:MOST], ended[:MOST], waiting, () if lines else quoted[:MOST])
+
+
+def ranked(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Best first; of those that are near the best the newest first, and the others left out."""
+    best = max((hit.relevance for hit in hits), default=0.0)
+    near = [hit for hit in hits if hit.relevance >= best - NEAR]
+    return tuple(sorted(near, key=lambda hit: hit.recorded_at, reverse=True))
+
+
+_PEOPLE = frozenset(map(stem, word_set("""
+    mother mom mum father dad parents sister brother son daughter child children kids wife husband partner girlfriend
+    boyfriend ex fiancé fiancée grandmother grandma grandfather grandpa aunt uncle cousin niece nephew friend boss
+    manager colleague neighbour neighbor doctor dentist landlord teacher dog cat
+    mutter vater schwester bruder sohn tochter frau mann freund freundin chef madre padre hermana hermano hijo hija
+    esposa marido jefe mor far søster bror sønn datter kone sjef mère père sœur frère fils fille femme mari chef
+""")))  # fmt: skip
+"""Whom a question may ask about."""
+_NAMED = regex(r"\b(?:does|did|is|was|has|can|could|will|would|should)\s{1,3}([A-Z][^\W\d_]{1,30})(?:'s)?\b")
+
+
+def is_about(hit: Hit, question: str) -> bool:
+    """Whether a line is about whom the question asks: one that it names, else the person."""
+    asked = set(map(stem, tokens(question)))
+    line = set(map(stem, tokens(f"{hit.subject or ''} {hit.content}")))
+    people = (asked & _PEOPLE) | _names(question)
+    if people:
+        return bool(people & line)
+    if hit.subject is None:
+        return True
+    return bool(asked & set(map(stem, tokens(hit.subject)))) or bool(asked & set(content_words(hit.content)))
+
+
+def _names(question: str) -> set[str]:
+    """Whom a question names: "where does Peter live?" """
+    return {stem(fold(name)) for name in _NAMED.findall(question)}
+
+
+def _shares(question: str, line: str) -> bool:
+    asked = set(content_words(question))
+    return bool(asked) and asked <= set(content_words(line))
+
+
+def quoted_turn(hit: ChatHit) -> str:
+    """A turn of an earlier chat as it is quoted."""
+    text = " ".join(hit.text.split())
+    if len(text) <= QUOTE_LETTERS:
+        return text
+    return text[:QUOTE_LETTERS].rsplit(" ", 1)[0] + " …"

@@ -1,0 +1,78 @@
+"""Words as data, by language: questions about trading that are understood (`en.toml` and its siblings), and what is
+said."""
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from keepbook.book.ground.patterns import regex
+
+TRADED = ("en", "es", "de", "nb")
+"""Languages in which questions about trading are understood."""
+LANGUAGES = (*TRADED, "fr")
+_NAME = regex(r"(?<!\?P)<(\w+)>")
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One way to ask one kind of thing."""
+
+    kind: str
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One language: its questions about trading, and what only opens a sentence."""
+
+    trading: tuple[Phrase, ...]
+    openers: re.Pattern[str]
+    says: dict[str, str]
+
+
+@cache
+def words(tongue: str) -> Words:
+    """The words of a language; English for one that has none."""
+    if tongue not in TRADED:
+        english = words("en")
+        return replace(english, says=english.says | _sayings().get(tongue, {}))
+    told = tomllib.loads((_HERE / f"{tongue}.toml").read_text(encoding="utf-8"))
+    named: dict[str, str] = told["words"]
+
+    def filled(pattern: str) -> str:
+        return _NAME.sub(lambda name: named[name.group(1)], pattern)
+
+    head = told["openers"] + told["polite"]
+    trading = tuple(
+        Phrase(entry["kind"], regex(f"{head}(?:{filled(line)})", re.IGNORECASE, anchored=True))
+        for entry in told["trading"]
+        for line in entry["fits"].split("\n")
+        if line
+    )
+    return Words(trading, regex(told["openers"], re.IGNORECASE), _sayings().get(tongue, {}) | told["says"])
+
+
+@cache
+def _sayings() -> dict[str, dict[str, str]]:
+    return tomllib.loads((_HERE / "says.toml").read_text(encoding="utf-8"))
+
+
+def say(tongue: str, key: str, **told: object) -> str:
+    """A sentence of ours."""
+    said = words(tongue).says.get(key) or words("en").says[key]
+    return said.format(**told)
+
+
+def day(tongue: str, at: object) -> str:
+    """The day of a stamp, as people write it."""
+    year, month, nth = (int(part) for part in str(at)[:10].split("-"))
+    return say(tongue, "date", day=nth, month=say(tongue, "months").split()[month - 1], year=year)
+
+
+def asks(text: str, key: str) -> bool:
+    """Whether a reply ended with this question of ours, in whatever language."""
+    ends = (words(tongue).says.get(key, "").rpartition("}")[2].strip() for tongue in LANGUAGES)
+    return any(end and text.rstrip().endswith(end) for end in ends)

@@ -1,0 +1,146 @@
+"""What the notebook says: composed from the entries that the turn has written, after they are written.
+
+One short line each, and never a promise that is not kept. What it is, it says once per chat; for what is beyond it, one
+line points to Settings → Model, not twice in a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keepbook.book.text.quotation import shown
+from keepbook.models.notebook.reply.lookup import Answered, quoted_turn
+from keepbook.models.notebook.reply.phrases import day, say
+from keepbook.models.notebook.values import Deed
+
+SETTINGS = "Settings → Model"
+NAMED = 3
+"""So many chats are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """In which language, and how openly: a `silent` preset says nothing of what it keeps, one that `asks` asks."""
+
+    language: str
+    silent: bool = False
+
+    def say(self, key: str, **values: object) -> str:
+        return say(self.language, key, **values)
+
+
+def in_marks(words: str) -> str:
+    """Words as they are quoted in a reply."""
+    return f"“{words.replace('“', '‘').replace('”', '’')}”"
+
+
+def describe(deeds: Sequence[Deed], voice: Voice) -> str:
+    """What a turn did, line by line."""
+    if voice.silent and not any(deed.failed or deed.asked or deed.act in ("never", "off", "erase") for deed in deeds):
+        return voice.say("understood") if deeds else ""
+    kept = [deed.content for deed in deeds if deed.act == "keep" and not deed.failed]
+    lines = [voice.say("kept", lines=_listed(kept))] if kept and not voice.silent else []
+    offers = [deed for deed in deeds if deed.act == "offer" and deed.asked]
+    others = [deed for deed in deeds if deed.act not in ("keep", "offer")]
+    lines += [line for deed in others if (line := _describe_one(deed, voice))]
+    lines += [deed.failed for deed in deeds if deed.act in ("keep", "offer") and deed.failed]
+    lines += _offers(offers, voice)
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return ", ".join(in_marks(line) for line in lines)
+
+
+def _offers(offers: Sequence[Deed], voice: Voice) -> list[str]:
+    if len(offers) < 2:
+        return [voice.say("offer", lines=_listed([deed.content for deed in offers]))] if offers else []
+    numbered = "\n".join(f"{at}. {in_marks(deed.content)}" for at, deed in enumerate(offers, 1))
+    return [voice.say("offers", lines=numbered)]
+
+
+def _describe_one(deed: Deed, voice: Voice) -> str:
+    if deed.failed:
+        return deed.failed
+    match deed.act:
+        case "repeat":
+            return voice.say("known", lines=_listed([deed.content]))
+        case "change":
+            return voice.say("changed", lines=_listed([deed.content]), before=_listed([deed.before]))
+        case "end":
+            return voice.say("ended", lines=_listed([deed.content]))
+        case "withdraw":
+            return _withdrawn(deed, voice)
+        case "never":
+            return voice.say("never_set", topics=", ".join(deed.topics))
+        case "undo":
+            return voice.say("undone", lines=_listed([deed.content])) if deed.content else voice.say("undone_order")
+        case "off":
+            return voice.say("off_asked")
+        case "erase":
+            return voice.say("erase")
+        case "answer":
+            return _answered(deed, voice)
+        case "which":
+            return _question(deed, voice) if deed.asked else ""
+    return ""
+
+
+def _withdrawn(deed: Deed, voice: Voice) -> str:
+    if deed.memory:
+        lines = [voice.say("forgotten", lines=_listed([deed.content]))]
+    elif deed.content:
+        lines = [voice.say("not_kept_words", lines=_listed([deed.content]))]
+    elif deed.hushed and not deed.chats:
+        lines = [voice.say("nothing_to_forget", matter=deed.hushed)]
+    else:
+        lines = [voice.say("not_kept")]
+    if deed.chats:
+        lines.append(voice.say("in_chats", chats=_titles(deed.chats)))
+    return "\n".join(lines)
+
+
+def _titles(titles: Sequence[str]) -> str:
+    shown = ", ".join(f"“{title}”" for title in titles[:NAMED])
+    more = len(titles) - NAMED
+    return f"{shown} + {more}" if more > 0 else shown
+
+
+def _answered(deed: Deed, voice: Voice) -> str:
+    if deed.question == "off":
+        return voice.say("off_done" if deed.choice == "yes" else "off_kept")
+    if deed.event is not None:
+        key = {"keep": "kept", "change": "changed_plain", "over": "ended", "which": "forgotten"}
+        asked = deed.question or "keep"
+        if deed.choice == "both":
+            return voice.say("kept", lines=_listed([deed.content]))
+        return voice.say(key.get(asked, "kept"), lines=_listed([deed.content]))
+    if deed.choice in ("both", "none") or deed.question != "keep":
+        return voice.say("left_as_is")
+    return voice.say("not_kept")
+
+
+def _question(deed: Deed, voice: Voice) -> str:
+    if deed.question == "which":
+        numbered = "\n".join(f"{at}. {in_marks(line)}" for at, line in enumerate(deed.options, 1))
+        return voice.say("which", lines=numbered)
+    old, new = in_marks(deed.before), in_marks(deed.content)
+    if deed.question == "over":
+        key = "over_or_change" if deed.content and deed.content != deed.before else "over"
+        return voice.say(key, before=old, lines=new)
+    return voice.say("change_asked", before=old, lines=new)
+
+
+def describe_answer(found: Answered, voice: Voice) -> str:
+    """What a question found."""
+    if found.empty:
+        return voice.say("nothing") if not found.everything else voice.say("empty")
+    lines = []
+    if found.lines:
+        lines += [voice.say("book"), *(f"- {shown(one)}" for one in found.lines)]
+    for one in found.ended:
+        until = day(voice.language, one.valid_until) if one.valid_until else ""
+        lines.append(voice.say("until", line=shown(one), day=until))
+    if found.offered:
+        lines += [voice.say("offered"), *(f"- {in_marks(one.content)}" for one in found.offered)]
+    lines += [voice.say("earlier", day=day(voice.language, hit.at), line=quoted_turn(hit)) for hit in found.turns]
+    return "\n".join(lines)

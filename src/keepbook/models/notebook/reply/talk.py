@@ -1,0 +1,55 @@
+"""One reply in the making: what was said, the tools, and what is known, as values.
+
+All state of the notebook is the conversation itself. What the book says and what the turn did come with it as values;
+nothing is read back out of the prompt.
+"""
+
+from dataclasses import replace
+
+from keepbook.book.text.language import language
+from keepbook.models.model import Conversation, Said, Toolbox
+from keepbook.models.notebook.reply.abilities import Abilities
+from keepbook.models.notebook.reply.phrases import LANGUAGES, say
+from keepbook.models.notebook.reply.say import Voice
+from keepbook.models.notebook.reply.view import View
+from keepbook.tools.definition import Answer
+
+HEARD = 4
+"""How many messages of the person tell the language: a bare "no" is answered in that of the ones before it."""
+
+
+class Talk:
+    """The person's last message, and everything a reply to it is made from."""
+
+    def __init__(self, conversation: Conversation, tools: Toolbox | None) -> None:
+        messages = tuple(replace(one, text=one.text.strip()) for one in conversation.said)
+        people = [number for number, one in enumerate(messages) if one.role == "user"]
+        now = people[-1] if people else len(messages)
+        self.conversation = conversation
+        self.view = conversation.view or View()
+        self.tools = Abilities(tools, conversation.preset, len(messages))
+        self.text = messages[now].text if people else ""
+        self.earlier: tuple[Said, ...] = tuple(messages[:now])
+        self.last = next((one for one in reversed(self.earlier) if one.role == "assistant"), None)
+        self.tongue = "en"
+        for number in people[-HEARD:]:
+            heard = language(messages[number].text)
+            if heard in LANGUAGES and len(messages[number].text.split()) > 1:
+                self.tongue = heard
+
+    @property
+    def previous(self) -> str | None:
+        """What the person said before our last message."""
+        return next((one.text for one in reversed(self.earlier) if one.role == "user"), None)
+
+    @property
+    def voice(self) -> Voice:
+        return Voice(self.tongue, self.tools.silent)
+
+    def say(self, key: str, **values: object) -> str:
+        return say(self.tongue, key, **values)
+
+
+def why(answer: Answer) -> str:
+    """What a tool refused, in its own words and without its advice to a model."""
+    return str(answer.data["message"]) if isinstance(answer.data, dict) and "message" in answer.data else answer.text

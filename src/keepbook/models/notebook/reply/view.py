@@ -1,0 +1,30 @@
+"""What a reply of the notebook is made from beside the words: what the turn did, and what recall brought for it."""
+
+from dataclasses import dataclass
+
+from keepbook.book.memory.memories import Memory
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.memories import Hit
+from keepbook.models.notebook.values import Deed
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A turn and what the book has for it, of one instant. `asks`: it puts a question to the notebook."""
+
+    deeds: tuple[Deed, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    turns: tuple[ChatHit, ...] = ()
+    latest: tuple[Memory, ...] = ()
+    offered: tuple[Proposal, ...] = ()
+    asks: bool = False
+    language: str = "en"
+    unread: bool = False
+    meaning: bool = False
+    never: tuple[str, ...] = ()
+    """Topics never to be kept that the turn touches."""
+    secret: bool = False
+    remembers: bool = True
+    introduced: bool = False
+    """Whether an earlier reply has said what the notebook is."""

@@ -1,0 +1,244 @@
+"""What a turn is read against, gathered in one reading of the book.
+
+The lines that a clause may point at are those that recall brings for the turn, those that this chat wrote or offered,
+and what was said last and nobody kept: the same few, however large the book.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from keepbook.book.book import Book
+from keepbook.book.chats import threads
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.patterns import regex
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.memory import listing, proposals
+from keepbook.book.memory.memories import Memory, is_protected
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.owners import choices, owners
+from keepbook.book.owners.choices import Choices
+from keepbook.book.recall.chats import ChatHit, recall_chats
+from keepbook.book.recall.memories import Hit, recall
+from keepbook.book.text.quotation import Span, spans_of
+from keepbook.book.text.sentences import sentences
+from keepbook.book.text.topics import touched
+from keepbook.book.text.words import content_words, fold, tokens, word_set
+from keepbook.models.notebook.apply import OFF
+from keepbook.models.notebook.lists.orders import Order, orders_of_turn
+from keepbook.models.notebook.lists.topics import groups_of
+from keepbook.models.notebook.values import (
+    ChatTurn,
+    Deed,
+    Scene,
+    Target,
+    from_parts,
+    standing_deeds,
+    withdrawn_spans,
+)
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+
+RECALLED = 8
+ANSWERING = 3
+LATEST = 40
+ASKED_LETTERS = 400
+"""So much of a turn is what recall is asked."""
+WRITTEN_HERE = 3
+OFFERED = 3
+SAID_BEFORE = 3
+FIRST_WORDS = 3
+_ASKING = word_set("""
+    what what's whats who who's whose where when which how why tell remind show list know do did does is are am was
+    were can could wer wo wann welche welcher wie warum qué quién dónde cuándo cuál cómo hva hvem hvor når hvilken
+    hvordan
+    quoi que quel quelle qui où quand comment
+""")
+"""Words with which questions begin, in the languages of the closed lists."""
+EDITING = regex(r"^The (?:person|user) wants to change the memory (?P<id>[A-Za-z0-9]{8})\b", re.MULTILINE)
+"""How a page says, in hidden context of its question, which memory a chat was opened to edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A chat and what the book has for its newest turn; all of it is of one instant."""
+
+    thread: Thread
+    messages: tuple[Message, ...]
+    preset: Preset
+    chosen: Choices
+    scene: Scene
+    hits: tuple[Hit, ...] = ()
+    """What answers the turn, ended lines among it."""
+    chat_hits: tuple[ChatHit, ...] = ()
+    latest: tuple[Memory, ...] = ()
+    busy: bool = False
+    """Another chat is being closed at this moment, and this one has not begun."""
+    offered: tuple[Proposal, ...] = field(default=())
+
+    @property
+    def remembers(self) -> bool:
+        return not self.thread.incognito and self.chosen.memory
+
+
+def load(book: Book, thread_id: str, text: str, *, before: int | None = None) -> Loaded:
+    """All that a new turn is read against; with `before` as if the chat had ended before that turn."""
+    query = " ".join(text.split())[:ASKED_LETTERS]
+    if book.meaning is not None and query:
+        book.meaning.direction(query)  # embedded before a transaction is open
+    with viewing(book), book.reading() as (tx, _, now):
+        thread = threads.get(tx, thread_id)
+        preset = book.preset(thread.preset)
+        chosen = choices.chosen(tx)
+        every = threads.standing(threads.said(tx, thread_id))
+        messages = tuple(one for one in every if before is None or one.turn < before)
+        busy = thread.turns == 0 and threads.being_closed(tx, now) > 0
+        loaded = Loaded(thread, messages, preset, chosen, _bare_scene(tx, thread, preset, now), busy=busy)
+        if not loaded.remembers or not query:
+            return loaded
+        return _with_lines(book, tx, loaded, query, text, now)
+
+
+def _bare_scene(tx: Tx, thread: Thread, preset: Preset, now: str) -> Scene:
+    return Scene((), thread.id, owners.zone_name(tx), parse_stamp(now), preset)
+
+
+def _with_lines(book: Book, tx: Tx, loaded: Loaded, query: str, text: str, now: str) -> Loaded:
+    hits = recall(tx, loaded.preset, now, query, limit=RECALLED, meaning=book.meaning)
+    orders = orders_of_turn(text)
+    asks = may_ask(query) and not orders
+    found = recall_chats(tx, query, limit=ANSWERING + 1, meaning=book.meaning) if asks else []
+    waiting = proposals.listed(tx)
+    deeds = standing_deeds({one.turn: from_parts(one.parts) for one in loaded.messages if one.role == "user"})
+    here = listing.these(tx, loaded.preset, now, _written_here(deeds, [hit.id for hit in hits], loaded.messages))
+    lines = [target_of(one) for one in (*hits, *here) if one.current]
+    editing = _edited(loaded, tx, now, lines)
+    if editing is not None and editing not in lines:
+        lines.append(editing)
+    offered = _offered(waiting, loaded.thread.id, text)
+    scene = replace(
+        loaded.scene,
+        turns=tuple(_chat_turn(one) for one in loaded.messages if one.role in ("user", "assistant")),
+        targets=(*lines, *map(_offered_target, offered), *_said_before(loaded.messages, deeds)),
+        questions=_open_questions(waiting, loaded.messages, deeds),
+        asked=sum(deed.asked for some in deeds.values() for deed in some),
+        declined=frozenset(fold(line) for line in proposals.declined(tx)),
+        never=loaded.chosen.never,
+        sense=book.meaning,
+        withdrawn=withdrawn_spans(deeds),
+        hushed=tuple(deed.hushed for some in deeds.values() for deed in some if deed.hushed),
+        switching_off=_asked_off(loaded.messages, deeds),
+        topic_lines=_topic_lines(book, tx, loaded.preset, now, text, orders),
+        editing=editing,
+    )
+    latest = tuple(listing.latest(tx, loaded.preset, now, LATEST)) if asks else ()
+    return replace(loaded, scene=scene, hits=tuple(hits), chat_hits=tuple(found), latest=latest, offered=tuple(offered))
+
+
+def may_ask(text: str) -> bool:
+    """Whether a turn may put a question: only then is looked for what answers it."""
+    return "?" in text or "？" in text or bool(_ASKING & set(tokens(text)[:FIRST_WORDS]))
+
+
+def with_turn(loaded: Loaded, number: int, text: str, at: datetime) -> Scene:
+    """The scene with the turn itself at its end."""
+    return replace(loaded.scene, turns=(*loaded.scene.turns, ChatTurn(number, "user", text, None, at)))
+
+
+def _chat_turn(message: Message) -> ChatTurn:
+    return ChatTurn(message.turn, message.role, message.text, message.speaker, message.at)
+
+
+def target_of(memory: Memory) -> Target:
+    """A memory as something to point at."""
+    spans = spans_of(memory.spans)
+    return Target(
+        memory.id, memory.content, "memory", memory.version, is_protected(memory.source, memory), memory.quoted, spans,
+        memory.thread_id, memory.subject,
+    )  # fmt: skip
+
+
+def _written_here(deeds: Mapping[int, Sequence[Deed]], found: Iterable[str], messages: Sequence[Message]) -> list[str]:
+    """The last lines that this chat wrote, beside those that recall has found."""
+    known = set(found)
+    ids = [deed.memory for turn in sorted(deeds, reverse=True) for deed in deeds[turn] if deed.memory]
+    ids += [id for message in reversed(messages) for id in _tool_ids(message)]
+    return [id for id in dict.fromkeys(ids) if id not in known][:WRITTEN_HERE]
+
+
+def _tool_ids(message: Message) -> list[str]:
+    calls = message.parts if isinstance(message.parts, list) else ()
+    events: list[dict[str, Any]] = [call.get("memory_event") or {} for call in calls]
+    return [str(event["id"]) for event in events if event.get("id")]
+
+
+def _offered(waiting: Sequence[Proposal], thread_id: str, text: str) -> list[Proposal]:
+    """What this chat has offered, the newest first; of other chats what shares a word with the turn."""
+    said = set(content_words(text))
+    adds = [one for one in reversed(waiting) if one.op == "add"]
+    here = [one for one in adds if one.thread_id == thread_id]
+    others = [one for one in adds if one.thread_id != thread_id and said & set(content_words(one.content))]
+    return [*here, *others][:OFFERED]
+
+
+def _offered_target(one: Proposal) -> Target:
+    return Target(one.id, one.content, "offered", spans=spans_of(one.spans), thread_id=one.thread_id)
+
+
+def _said_before(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> list[Target]:
+    """What the person said last and nobody kept, sentence by sentence."""
+    last = next((one for one in reversed(messages) if one.role == "user"), None)
+    if last is None or any(deed.memory for deed in deeds.get(last.turn, ())):
+        return []
+    spans = [(start, end) for start, end in sentences(last.text[:ASKED_LETTERS]) if last.text[start:end].strip()]
+    return [_said_target(last, start, end) for start, end in spans[-SAID_BEFORE:]]
+
+
+def _said_target(message: Message, start: int, end: int) -> Target:
+    words = message.text[start:end]
+    start += len(words) - len(words.lstrip())
+    end = start + len(words.strip())
+    while end > start and not message.text[end - 1].isalnum():
+        end -= 1
+    span = Span(message.turn, start, end, "said")
+    return Target(f"said:{message.turn}:{start}", message.text[start:end], "said", spans=(span,))
+
+
+def _open_questions(
+    waiting: Sequence[Proposal], messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]
+) -> tuple[Proposal, ...]:
+    """What the last reply asked and still waits."""
+    last = next((one for one in reversed(messages) if one.role == "user"), None)
+    asked = [deed.proposal for deed in deeds.get(last.turn, ()) if deed.asked and deed.proposal] if last else []
+    by_id = {one.id: one for one in waiting}
+    return tuple(by_id[id] for id in asked if id in by_id)
+
+
+def _asked_off(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> bool:
+    last = next((one for one in reversed(messages) if one.role == "user"), None)
+    return last is not None and any(deed.act == "off" and deed.question == OFF for deed in deeds.get(last.turn, ()))
+
+
+def _topic_lines(
+    book: Book, tx: Tx, preset: Preset, now: str, text: str, orders: Sequence[Order]
+) -> tuple[Target, ...]:
+    """The lines of a shipped topic that the turn asks to forget, looked up over the whole book."""
+    matters = [text[one.rest_start : one.rest_end] for one in orders if one.act == "withdraw"]
+    groups = [group for matter in matters for group in groups_of(matter)]
+    if not groups:
+        return ()
+    found = [row.id for row in listing.standing(tx) if touched(row.content, groups, book.meaning)]
+    return tuple(map(target_of, listing.these(tx, preset, now, found)))
+
+
+def _edited(loaded: Loaded, tx: Tx, now: str, lines: Sequence[Target]) -> Target | None:
+    """The memory that the chat was opened to change, while the page's question is the last word."""
+    last = loaded.messages[-1] if loaded.messages else None
+    found = EDITING.search(last.hidden) if last is not None and last.hidden else None
+    if found is None:
+        return None
+    here = next((one for one in lines if one.id == found["id"]), None)
+    return here or next(map(target_of, listing.these(tx, loaded.preset, now, [found["id"]])), None)

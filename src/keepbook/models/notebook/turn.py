@@ -1,0 +1,231 @@
+"""A person's turn as one unit of work: read the book, understand, decide; then store the turn with what it does.
+
+No transaction is open while text is read or embedded. What was decided is written with the versions it was decided on;
+if a line has changed meanwhile it is decided anew once, and then asked. If reading or deciding fails, the turn is
+stored and nothing is done.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from keepbook.book.book import Book
+from keepbook.book.chats import threads
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.threads import Message
+from keepbook.book.ground.when import stamp
+from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.topics import touched
+from keepbook.errors import Invalid
+from keepbook.models.model import Turn
+from keepbook.models.notebook.apply import Stale, Writer, apply
+from keepbook.models.notebook.decide import decide
+from keepbook.models.notebook.quote import secrets_of_turn
+from keepbook.models.notebook.read import Understood, shared_moves, understand
+from keepbook.models.notebook.reply.say import SETTINGS
+from keepbook.models.notebook.reply.view import View
+from keepbook.models.notebook.scene import Loaded, load, with_turn
+from keepbook.models.notebook.title import UNTITLED, title
+from keepbook.models.notebook.values import (
+    NOTEBOOK,
+    Deed,
+    Step,
+    from_parts,
+    is_persons,
+    standing_deeds,
+    to_parts,
+    withdrawn_spans,
+)
+from keepbook.storage.database import Tx
+
+BEFORE_A_MODEL = ("withdraw", "never", "undo", "off", "erase")
+"""What the engine itself does where a model answers: safe, sure and undoable."""
+NOTHING = Understood((), "en")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTaken:
+    """A stored turn, what it did, what it was read against, and orders that are left to the model that answers."""
+
+    message: Message
+    deeds: tuple[Deed, ...]
+    loaded: Loaded
+    read: Understood
+    left: tuple[Step, ...] = ()
+    titled: str | None = None
+    """The title that this turn gave the chat."""
+
+
+def take_turn(
+    book: Book,
+    chat: Chat,
+    text: str,
+    *,
+    hidden: str | None = None,
+    instead_of: int | None = None,
+    with_model: bool = False,
+    loaded: Loaded | None = None,
+) -> TurnTaken:
+    """Store a turn of the person with what it does."""
+    said = _Said(book, chat, text, hidden, instead_of, with_model)
+    for attempt in (_as_decided, _as_decided, _asked_instead):
+        loaded = loaded or load(book, chat.id, text, before=instead_of)
+        read, steps = _decided(loaded, text)
+        try:
+            return said.store(loaded, read, [attempt(step) for step in steps])
+        except Stale:
+            stale, loaded = loaded, None
+    return said.store(stale, read, [])  # whoever else writes here is faster each time: the words are stored
+
+
+def _as_decided(step: Step) -> Step:
+    return step
+
+
+def _decided(loaded: Loaded, text: str) -> tuple[Understood, list[Step]]:
+    """What the turn means; nothing where memory is not wanted, or where reading fails."""
+    if not loaded.remembers:
+        return NOTHING, []
+    scene = with_turn(loaded, loaded.thread.turns + 1, text, loaded.scene.now)
+    try:
+        read = understand(scene)
+        moves = shared_moves()
+        return read, decide(scene, read, moves.bars, changes=moves.name != "linear")
+    except Exception:  # the words are kept whatever becomes of their meaning
+        log.exception("a turn could not be understood")
+        return NOTHING, []
+
+
+def _asked_instead(step: Step) -> Step:
+    """A change of a line that keeps changing is asked about."""
+    if step.act == "change":
+        return replace(step, act="which", question="change")
+    if step.act == "end":
+        return replace(step, act="which", question="over")
+    if step.act == "withdraw" and step.targets:
+        return replace(step, act="which", question="which")
+    return step
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A turn on its way into the book."""
+
+    book: Book
+    chat: Chat
+    text: str
+    hidden: str | None
+    instead_of: int | None
+    with_model: bool
+
+    def store(self, loaded: Loaded, read: Understood, steps: Sequence[Step]) -> TurnTaken:
+        """The turn and what it does, in one transaction. `Stale` where the chat or a line has gone on meanwhile."""
+        now = [step for step in steps if not self.with_model or step.act in BEFORE_A_MODEL]
+        left = tuple(step for step in steps if step not in now)
+        with self.book.writing(loaded.thread.preset) as (tx, preset):
+            number = threads.get(tx, self.chat.id).turns + 1
+            if steps and number != loaded.thread.turns + 1:
+                raise Stale
+            if not self.with_model and loaded.remembers and loaded.thread.turns == 0:
+                self.chat.inject()  # what a chat is given is settled before its first word does anything
+            threads.announce(tx, self.chat.id, number, "user", self.text)
+            writer = Writer(tx, preset, self.chat.id, number, self.text, self.book.origin.door, loaded.scene.asked)
+            deeds = apply(writer, now)
+            told = for_model(deeds) if self.with_model else None
+            message = threads.add(
+                tx, self.chat.id, "user", self.text, stamp(tx.clock()),
+                hidden="\n\n".join(part for part in (self.hidden, told) if part) or None,
+                parts=to_parts(deeds, kept=not self.with_model and loaded.remembers), instead_of=self.instead_of,
+                close_after_hours=self.book.close_after_hours,
+            )  # fmt: skip
+            titled = _titled(tx, loaded, message, deeds)
+        return TurnTaken(message, tuple(deeds), loaded, read, left, titled)
+
+
+def record_turn(
+    book: Book, chat: Chat, text: str, loaded: Loaded, *, hidden: str | None = None, instead_of: int | None = None
+) -> TurnTaken:
+    """Store a turn that does nothing by itself."""
+    with book.writing() as (tx, _):
+        message = threads.add(
+            tx, chat.id, "user", text, stamp(tx.clock()), hidden=hidden, instead_of=instead_of,
+            close_after_hours=book.close_after_hours,
+        )  # fmt: skip
+        titled = _titled(tx, loaded, message, ())
+    return TurnTaken(message, (), loaded, NOTHING, titled=titled)
+
+
+def read_again(book: Book, chat: Chat, message: Message) -> TurnTaken:
+    """A stored turn as it was taken, to be answered anew."""
+    loaded = load(book, chat.id, message.text, before=message.turn)
+    read = NOTHING
+    if loaded.remembers and is_persons(message.parts):
+        try:
+            read = understand(with_turn(loaded, message.turn, message.text, message.at))
+        except Exception:  # it is answered all the same
+            log.exception("a turn could not be understood")
+    return TurnTaken(message, from_parts(message.parts), loaded, read)
+
+
+def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
+    """What the notebook answers from."""
+    loaded, text = taken.loaded, taken.message.text
+    asks = any(clause.move.act == "ask" for clause in taken.read.clauses) or "?" in text
+    turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
+    return View(
+        taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,
+        unread=taken.read.unread, meaning=meaning is not None,
+        never=tuple(touched(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
+        secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
+        introduced=any(one.speaker == NOTEBOOK and SETTINGS in one.text for one in loaded.messages),
+    )  # fmt: skip
+
+
+def _titled(tx: Tx, loaded: Loaded, message: Message, deeds: Sequence[Deed]) -> str | None:
+    """A chat is named by its first statement as soon as there is one; anew where that was taken back or said anew. A
+    name by hand is never touched, an incognito chat has none."""
+    thread = loaded.thread
+    named = thread.title not in (None, UNTITLED)
+    again = any(deed.withdrawn for deed in deeds) or message.instead_of is not None
+    if thread.incognito or thread.titled_by == "person" or (named and not again):
+        return None
+    messages = [*loaded.messages, message]
+    standing = standing_deeds({one.turn: from_parts(one.parts) for one in messages if one.role == "user"})
+    turns = [Turn(one.turn, one.role, one.text, one.at, one.speaker) for one in messages]
+    withdrawn: dict[int | str, Sequence[tuple[int, int]]] = dict(withdrawn_spans(standing).items())
+    found = title(turns, withdrawn)[: threads.TITLE_LIMIT]
+    if found in (thread.title, UNTITLED) and not named:
+        return None
+    try:
+        return threads.rename(tx, thread.id, found, by="rules").title
+    except Invalid:  # an odd sentence is not worth the turn that it was to name
+        return None
+
+
+def for_model(deeds: Sequence[Deed]) -> str | None:
+    """What a model is told of what was done before it answers: statements, never instructions."""
+    lines = [line for deed in deeds if (line := _statement(deed))]
+    return "\n".join(lines) or None
+
+
+def _statement(deed: Deed) -> str:
+    if deed.failed:
+        return f"Not done, because {deed.failed}"
+    match deed.act:
+        case "withdraw" if deed.memory:
+            return f"Forgotten just now: [{deed.memory}] {deed.content}"
+        case "withdraw":
+            return f"Will not be kept: {deed.content or deed.hushed}"
+        case "never":
+            return f"From now on nothing is kept about: {', '.join(deed.topics)}"
+        case "undo":
+            return f"Taken back just now: {deed.content}" if deed.content else "The last order was taken back."
+        case "off":
+            return "The person is being asked whether memory is to be switched off."
+        case "which":
+            return "The person is being asked which of several lines they mean."
+        case "erase":
+            return "Erasing a whole book is done on the memory page, not in a chat."
+    return ""

@@ -1,0 +1,139 @@
+"""How far a deed can be trusted: whether act and lines together are right, given all that was read.
+
+An act may be sure and the line too, and yet "rent IS 850" changes nothing. This looks at the deed as a whole: how far
+act and line stand out from the next best, whether old and new value were found, what words the clause and the line
+share, and words that make a statement less than one ("nearly", "if", "hers"). It was fitted on the readings of left-out
+hands, so it knows how the encoder errs with strangers.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from keepbook.models.reader.features import words
+from keepbook.models.reader.move_signs import SIGNS, Asked, signs
+from keepbook.models.reader.moves import DEEDS, Move
+
+CUES = tuple(
+    frozenset(some.split())
+    for some in (
+        "if when unless",
+        "maybe perhaps might could possibly probably",
+        "nearly almost about",
+        "was were used ago before until till",
+        "not no never n't dont don't",
+        "will would gonna going soon plan want next",
+        "now since anymore longer today",
+        "he she they his her their hers",
+        "my i i'm im we our me mine",
+        "said says told asked wrote",
+        "lol haha jk joke kidding",
+        "too also both either",
+        "everything all any anything",
+        "that this it those",
+    )
+)
+"""Words that tell how a statement is meant; each group is one sign."""
+ACTED = 8
+"""The first so many signs are also weighed by themselves for each act."""
+LEADS = (0, 2, 3, 5, 6)
+"""The shared words in which the line that is meant is held against the next one."""
+EVEN = 0.5
+"""From here on a line counts as meant."""
+
+
+def deed(move: Move) -> tuple[str, tuple[str, ...]] | None:
+    """What would be done: the likeliest act that does something, and the lines it means."""
+    act = max(DEEDS, key=lambda name: move.acts[name])
+    ranked = sorted(move.points, key=lambda name: -move.points[name])
+    lines = [name for name in ranked if "/" not in name]
+    if act in ("never", "off"):
+        return act, ()
+    if act == "answer":
+        choices = [name for name in ranked if "/" in name]
+        return (act, (choices[0],)) if choices else None
+    if act in ("change", "end"):
+        return (act, (lines[0],)) if lines else None
+    meant = tuple(name for name in lines if move.points[name] >= EVEN)
+    if meant or act == "keep" or (act == "withdraw" and move.ahead >= EVEN):
+        return act, meant
+    return (act, (lines[0],)) if lines else None
+
+
+def marks(asked: Asked, which: int, move: Move, act: str, lines: Sequence[str]) -> list[float]:
+    """The numbers that speak for or against a deed."""
+    names = [line.id for line in asked.lines] + [f"{asked.at}:{start}" for start, _ in asked.pieces]
+    ranked = sorted(move.points, key=lambda name: -move.points[name])
+    seen = dict(zip(names, signs(asked, range(len(asked.pieces)), [which])[0], strict=True))
+    nothing = [0.0] * SIGNS
+    first, second = (seen.get(name, nothing) for name in [*ranked, "", ""][:2])
+    return [
+        *_chances(move, act),
+        *_lines(asked, move, ranked, lines),
+        *_text(asked, which, ranked[:1]),
+        *first,
+        *(first[at] - second[at] for at in LEADS),
+    ]
+
+
+def _chances(move: Move, act: str) -> list[float]:
+    acts = move.acts
+    second = sorted(acts.values())[-2]
+    some = (acts[act], second, acts["talk"], acts["say"], acts["change"] + acts["end"], acts["withdraw"], acts["keep"])
+    return [_log_odds(one) for one in (*some, acts["answer"])]
+
+
+def _lines(asked: Asked, move: Move, ranked: Sequence[str], lines: Sequence[str]) -> list[float]:
+    points = [*(move.points[name] for name in ranked[:3]), 0.0, 0.0, 0.0][:3]
+    old = move.old.get(ranked[0]) if ranked else None
+    flags = (move.unsure, move.own, move.mistake, move.ahead, move.rest["ask"], move.rest["falls"])
+    return [
+        *map(_log_odds, points),
+        points[0] - points[1],
+        len(lines),
+        len(asked.lines) / 10,
+        *map(_log_odds, flags),
+        old[2] if old else 0.0,
+        move.new[2] if move.new else 0.0,
+        max((need.likely for need in move.needs), default=0.0),
+    ]
+
+
+def _text(asked: Asked, which: int, top: Sequence[str]) -> list[float]:
+    said = words(asked.words(which))
+    line = next((line.content for line in asked.lines if line.id in top), "")
+    there = words(line)
+    found = [len(said) / 10, float("?" in said), float(_has_figure(said))]
+    found += [float(not cue.isdisjoint(said)) for cue in CUES]
+    return [*found, float(_has_figure(there)), len(there) / 10]
+
+
+def _has_figure(given: Sequence[str]) -> bool:
+    return any(word.startswith("#") for word in given)
+
+
+def _log_odds(chance: float) -> float:
+    kept = min(max(chance, 1e-4), 1 - 1e-4)
+    return math.log(kept / (1 - kept))
+
+
+def weighed(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequence[float]]) -> list[float]:
+    """The numbers on one scale, the act itself, and the first of them once more for this act alone."""
+    scaled = [
+        max(-4.0, min(4.0, (one - middle) / wide))
+        for one, middle, wide in zip(numbers, fitted["middle"], fitted["wide"], strict=True)
+    ]
+    here = DEEDS.index(act)
+    own = [float(at == here) for at in range(len(DEEDS))]
+    again = [scaled[at] if which == here else 0.0 for which in range(len(DEEDS)) for at in range(2 * ACTED)]
+    return scaled + own + again
+
+
+def doubt(asked: Asked, which: int, move: Move, fitted: Mapping[str, Sequence[float]]) -> float:
+    """The probability that doing it would be wrong."""
+    found = deed(move)
+    if found is None:
+        return 1.0
+    act, lines = found
+    numbers = weighed(marks(asked, which, move, act, lines), act, fitted)
+    score = fitted["bias"][0] + sum(one * by for one, by in zip(numbers, fitted["weights"], strict=True))
+    return 1 / (1 + math.exp(score))

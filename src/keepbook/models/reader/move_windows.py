@@ -1,0 +1,218 @@
+"""A turn, what was said before it and the lines it may mean, as rows of tokens of bounded size.
+
+A window is the lines, each after its kind, then earlier turns after their role, shortened, then the turn itself (token
+type 1). A turn that is longer than `CORE` is read in several windows, each with a few words of the turn on either side.
+`places` tells for every token which letters it stands for, so that a stretch of tokens is a stretch of a text again.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from keepbook.models.reader.moves import KINDS, MOST_LINES, Line
+from keepbook.models.reader.values import Turn
+
+SIZE = 400
+"""Tokens of a window."""
+CORE, BESIDE = 160, 24
+"""Tokens of the turn that are judged in one window, and of the turn on either side of them."""
+LINE, LINES = 36, 240
+"""Tokens that are read of a line, and of all lines together: the base knows 512 places."""
+NEAR, FAR = (24, 48), (10, 26)
+"""The first and last tokens that are read of a long earlier turn: of the last two, and of those before."""
+LETTERS = 12
+"""Letters of a text that are looked at for each token that is wanted: more cannot matter."""
+
+UNREADABLE = 0.3
+"""The share of unknown tokens from which on a text is strange."""
+
+
+class Place(NamedTuple):
+    """The letters that a token stands for. `turn` is -1 for a token of a line, and of no text at all `start` is -1."""
+
+    turn: int
+    start: int
+    end: int
+
+
+NOWHERE = Place(-1, -1, -1)
+Stretch = tuple[int, int]
+
+
+class MoveWindow(NamedTuple):
+    ids: list[int]
+    types: list[int]
+    places: list[Place]
+    lines: list[Stretch]
+    """The tokens of each line, in the order in which they were given."""
+    pieces: list[tuple[int, Stretch]]
+    """The pieces seen here: which one, and its tokens."""
+    judged: list[int]
+    """Those of them that are judged here, counted among the pieces seen."""
+    own: Stretch
+    """The tokens of the turn."""
+    asked: list[tuple[int, int]]
+    """Earlier turns of an assistant: the token of the role, and the turn."""
+
+
+class MoveCoder:
+    """Text to windows. `tokenizer` is one of the tokenizers package, with the base's vocabulary."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+        self.cls, self.sep, self.unknown = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._kinds = {name: self._encode(f"{name}:")[0] for name in (*KINDS, "user", "assistant", "tool")}
+
+    def strange(self, text: str) -> bool:
+        """Whether much of a text is in a script that the base does not know."""
+        ids, _ = self._encode(text[: SIZE * LETTERS])
+        return not ids or ids.count(self.unknown) > UNREADABLE * len(ids)
+
+    def windows(
+        self, turns: Sequence[Turn], at: int, pieces: Sequence[Stretch], lines: Sequence[Line]
+    ) -> list[MoveWindow]:
+        """The windows in which every piece that has a token is judged once."""
+        return list(self._windows(turns, at, pieces, lines, None))
+
+    def alone(
+        self, turns: Sequence[Turn], at: int, pieces: Sequence[Stretch], lines: Sequence[Line], only: Sequence[int]
+    ) -> list[MoveWindow]:
+        """For each of some pieces a window in which it alone is judged: it costs more, and tells more."""
+        return list(self._windows(turns, at, pieces, lines, only))
+
+    def _windows(
+        self,
+        turns: Sequence[Turn],
+        at: int,
+        pieces: Sequence[Stretch],
+        lines: Sequence[Line],
+        only: Sequence[int] | None,
+    ) -> Iterator[MoveWindow]:
+        coded = self._encode(turns[at].text)
+        spans = [_tokens(coded[1], piece) for piece in pieces]
+        head = self._lines(lines[:MOST_LINES])
+        for group in _groups(spans):
+            if only is None:
+                yield self._window(turns, at, coded, group, head, range(len(group)))
+                continue
+            for place, (which, _) in enumerate(group):
+                if which in only:
+                    yield self._window(turns, at, coded, group, head, (place,))
+
+    def _lines(self, lines: Sequence[Line]) -> "_Row":
+        row = _Row()
+        row.add([self.cls], [NOWHERE])
+        coded = [self._encode(line.content[: LINE * LETTERS]) for line in lines]
+        most = LINE if sum(min(len(ids), LINE) for ids, _ in coded) <= LINES else LINES // len(lines)
+        for line, (ids, offsets) in zip(lines, coded, strict=True):
+            row.add(self._kinds[line.kind])
+            begin = len(row.ids)
+            row.add(ids[:most], [Place(-1, *one) for one in offsets[:most]])
+            row.marks.append((begin - (not ids), len(row.ids)))
+            row.add([self.sep])
+        return row
+
+    def _window(
+        self,
+        turns: Sequence[Turn],
+        at: int,
+        coded: "Coded",
+        group: Sequence[tuple[int, Stretch]],
+        head: "_Row",
+        judged: Sequence[int],
+    ) -> MoveWindow:
+        ids, offsets = coded
+        first, until = group[0][1][0], group[-1][1][1]
+        begin, end = max(0, first - BESIDE), min(len(ids), until + BESIDE)
+        row = head.copied()
+        asked = self._earlier(row, turns[:at], SIZE - len(row.ids) - (end - begin) - 4)
+        row.add(self._kinds["user"])
+        shift = len(row.ids) - begin
+        row.add(ids[begin:end], [Place(at, *one) for one in offsets[begin:end]])
+        row.add([self.sep])
+        types = [0] * len(row.ids)
+        seen = [(which, (start + shift, stop + shift)) for which, (start, stop) in group]
+        start, stop = seen[judged[0]][1][0], seen[judged[-1]][1][1]
+        types[start:stop] = [1] * (stop - start)
+        own = (begin + shift, end + shift)
+        return MoveWindow(row.ids, types, row.places, row.marks, seen, list(judged), own, asked)
+
+    def _earlier(self, row: "_Row", turns: Sequence[Turn], room: int) -> list[tuple[int, int]]:
+        """Puts in as many earlier turns as there is room for, the last ones; tells where an assistant's begin."""
+        found: list[tuple[int, list[int], list[Place]]] = []
+        for at in range(len(turns) - 1, -1, -1):
+            ids, places = self._shortened(turns[at], at, NEAR if at >= len(turns) - 2 else FAR)
+            room -= len(ids)
+            if room < 0:
+                break
+            found.append((at, ids, places))
+        asked = []
+        for at, ids, places in reversed(found):
+            if turns[at].role == "assistant":
+                asked.append((len(row.ids), at))
+            row.add(ids, places)
+        return asked
+
+    def _shortened(self, turn: Turn, at: int, most: tuple[int, int]) -> tuple[list[int], list[Place]]:
+        first, last = most
+        text = turn.text
+        if len(text) > 2 * LETTERS * (first + last):  # only its ends are read, so only they are coded
+            cut = len(text) - LETTERS * last
+            head, tail = self._encode(text[: LETTERS * first]), self._encode(text[cut:])
+            ids = head[0][:first] + tail[0][-last:]
+            offsets = head[1][:first] + [(start + cut, end + cut) for start, end in tail[1][-last:]]
+        else:
+            ids, offsets = self._encode(text)
+            if len(ids) > first + last:
+                ids, offsets = ids[:first] + ids[-last:], offsets[:first] + offsets[-last:]
+        role = self._kinds.get(turn.role, self._kinds["tool"])
+        places = [NOWHERE] * len(role) + [Place(at, *one) for one in offsets] + [NOWHERE]
+        return [*role, *ids, self.sep], places
+
+    def _encode(self, text: str) -> "Coded":
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        return list(found.ids), list(found.offsets)
+
+
+Coded = tuple[list[int], list[Stretch]]
+
+
+class _Row:
+    """Tokens behind each other, with the letters they stand for; `marks` are the stretches of the lines."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.places: list[Place] = []
+        self.marks: list[Stretch] = []
+
+    def add(self, ids: Sequence[int], places: Sequence[Place] | None = None) -> None:
+        self.ids += ids
+        self.places += places if places is not None else [NOWHERE] * len(ids)
+
+    def copied(self) -> "_Row":
+        row = _Row()
+        row.ids, row.places, row.marks = [*self.ids], [*self.places], [*self.marks]
+        return row
+
+
+def _tokens(offsets: Sequence[Stretch], piece: Stretch) -> Stretch:
+    """The tokens that begin inside a piece."""
+    inside = [at for at, (start, _) in enumerate(offsets) if piece[0] <= start < piece[1]]
+    return (inside[0], inside[-1] + 1) if inside else (0, 0)
+
+
+def _groups(spans: Sequence[Stretch]) -> Iterator[list[tuple[int, Stretch]]]:
+    """Pieces that are judged together: as many in a row as `CORE` tokens hold. A longer piece is judged by its
+    beginning."""
+    group: list[tuple[int, Stretch]] = []
+    for which, (first, until) in enumerate(spans):
+        if until <= first:
+            continue
+        short = min(until, first + CORE)
+        if group and short - group[0][1][0] > CORE:
+            yield group
+            group = []
+        group.append((which, (first, short)))
+    if group:
+        yield group

@@ -1,0 +1,65 @@
+"""Every regular expression of the package is made here, and listed, so that a test can hold each against long texts.
+
+What a stranger types must not cost more than its length: a pattern may grow in step with a text and no faster (see
+`tests/book/ground/test_patterns.py`). A pattern is compiled by the first text it meets: a command without one does not
+wait for it. It stands lowest, because every floor has patterns.
+"""
+
+import re
+import sys
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+_LOOKING = frozenset(["search", "sub", "subn", "split", "findall", "finditer"])
+"""What tries a pattern at each letter of a text."""
+_ENDLESS = re.compile(r"(?<!\\)(?:\\\\)*(?:[*+]|\{\d*,\})")
+
+
+class Made(NamedTuple):
+    """A pattern of the package: its text, its flags, the module and line that made it, and whether it only looks at
+    where a text begins."""
+
+    text: str
+    flags: int
+    where: str
+    anchored: bool
+
+
+_made: dict[tuple[str, int, bool], Made] = {}
+
+
+def regex(text: str, flags: int = 0, *, anchored: bool = False) -> re.Pattern[str]:
+    """A regular expression, to be asked by its methods. One that is `anchored` knows `match` and `fullmatch` alone: it
+    may need the rest of the text at each letter, so it is tried at one of them only."""
+    frame = sys._getframe(1)  # the module `inspect` has a public way, and would cost each command 10 ms
+    where = f"{frame.f_globals['__name__']}:{frame.f_lineno}"
+    _made.setdefault((text, int(flags), anchored), Made(text, int(flags), where, anchored))
+    return cast("re.Pattern[str]", _Uncompiled(text, flags, anchored))
+
+
+@lru_cache(maxsize=256)
+def words_regex(text: str, flags: int = 0) -> re.Pattern[str]:
+    """A regular expression around words that are known only now. It repeats nothing without a bound, so it grows with
+    the text alone and needs no listing."""
+    if _ENDLESS.search(text):
+        raise ValueError(f"this pattern repeats something without a bound: {text}")
+    return re.compile(text, flags)
+
+
+def made() -> list[Made]:
+    """The patterns that were made so far: those of every module that is loaded."""
+    return list(_made.values())
+
+
+class _Uncompiled:
+    def __init__(self, text: str, flags: int, anchored: bool) -> None:
+        self._source = text, flags
+        self._anchored = anchored
+
+    def __getattr__(self, name: str) -> Any:
+        """What the compiled expression has; asked once, it is at hand from then on."""
+        if self._anchored and name in _LOOKING:
+            raise AttributeError(f"a pattern that is anchored knows no {name}")
+        method = getattr(re.compile(*self._source), name)
+        setattr(self, name, method)
+        return method

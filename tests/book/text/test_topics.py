@@ -1,0 +1,132 @@
+"""Topics never to be remembered, on sentences that nothing was learned from: half of them meant, half near misses."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from keepbook.book.text import topic_meaning, topic_words
+from keepbook.book.text.topic_meaning import Sense, told
+from keepbook.book.text.topics import group_named, groups, touched
+from keepbook.models.embedders.bundled import BundledEmbedder, bundled
+
+if TYPE_CHECKING:
+    from keepbook.book.recall.vectors import Floats
+
+JUDGED = Path(__file__).parents[3] / "training" / "judged"
+ROWS = [json.loads(line) for line in (JUDGED / "never-aside.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+class Bundled:
+    """The embedder that comes with Keepbook, in a space of any name."""
+
+    def __init__(self, embedder: BundledEmbedder, space: str) -> None:
+        self.space, self._embedder, self.asked = space, embedder, 0
+
+    def direction(self, text: str) -> "Floats":
+        return self._embedder.ask(text)
+
+    def directions(self, texts: Sequence[str]) -> "Floats":
+        self.asked += len(texts)
+        return self._embedder.embed(texts)
+
+
+def _embedder() -> BundledEmbedder:
+    embedder = bundled()
+    assert embedder is not None, "the tests need keepbook[embed]"
+    return embedder
+
+
+def _judged(sense: Sense | None) -> tuple[float, float]:
+    hits = [(bool(touched(row["text"], [row["group"]], sense)), row["meant"]) for row in ROWS]
+    both = sum(hit and meant for hit, meant in hits)
+    return both / sum(hit for hit, _ in hits), both / sum(meant for _, meant in hits)
+
+
+def test_words_alone_find_what_is_meant() -> None:
+    precision, recall = _judged(None)
+    assert (precision >= 0.9, recall >= 0.85) == (True, True), (precision, recall)
+
+
+def test_meaning_finds_more() -> None:
+    embedder = _embedder()
+    precision, recall = _judged(Bundled(embedder, embedder.space))
+    assert (precision >= 0.9, recall >= 0.95) == (True, True), (precision, recall)
+
+
+def test_nothing_that_was_learned_from_is_judged() -> None:
+    assert {row["text"] for row in ROWS}.isdisjoint(one.text for one in told())
+
+
+def test_for_another_embedder_a_group_is_learned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = tuple(one for one in told() if one.group == "health" or one.meant)[::12]
+    monkeypatch.setattr(topic_meaning, "told", lambda: few)
+    monkeypatch.setattr(topic_meaning, "_LEARNED", {})
+    sense = Bundled(_embedder(), "another")
+    meant, not_meant = "I was diagnosed with asthma in spring", "The new printer is a pain to set up"
+    for_it, against = (topic_meaning.score(text, "health", sense) for text in (meant, not_meant))
+    assert for_it is not None
+    assert against is not None
+    assert for_it > against
+    assert 0 < sense.asked <= len(few)
+
+
+def test_where_the_embedder_cannot_say_words_decide() -> None:
+    class Silent:
+        space = "silent"
+
+        def direction(self, _: str) -> None:
+            return None
+
+        def directions(self, _: Sequence[str]) -> None:
+            return None
+
+    assert touched("I was diagnosed with asthma in spring", ["health"], Silent()) == ["health"]
+
+
+def test_a_long_text_is_looked_at_up_to_a_bound() -> None:
+    assert topic_words.frame_words("word " * 100_000) == {"word"}
+    assert np.isfinite(topic_words.score("pain " * 100_000, "health"))
+
+
+@pytest.mark.parametrize(("named", "group"), [("my health", "health"), ("religion", "faith"), ("finances", "money")])
+def test_a_group_is_known_by_what_people_call_it(named: str, group: str) -> None:
+    assert group_named(named) == group
+
+
+@pytest.mark.parametrize(
+    ("text", "group"),
+    [
+        ("My niece is called Faith", "faith"),
+        ("The printer at home is a Brother", "family"),
+        ("I watched a series about doctors in Boston", "health"),
+        ("The party is on Saturday, bring cake", "politics"),
+        ("The budget of the ministry grew by a tenth", "money"),
+    ],
+)
+def test_names_stories_and_things_are_not_meant(text: str, group: str) -> None:
+    assert not touched(text, [group])
+
+
+@pytest.mark.parametrize(
+    ("line", "group"),
+    [
+        ("Lives in Bergen", "whereabouts"),
+        ("Is allergic to walnuts", "health"),
+        ("Earns 72k a year", "money"),
+        ("Works at Siemens", "work"),
+        ("Her health is poor", "health"),
+    ],
+)
+def test_the_books_own_lines_are_meant_as_well(line: str, group: str) -> None:
+    assert touched(line, [group]) == [group]
+
+
+def test_a_topic_of_ones_own_is_meant_in_every_form_and_no_other_word() -> None:
+    assert touched("since getting divorced I live alone", ["my divorce"])
+    assert not touched("my tomatoes are ripe", ["Tom"])
+    assert not touched("I drive a Tesla", ["the Tesla position"])
+    assert len(groups()) == 8

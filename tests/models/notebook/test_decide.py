@@ -1,0 +1,211 @@
+"""What the clauses of a turn do to the book: done where it is sure, else beside and asked; nothing is guessed."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.models.notebook.scripted import Scripted
+
+from keepbook import Keepbook
+from keepbook.models.model import TextDelta
+from keepbook.models.notebook import read, turn
+
+
+@pytest.fixture
+def talk(kb: Keepbook, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Says turns in one chat, with a script of what their clauses do; answers the book and the replies."""
+
+    def spoken(script: dict[str, Any], *texts: str, book: Any = (), preset: str = "general") -> tuple[Any, list[str]]:
+        moves = Scripted(script)
+        monkeypatch.setattr(read, "shared_moves", lambda: moves)
+        monkeypatch.setattr(turn, "shared_moves", lambda: moves)
+        alice = kb.book("alice")
+        for line in book:
+            alice.remember(line, force=True)
+        chat = alice.threads.start(preset=preset)
+
+        async def say(text: str) -> str:
+            return "".join([e.text async for e in kb.talk(chat).say(text) if isinstance(e, TextDelta)])
+
+        return alice, [asyncio.run(say(text)) for text in texts]
+
+    return spoken
+
+
+def holding(book: Any) -> list[str]:
+    return [one.content for one in book.list() if one.current]
+
+
+def test_a_statement_is_kept_at_once_in_the_persons_own_letters(talk: Any) -> None:
+    alice, replies = talk({}, "I live in Oslo with my wife Kari.")
+    (kept,) = alice.list()
+    assert (kept.content, kept.quoted, kept.source) == ("I live in Oslo with my wife Kari", True, "extracted")
+    assert "“I live in Oslo with my wife Kari”" in replies[0]
+    assert [tuple(span) for span in kept.spans] == [(1, 0, 32, "said")]
+
+
+def test_a_sure_change_is_the_next_version_of_the_same_line(talk: Any) -> None:
+    script = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen"}}
+    alice, replies = talk(script, "I live in Bergen these days", book=["I live in Oslo"])
+    (line,) = alice.list()
+    assert (line.content, line.version, line.quoted) == ("I live in Bergen these days", 2, True)
+    assert [one.content for one in alice.history(line.id)] == ["I live in Oslo", "I live in Bergen these days"]
+    assert "Changed" in replies[0]
+
+
+def test_what_was_true_before_a_change_stays_true_then(talk: Any, clock: Any) -> None:
+    script = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen"}}
+    alice, _ = talk({}, "thanks", book=["I live in Oslo"])
+    before = alice.list()[0].recorded_at
+    clock.forward(days=100)
+    alice, _ = talk(script, "I live in Bergen these days")
+    assert [one.content for one in alice.as_of(valid=before)] == ["I live in Oslo"]
+
+
+def test_opposites_are_not_repeats_however_sure_the_pointer_is(talk: Any) -> None:
+    script = {"alts": {"act": "say", "points": "alts"}}
+    alice, replies = talk(script, "I do trade alts sometimes", book=["I never trade alts"])
+    assert "already" not in replies[0]
+    assert "I never trade alts" in holding(alice)
+    offered = [one.content for one in alice.proposals.list()]
+    assert "I do trade alts sometimes" in [*holding(alice), *offered]
+
+
+def test_a_fragment_exchanges_the_only_figure_in_a_bracket(talk: Any) -> None:
+    script = {"65,000": {"act": "change", "points": "salary", "old": "55,000", "new": "65,000"}}
+    alice, _ = talk(script, "remember that my salary is 55,000 a year", "no sorry, 65,000")
+    assert holding(alice) == ["my salary is [65,000] a year"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "old", "new", "after"),
+    [
+        ("I fly to Rome on the 14th", "not Rome: Milan", "Rome", "Milan", "I fly to [Milan] on the 14th"),
+        ("I only risk 2% per trade", "sorry, 0.5% per trade", "2%", "0.5%", "I only risk [0.5%] per trade"),
+    ],
+)
+def test_what_says_nothing_but_a_value_is_exchanged_in_a_line_that_says_more(
+    talk: Any, line: str, said: str, old: str, new: str, after: str
+) -> None:
+    alice, replies = talk({said: {"act": "change", "points": line, "old": old, "new": new}}, said, book=[line])
+    assert holding(alice) == [after]
+    assert f"Changed: “{after}”." in replies[0]
+
+
+def test_a_line_that_says_more_stays_and_the_person_is_asked_whether_it_is_over(talk: Any) -> None:
+    script = {"Moss": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Moss"}}
+    alice, replies = talk(script, "We live in Moss now", "2", book=["I live in Oslo with Kari"])
+    assert "Is that over?" in replies[0]
+    assert holding(alice) == ["We live in Moss now"]
+    assert "I live in Oslo with Kari" in [one.content for one in alice.list()]
+
+
+def test_an_uncertain_pointer_changes_nothing(talk: Any) -> None:
+    script = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen", "surely": 0.6}}
+    alice, _ = talk(script, "I live in Bergen these days", book=["I live in Oslo"])
+    assert "I live in Oslo" in holding(alice)
+
+
+def test_two_lines_that_may_be_meant_are_not_changed(talk: Any) -> None:
+    script = {"Bergen": {"act": "change", "points": ["Oslo"], "old": "Oslo", "new": "Bergen"}}
+    lines = ["I live in Oslo", "My office is in Oslo"]
+    alice, _ = talk(script, "It is in Bergen these days", book=lines)
+    assert set(lines) <= set(holding(alice))
+
+
+def test_an_end_keeps_the_line_with_its_days(talk: Any) -> None:
+    script = {"sold": {"act": "end", "points": "boat"}}
+    alice, replies = talk(script, "we sold the boat", book=["I have a boat called Vilja"])
+    (line,) = alice.list()
+    assert (line.content, line.current) == ("I have a boat called Vilja", False)
+    assert line.valid_until is not None
+    assert "Over" in replies[0]
+
+
+def test_what_is_said_again_adds_nothing_and_is_confirmed(talk: Any) -> None:
+    script = {"still": {"act": "say", "points": "Oslo"}}
+    alice, replies = talk(script, "i still live in oslo", book=["I live in Oslo"])
+    (line,) = alice.list()
+    assert line.last_confirmed_at is not None
+    assert "already" in replies[0]
+
+
+def test_a_withdrawal_takes_every_line_that_is_surely_meant_and_undo_brings_all_back(talk: Any) -> None:
+    script = {"forget": {"act": "withdraw", "points": ["Rex", "Bella"]}, "undo": "undo"}
+    lines = ["My dog Rex is old", "My dog Bella is young", "I live in Oslo"]
+    alice, _ = talk(script, "forget my dogs", book=lines)
+    assert holding(alice) == ["I live in Oslo"]
+    alice, _ = talk(script, "forget my dogs", "undo that", book=lines)
+    assert set(holding(alice)) == set(lines)
+
+
+def test_do_not_keep_this_reaches_the_words_beside_it(talk: Any) -> None:
+    script = {"don't keep": {"act": "withdraw", "ahead": 0.95}}
+    alice, replies = talk(script, "don't keep this: I live in Oslo with my wife Kari.")
+    assert list(alice.list()) == []
+    assert alice.proposals.list() == []
+    assert "do not keep" in replies[0]
+
+
+def test_a_no_is_remembered(talk: Any) -> None:
+    alice, replies = talk({}, "I am a vegetarian.", "no thanks", "I am a vegetarian.", preset="assistant")
+    assert "shall I keep that" in replies[0]
+    assert (list(alice.list()), alice.proposals.list()) == ([], [])
+
+
+@pytest.mark.parametrize(("answer", "kept"), [("yes", 1), ("ok no", 0), ("ok. my dog is called Rex", 0), ("1", 1)])
+def test_only_an_answer_answers(talk: Any, answer: str, kept: int) -> None:
+    alice, _ = talk({}, "I am a vegetarian.", answer, preset="assistant")
+    assert [one.content for one in alice.list()].count("I am a vegetarian") == kept
+
+
+def test_off_is_asked_and_keeps_nothing_meanwhile(talk: Any) -> None:
+    script = {"stop remembering": "off"}
+    alice, replies = talk(script, "stop remembering things. I live in Oslo with my wife Kari.")
+    assert "switch memory off" in replies[0]
+    assert list(alice.list()) == []
+    assert alice.choices.memory
+    alice, _ = talk(script, "stop remembering things", "yes")
+    assert not alice.choices.memory
+
+
+def test_a_forbidden_topic_is_not_kept_from_the_turn_that_forbids_it(talk: Any) -> None:
+    script = {"never": "never"}
+    alice, _ = talk(script, "never keep anything about my health. I have had diabetes since 2009.")
+    assert alice.choices.never == ("health",)
+    assert list(alice.list()) == []
+
+
+def test_what_a_line_needs_is_taken_along(talk: Any) -> None:
+    script = {"husband": {"act": "say", "need": "my sister Clare", "own": 0.0, "who": "my sister Clare"}}
+    alice, _ = talk(script, "I visited my sister Clare on Sunday. Her husband has had Parkinson's since 2015.")
+    lines = [one.content for one in (*alice.list(), *alice.proposals.list())]
+    assert "my sister Clare … Her husband has had Parkinson's since 2015" in lines
+
+
+def test_a_slip_is_mended_inside_its_sentence(talk: Any) -> None:
+    script = {"no sorry": {"act": "change", "points": "Ghent", "old": "Ghent", "new": "Bruges", "mistake": 0.9}}
+    alice, _ = talk(script, "I live in Ghent with my wife. no sorry, Bruges")
+    lines = [one.content for one in (*alice.list(), *alice.proposals.list())]
+    assert lines == ["I live in [Bruges] with my wife"]
+
+
+def test_a_secret_is_kept_out_and_the_next_clause_is_not(talk: Any) -> None:
+    alice, replies = talk({}, "I live in Oslo with my wife Kari. My PIN is 4471.")
+    assert [one.content for one in alice.list()] == ["I live in Oslo with my wife Kari"]
+    assert "PIN" not in str([one.content for one in alice.proposals.list()])
+    assert "password" in replies[0]
+
+
+def test_whoever_forgets_everything_is_led_to_erase(talk: Any) -> None:
+    alice, replies = talk({"forget": "withdraw"}, "forget everything", book=["I live in Oslo"])
+    assert holding(alice) == ["I live in Oslo"]
+    assert "Erase" in replies[0]
+
+
+def test_a_topic_is_asked_with_its_lines(talk: Any) -> None:
+    lines = ["I have had diabetes since 2009", "I take metformin every morning", "I live in Oslo"]
+    alice, replies = talk({"forget": "withdraw"}, "forget my health", book=lines)
+    assert set(holding(alice)) == set(lines)
+    assert "1. “" in replies[0]
+    assert "Oslo" not in replies[0]

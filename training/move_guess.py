@@ -1,0 +1,46 @@
+"""The network's own reading of cases, in batches on whatever device it stands: the windows and heads of the runtime."""
+
+import numpy as np
+import torch
+
+from keepbook.models.reader.move_heads import MoveHeads
+from keepbook.models.reader.move_signs import Asked
+from keepbook.models.reader.move_windows import MoveCoder
+from keepbook.models.reader.moves import Move
+from training.move_cases import Case
+from training.move_net import HEADS, MoveNet
+
+BATCH = 64
+
+
+def heads_of(net: MoveNet) -> MoveHeads:
+    found = {}
+    for name in HEADS:
+        head = getattr(net, name)
+        for kind in ("weight", "bias"):
+            value = getattr(head, kind).detach().cpu().numpy()
+            found[f"head.{name}.{kind}"] = value.astype("f2").astype("f4")  # as it is shipped
+    return MoveHeads(found)
+
+
+@torch.no_grad()
+def guesses(
+    net: MoveNet, cases: list[Case], pieces: list[list[tuple[int, int]]], coder: MoveCoder, alone: bool = False
+) -> list[dict[int, Move]]:
+    """For every case the moves by piece; `alone`: each piece in a window of its own."""
+    heads = heads_of(net)
+    found: list[dict[int, Move]] = [{} for _ in cases]
+    work = []
+    for at, case in enumerate(cases):
+        given = (case.turns, case.at, pieces[at], case.lines)
+        every = range(len(pieces[at]))
+        work += [(at, window) for window in (coder.alone(*given, every) if alone else coder.windows(*given))]
+    work.sort(key=lambda one: len(one[1].ids))
+    for begin in range(0, len(work), BATCH):
+        batch = work[begin : begin + BATCH]
+        hidden = net.encode([one.ids for _, one in batch], [one.types for _, one in batch]).cpu().numpy()
+        for row, (at, window) in enumerate(batch):
+            case = cases[at]
+            asked = Asked(case.turns, case.at, pieces[at], case.lines)
+            found[at] |= dict(heads.read(asked, window, hidden[row, : len(window.ids)].astype(np.float32)))
+    return found
