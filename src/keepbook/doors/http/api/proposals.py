@@ -23,7 +23,7 @@ Id = Annotated[str, Path(description="A proposal's id.", max_length=200)]
 Both = Annotated[bool, Query(description="Keep a change beside the line that it would change.")]
 
 
-class Chosen(Sent):
+class ChosenAnswer(Sent):
     choice: str = Field(description="One of the proposal's `choices`.", max_length=200)
 
 
@@ -54,7 +54,7 @@ def decline_proposal(call: Answering, id: Id) -> Response:
 
 
 @router.post("/proposals/{id}/answer", response_model=Written | Proposal)
-def answer_proposal(call: Answering, id: Id, chosen: Chosen) -> Response:
+def answer_proposal(call: Answering, id: Id, chosen: ChosenAnswer) -> Response:
     """Answer a question with one of its choices: what it wrote, or the proposal where nothing was to be written."""
     return call.write(lambda book: book.proposals.answer(id, chosen.choice))
 
