@@ -34,7 +34,7 @@ class Pencil:
     target: str | None
     score: float
     sure: bool
-    spans: tuple[tuple[int, int, int, str], ...] = ()
+    spans: tuple[tuple[int | str, ...], ...] = ()
     """Of a quotation: the stretches of the chat it is made of."""
     proposal: str | None = None
     """The question that waits for it, where it is only offered."""
