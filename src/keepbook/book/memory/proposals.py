@@ -149,16 +149,23 @@ def decline(tx: Tx, id: str, now: str) -> Proposal:
 def answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> Written | Proposal:
     """The person chooses one of the answers: what it wrote (of several writes the last), or how the question stands
     where there was nothing to write."""
+    written = write_answer(tx, origin, preset, id, choice, now)
+    return written[-1] if written else get(tx, id)
+
+
+def write_answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> list[Written]:
+    """Carry out the answer that the person chooses: all that it writes, in order."""
     waiting = _waiting(tx, id)
     chosen = choose(waiting.choices or plain_choices(waiting.op, waiting.memory_id), choice)
     if chosen.op is None:
-        return _decide(tx, id, "declined", now)
+        _decide(tx, id, "declined", now)
+        return []
     origin = replace(origin, thread_id=waiting.thread_id or origin.thread_id)
     if waiting.question is not None:  # said in the chat, and confirmed by the person's answer
         origin = replace(origin, source="chat")
     written = [_do(tx, origin, preset, waiting, chosen.op, target, now) for target in _targets(tx, waiting, chosen)]
-    decided = _decide(tx, id, "accepted", now)
-    return written[-1] if written else decided
+    _decide(tx, id, "accepted", now)
+    return written
 
 
 def _targets(tx: Tx, waiting: Proposal, chosen: Choice) -> Sequence[str | None]:

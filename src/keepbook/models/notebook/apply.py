@@ -16,7 +16,6 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes, proposals, quotes
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import Written
-from keepbook.book.memory.proposals import Proposal
 from keepbook.book.owners import choices
 from keepbook.book.recall import forgotten
 from keepbook.book.text.quotation import shown
@@ -207,12 +206,12 @@ def _answer(writer: Writer, step: Step) -> list[Deed]:
             choices.choose(writer.tx, memory=False)
         return [Deed("answer", question=OFF, choice=step.choice)]
     before = proposals.get(writer.tx, step.proposal)
-    result = proposals.answer(writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now)
+    written = proposals.write_answer(writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now)
     asked = before.question or ("which" if before.op == "forget" else None)  # of one line alone: whether it is to go
-    if isinstance(result, Proposal):
-        return [Deed("answer", before.content, question=asked, choice=step.choice, proposal=step.proposal)]
-    done = replace(_deed(writer, "answer", result), question=asked, choice=step.choice)
-    return [replace(done, proposal=step.proposal)]
+    how: dict[str, Any] = {"question": asked, "choice": step.choice, "proposal": step.proposal}
+    if not written:
+        return [Deed("answer", before.content, **how)]
+    return [replace(_deed(writer, "answer", one), **how) for one in written]
 
 
 # Orders
