@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Bars, Chosen
-from training import chats
+from training.chats import Chat
 from training.judge import Guess, Truth, taken
 
 Scores = tuple[np.ndarray, np.ndarray]
@@ -16,6 +16,7 @@ Scores = tuple[np.ndarray, np.ndarray]
 
 
 def write(
+    every: dict[str, list[Chat]],
     read: dict[str, dict[str, list[Guess]]],
     given: dict[str, dict[str, Scores]],
     ties: list[Scores],
@@ -23,13 +24,14 @@ def write(
     out: Path,
 ) -> None:
     """`figures.json` and, to read, `figures.md`, from each reader's guesses by writer."""
-    every = chats.by_writer()
     found: dict[str, Any] = {}
     for reader, guesses in read.items():
         bars = chosen[reader].bars
         rows = {}
         groups = {one: [one] for one in guesses}
-        groups |= {"all": list(guesses), "all in English": [one for one in guesses if one != "g-languages"]}
+        written = [one for one in guesses if not one.startswith("moves/")]
+        groups |= {"all chats": written, "all chats in English": [one for one in written if one != "g-languages"]}
+        groups["all moves"] = [one for one in guesses if one not in written]
         for name, held in groups.items():
             truth = Truth(chat for writer in held for chat in every[writer])
             rows[name] = _row(truth, [guess for writer in held for guess in guesses[writer]], bars)
@@ -80,8 +82,8 @@ def _ties(scores: np.ndarray, right: np.ndarray) -> dict[str, Any]:
 
 INTRODUCTION = """# Figures
 
-Written by `training/train_reader.py`. Each row: trained on all other writers, read on this one's chats with the
-reader's own cuts. A piece counts as what the part it lies in was labelled; a part is found where half of it is taken.
+Written by `training/train_reader.py`. Each row: trained on other writers (four groups are left out in turn), read on
+this one's chats with the reader's own cuts. A piece counts as what the part it lies in was labelled; a part is found where half of it is taken.
 Harmed: chats of a hundred in which something `old`, `hush`, `if` or `other` was kept.
 """
 COLUMNS = "| writer | chats | label right | kept: precision | recall | harmed | and proposed: precision | recall | F1 |"

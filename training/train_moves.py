@@ -29,7 +29,7 @@ from training.move_views import views
 from training.net import learned
 
 PLAN = move_fit.Plan()
-GROUPS = ("hkr", "ims", "jnt", "louv")
+GROUPS = ("hkrw", "imsx", "jnty", "louvz")
 """Hands that are left out together."""
 
 

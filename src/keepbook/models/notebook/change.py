@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.periods import period
 from keepbook.book.text.quotation import Span, content_of, exchange_in_content, exchange_in_spans
-from keepbook.book.text.words import content_words, fold, numbers, stem, tokens, word_set
+from keepbook.book.text.words import content_words, fold, numbers, stem, word_set
 from keepbook.errors import Invalid
-from keepbook.models.notebook.quote import category_of, day_in, quotation, trim
+from keepbook.models.notebook.quote import category_of, day_in, is_fragment, quotation, speaks_of_self, trim
 from keepbook.models.notebook.read import OWN, Clause
 from keepbook.models.notebook.values import Quotation, Scene, Target
 from keepbook.models.reader.moves import MoveBars
+from keepbook.patterns import regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ def wording_start(text: str) -> int | None:
     return len(head) + len(colon)
 
 
-_SPEAKING = word_set("i i'm i'd i've im we we're we've my our he he's she she's they they're it it's is are was")
-"""Words that make a sentence of a fragment."""
+_PARTS = regex(r"[,;:–—]|\b(?:and|but)\b")
+"""Between the parts of a line."""
 
 
 def has_frame(clause: Clause) -> bool:
@@ -89,7 +90,7 @@ def has_frame(clause: Clause) -> bool:
 
 def _adds_only_a_value(clause: Clause, old: Target) -> bool:
     """Whether a fragment says nothing beside the value that the old line does not: "not Rome: Milan"."""
-    if _SPEAKING & set(tokens(clause.text)):
+    if not is_fragment(clause.text):
         return False
     return set(_around_value(clause)) <= _MENDING | set(content_words(old.content))
 
@@ -98,6 +99,25 @@ def _around_value(clause: Clause) -> tuple[str, ...]:
     """The words of a clause without the value that it brings."""
     start, end, _ = clause.move.new or (clause.start, clause.start, 0.0)
     return content_words(f"{clause.text[: max(0, start - clause.start)]} {clause.text[max(0, end - clause.start) :]}")
+
+
+def is_of_a_part(clause: Clause, old: Target) -> bool:
+    """Whether a clause names one part of a line that has another: "no more Tuesdays" of "I run 6k, mostly Tuesdays"."""
+    words = set(content_words(clause.text))
+    parts = [set(content_words(part)) for part in _PARTS.split(old.content)]
+    named = [part for part in parts if part & words]
+    return bool(named) and any(len(part) > 1 and not part & words for part in parts)
+
+
+def is_related(clause: Clause, old: Target, bars: MoveBars) -> bool:
+    """Whether it is worth asking if a clause changes a line: a fragment, words of the same matter, or surely meant and
+    about the same person."""
+    start, end, _ = clause.move.old.get(old.id, (0, 0, 0.0))
+    rest = set(content_words(f"{old.content[:start]} {old.content[end:]}"))
+    if is_fragment(clause.text) or rest & set(_around_value(clause)):
+        return True
+    own = old.subject is None and (not old.quoted or speaks_of_self(old.content))
+    return clause.move.points.get(old.id, 0.0) >= bars.point_sure and speaks_of_self(clause.text) == own
 
 
 def _is_covered(old: Target, clause: Clause) -> bool:

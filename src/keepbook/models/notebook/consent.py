@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.memory.questions import ALL, BOTH, NO, YES, plain_choices
+from keepbook.book.memory.questions import ALL, BOTH, NO, YES, Choice, plain_choices
+from keepbook.book.text.words import tokens
 from keepbook.models.notebook.lists.answers import Answer
 from keepbook.models.notebook.values import Scene, Step
 
@@ -11,7 +12,8 @@ from keepbook.models.notebook.values import Scene, Step
 def answers(scene: Scene, said: Answer | None) -> list[Step] | None:
     """The steps that an answer asks for; None where the turn is no answer, or there is nothing to answer."""
     if said is None:
-        return None
+        named = _by_label(scene)
+        return [_step(scene, named[0], named[1])] if named is not None else None
     if scene.switching_off and said.kind in ("yes", "no"):
         return [Step("answer", 0, len(scene.turn.text), proposal="off", choice=said.kind)]
     if not scene.questions:
@@ -20,11 +22,33 @@ def answers(scene: Scene, said: Answer | None) -> list[Step] | None:
     return [_step(scene, question, choice) for question, choice in chosen] if chosen else None
 
 
+def _by_label(scene: Scene) -> tuple[Proposal, str] | None:
+    """The choice whose words a turn says, where only one question has it: "it's over", "no, don't keep that"."""
+    said = _spelt_out(scene.turn.text)
+    found = [(one, choice.choice) for one in scene.questions for choice in _choices(one) if said in _labels(choice)]
+    return found[0] if len(found) == 1 else None
+
+
+def _labels(choice: Choice) -> tuple[str, str]:
+    label = _spelt_out(choice.label)
+    return label, f"{'no' if choice.op is None else 'yes'} {label}"
+
+
+_SPELT = {"don't": "do not", "dont": "do not", "it's": "it is", "its": "it is", "that": "it", "this": "it"}
+
+
+def _spelt_out(text: str) -> str:
+    return " ".join(_SPELT.get(word, word) for word in tokens(text.replace("’", "'")))
+
+
 def _step(scene: Scene, question: Proposal, choice: str) -> Step:
     return Step("answer", 0, len(scene.turn.text), proposal=question.id, choice=choice)
 
 
 def _chosen(questions: Sequence[Proposal], said: Answer) -> list[tuple[Proposal, str]]:
+    if said.kind == "number":
+        known = numbered(questions)
+        return [known[said.number - 1]] if said.number and said.number <= len(known) else []
     if len(questions) == 1:
         return _of_one(questions[0], said)
     if said.kind in ("all_yes", "both"):
@@ -37,6 +61,20 @@ def _chosen(questions: Sequence[Proposal], said: Answer) -> list[tuple[Proposal,
     return [(questions[at], YES[questions[at].question])]
 
 
+def numbered(questions: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
+    """What each number of a reply chooses: every answer to a question about lines that are there, then, of several
+    questions, one number for the yes to each offer."""
+    if len(questions) == 1:
+        return [(questions[0], one.choice) for one in _choices(questions[0])]
+    about = [one for one in questions if one.question != "keep"]
+    found = [(one, choice.choice) for one in about for choice in _choices(one)]
+    return found + [(one, YES["keep"]) for one in questions if one.question == "keep"]
+
+
+def _choices(question: Proposal) -> Sequence[Choice]:
+    return question.choices or plain_choices(question.op, question.memory_id)
+
+
 def _has_yes(question: Proposal) -> bool:
     """Which of several lines is meant cannot be answered with yes."""
     return question.question != "which"
@@ -47,8 +85,7 @@ def _of_one(question: Proposal, said: Answer) -> list[tuple[Proposal, str]]:
         return [(question, YES[question.question])] if _has_yes(question) else []
     if said.kind in ("no", "all_no"):
         return [(question, NO[question.question])]
-    choices = question.choices or plain_choices(question.op, question.memory_id)
-    names = [one.choice for one in choices]
+    names = [one.choice for one in _choices(question)]
     if said.kind == "both":
         wanted = next((one for one in (BOTH, ALL) if one in names), None)
         return [(question, wanted)] if wanted else []
@@ -58,6 +95,6 @@ def _of_one(question: Proposal, said: Answer) -> list[tuple[Proposal, str]]:
 
 def _place(said: Answer, count: int) -> int | None:
     """Which of several is meant, counted from 0."""
-    places = {"first": 1, "second": 2, "last": count, "number": said.number}
+    places = {"first": 1, "second": 2, "last": count}
     at = places.get(said.kind)
     return at - 1 if at and 0 < at <= count else None

@@ -14,9 +14,9 @@ from keepbook.book.text.words import content_words, fold, polarity
 from keepbook.models.notebook import change
 from keepbook.models.notebook.consent import answers
 from keepbook.models.notebook.lists.answers import whole_answer
-from keepbook.models.notebook.lists.orders import Order, orders_of_turn
+from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
 from keepbook.models.notebook.lists.topics import groups_of, topics_of
-from keepbook.models.notebook.quote import is_hushed, may_stand, quotation
+from keepbook.models.notebook.quote import is_fragment, is_hushed, is_shred, may_stand, quotation
 from keepbook.models.notebook.read import OWN, Clause, Understood
 from keepbook.models.notebook.reply.phrases import asks
 from keepbook.models.notebook.values import NEW, NOTEBOOK, Quotation, Scene, Step, Target
@@ -64,7 +64,20 @@ def decide(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = Tr
     if scene.editing is not None:
         return turn.edit(scene.editing)
     steps = [step for at in range(len(read.clauses)) for step in turn.clause_steps(at)]
-    return [step for step in steps if _may_stand_beside(step, steps, scene)]
+    return [step for step in _once_each(steps) if _may_stand_beside(step, steps, scene)]
+
+
+def _once_each(steps: Sequence[Step]) -> list[Step]:
+    """The steps, without an offer of words that another step keeps, or an earlier one offers."""
+    kept = [one.quotation.content for one in steps if one.act != "offer" and one.quotation is not None]
+    found: list[Step] = []
+    for step in steps:
+        if step.act == "offer" and step.quotation is not None:
+            if any(step.quotation.content in other for other in kept):
+                continue
+            kept.append(step.quotation.content)
+        found.append(step)
+    return found
 
 
 def _names_a_skill(scene: Scene) -> bool:
@@ -87,6 +100,10 @@ def _may_stand_beside(step: Step, steps: Sequence[Step], scene: Scene) -> bool:
     number = scene.turn.number
     taken = [span for other in steps if other is not step for span in other.withdrawn if span[0] == number]
     return not any(step.start < end and start < step.end for _, start, end in taken)
+
+
+def _same_lines(some: Sequence[Target], others: Sequence[Target]) -> bool:
+    return {one.id for one in some} == {one.id for one in others}
 
 
 def _contradicts(line: str, words: str) -> bool:
@@ -200,12 +217,16 @@ class _Turn:
             return [Step("erase", clause.start, clause.end)]
         if (ahead := self._ahead(at)) is not None:
             return [ahead]
-        if self.scene.topic_lines and groups_of(matter):
+        named = self._named(order, matter)
+        if self.scene.topic_lines and groups_of(matter) and not _same_lines(named, self.scene.topic_lines):
             lines = self.scene.topic_lines[:MOST_OPTIONS]
             return [Step("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
-        meant = self.pointed(clause, self.bars.point_sure) or self._named(order, matter)
+        meant = named or self.pointed(clause, self.bars.point_sure)
         here = self.pointed_clauses(clause, self.bars.point_sure)
-        if judged.sure and (meant or here):
+        if meant and (others := self._named_elsewhere(matter, meant)):
+            lines = tuple([*meant, *others][:MOST_OPTIONS])
+            return [Step("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
+        if judged.sure and (meant or here) and self._names(matter, meant):
             return [self._gone(clause, meant, here, matter)]
         maybe = self.pointed(clause, self.bars.point_likely, "memory", "offered")[:MOST_OPTIONS]
         if maybe:
@@ -221,14 +242,27 @@ class _Turn:
             return []
         return [one for one in self.scene.targets if words <= set(content_words(one.content))]
 
+    def _names(self, matter: str, meant: Sequence[Target]) -> bool:
+        """Whether an order that names something has a word of each line that it points at."""
+        words = set(content_words(matter))
+        return not words or all(words & set(content_words(one.content)) for one in meant)
+
+    def _named_elsewhere(self, matter: str, meant: Sequence[Target]) -> list[Target]:
+        """Other lines that have words of what an order names, which the lines it points at lack: "Dr. Wu's number"."""
+        rest = set(content_words(matter)).difference(*(content_words(one.content) for one in meant))
+        others = [one for one in self.scene.targets if one.kind == "memory" and one not in meant]
+        return [one for one in others if rest & set(content_words(one.content))]
+
     def _order_in(self, clause: Clause) -> Order | None:
         return next((one for one in self.orders if clause.start <= one.start < clause.end), None)
 
     def _matter(self, order: Order | None) -> str:
-        """What an order names, in the person's words."""
+        """What an order names, in the person's words, without the reason that may follow."""
         if order is None:
             return ""
-        return self.scene.turn.text[order.rest_start : order.rest_end].strip(" .,!?")
+        words = self.scene.turn.text[order.rest_start : order.rest_end]
+        named, _, reason = words.partition(",")
+        return (words if is_fragment(reason) else named).strip(" .,!?")
 
     def _ahead(self, at: int) -> Step | None:
         """ "Don't keep this": the statements of the same turn that it stands beside."""
@@ -269,6 +303,8 @@ class _Turn:
         clause = self.clauses[at]
         if self._next_statement(at) is not None:
             return []  # the statement that follows is kept as ordered
+        if at > 0 and self._order_in(clause) is not None:
+            return self._new(at - 1, ordered=True)  # "…. Please note that."
         for one in self.pointed(clause, self.bars.point_sure):
             if one.kind == "offered":
                 return [Step("answer", clause.start, clause.end, proposal=one.id, choice="keep")]
@@ -298,7 +334,7 @@ class _Turn:
 
     def _statement(self, at: int) -> list[Step]:
         clause = self.clauses[at]
-        ordered = self._is_ordered(at)
+        ordered = self._is_ordered(at) or (clause.verdict != "leave" and is_standing(clause.text))
         if not ordered and (clause.verdict == "leave" or clause.move.acts["talk"] >= IDLE):
             return []
         lines = self.pointed(clause, self.bars.point_sure, "memory")
@@ -322,6 +358,8 @@ class _Turn:
             return []
         stated = self.judged[at].act != "talk"
         sure = ordered or (clause.verdict == "keep" and line.standing and stated)
+        if not sure and self.learned and is_shred(line):
+            return []
         return [self._kept(clause, line, sure=sure)]
 
     def _kept(self, clause: Clause, line: Quotation, *, sure: bool) -> Step:
@@ -372,11 +410,12 @@ class _Turn:
     def _ended(self, at: int, meant: Sequence[Target], done: bool) -> list[Step]:
         clause = self.clauses[at]
         until = change.end_of(self.scene, clause)
-        if done:
+        if done and not change.is_of_a_part(clause, meant[0]):
             return [Step("end", clause.start, clause.end, target=meant[0], until=until)]
         beside = self._statement(at)
         asked = Step("which", clause.start, clause.end, target=meant[0], until=until, question="over")
-        return [*beside, asked] if len(meant) == 1 else beside
+        worth_asking = len(meant) == 1 and change.is_related(clause, meant[0], self.bars)
+        return [*beside, asked] if worth_asking else beside
 
     def _replaced(self, at: int, old: Target, done: bool) -> list[Step]:
         clause = self.clauses[at]
@@ -386,6 +425,8 @@ class _Turn:
             return self._statement(at)
         if found.quotation is not None and same_saying(old.content, found.quotation.content):
             return [Step("repeat", clause.start, clause.end, target=old)]
+        if not done and not change.is_related(clause, old, self.bars):
+            return self._statement(at)
         step = replace(step, exchange=found.exchange, content=found.content)
         if found.beside:
             return [*self._new(at, ordered=False), replace(step, act="which", question="over")]

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 
+from keepbook.book.text.quotation import Span, content_of, exchange_in_spans
 from keepbook.book.text.topics import touched
 from keepbook.book.text.words import content_words, fold
+from keepbook.errors import Invalid
 from keepbook.models.model import Candidate, Known, Reading, TurnId
 from keepbook.models.notebook.decide import decide
 from keepbook.models.notebook.read import shared_moves, understand
@@ -94,7 +96,7 @@ class _Work:
             case "change" | "end":
                 self._changed(step, turn)
             case "which" if step.question in ("over", "change") and step.target is not None:
-                self.found.append(_asked(step, step.target, turn))
+                self._asked_about(step, step.target, turn)
             case "which":
                 self.found += [_asked_to_go(one, turn) for one in step.targets if one.kind == "memory"]
             case "withdraw":
@@ -118,13 +120,37 @@ class _Work:
         self.gone.add(target.id)
         self.found.append(made)
 
-    def _change_new(self, at: int, step: Step) -> None:
+    def _asked_about(self, step: Step, target: Target, turn: TurnId) -> None:
+        """A line of the book may have changed: that is asked. One of this chat is offered in its later words."""
+        if not target.id.startswith(NEW):
+            self.found.append(_asked(step, target, turn))
+        elif step.question == "change":
+            self._change_new(int(target.id.removeprefix(NEW)), step, sure=False)
+
+    def _change_new(self, at: int, step: Step, *, sure: bool = True) -> None:
         """A line of this chat that nobody has written yet says the later words from the start."""
         old = self.found[at]
         if old is None or step.act == "end":
             self.found[at] = None
-        elif step.quotation is not None:
-            self.found[at] = replace(old, content=step.quotation.content, spans=step.quotation.spans)
+            return
+        spans = step.quotation.spans if step.quotation is not None else self._exchanged(old, step)
+        if spans:
+            content = content_of(spans, self._texts)
+            self.found[at] = replace(old, content=content, spans=spans, sure=old.sure and sure)
+
+    def _exchanged(self, old: Candidate, step: Step) -> tuple[Span, ...]:
+        """The spans of a line with one value exchanged; none where it cannot be done."""
+        if step.exchange is None:
+            return ()
+        (start, end), new = step.exchange
+        try:
+            return exchange_in_spans(old.spans, self._texts, start, end, new)
+        except Invalid:
+            return ()
+
+    @property
+    def _texts(self) -> dict[int, str]:
+        return {one.number: one.text for one in self._turns(0, len(self.reading.turns))}
 
     def _withdrawn(self, step: Step, turn: TurnId) -> None:
         for target in step.targets:

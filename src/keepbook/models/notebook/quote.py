@@ -16,17 +16,19 @@ from keepbook.book.text.quotation import Span, content_of
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.sentences import is_abbreviation, sentences
 from keepbook.book.text.topics import touched
-from keepbook.book.text.words import content_words, fold, word_set
+from keepbook.book.text.words import content_words, fold, tokens, word_set
 from keepbook.models.notebook.read import CONTEXT, Clause
-from keepbook.models.notebook.values import ChatTurn, Quotation, Scene
+from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Quotation, Scene
 from keepbook.models.reader.moves import Need
 
 LONGEST = 200
 LONGEST_QUESTION = 120
 NEEDED, QUESTION_NEEDED = 0.5, 0.25
 """From which likelihood on other words are taken along, and the question that was answered."""
-SHORT_ANSWER = 4
-"""Words of an answer that says nothing without its question."""
+LEAD = 2
+"""Words of content at most before an answer: "yes, well" before "about 48k a year"."""
+FEW_WORDS = 3
+"""So few words without a frame are not offered alone."""
 FLOOR = 0.75
 """What is kept scores at least this: it is in every block until it fades."""
 ORDERED = 0.95
@@ -36,6 +38,11 @@ _FILLERS = word_set("""
 _TRAILING = word_set("lol haha btw ok okay thanks thx please pls anyway though")
 _EDGE = " \t\n\r.,;:!?…-–—*•_/\\|\"'“”‘’«»()[]{}<>~="
 _CLOSERS = {")": "(", "]": "["}
+_OF_SELF = word_set("i i'm i'd i've i'll im ive we we're we've my our mine me us am")
+_SPEAKING = _OF_SELF | word_set("""
+    he he's she she's they they're it it's there's that's is are was were has have had
+""")
+"""Words that make a sentence of a fragment."""
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
@@ -117,6 +124,11 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> Quotati
     )
 
 
+def is_shred(line: Quotation) -> bool:
+    """Whether a few words have neither a statement's frame nor anything taken along: they mean nothing alone."""
+    return len(line.spans) == 1 and len(line.content.split()) <= FEW_WORDS and is_fragment(line.content)
+
+
 def _says_something(content: str) -> bool:
     """One word alone says nothing; in scripts without blanks a few letters do."""
     return len(content.split()) > 1 or not content.isascii()
@@ -152,16 +164,43 @@ def _beginning(own: Span, texts: dict[int, str]) -> tuple[tuple[Span, ...], str,
 # What it cannot stand without
 
 
+def is_fragment(text: str) -> bool:
+    """Whether words name a value and nothing that it is the value of: "around 48k a year"."""
+    return not _SPEAKING & set(tokens(text))
+
+
+def speaks_of_self(text: str) -> bool:
+    return bool(_OF_SELF & set(tokens(text)))
+
+
 def _needed(scene: Scene, clause: Clause, own: Span) -> tuple[Span, ...] | None:
     """The stretches taken along; None where one is needed and cannot be had."""
-    wanted = [need for need in clause.move.needs if need.likely >= _need_bar(scene, need)]
+    likely = [need for need in clause.move.needs if need.likely >= _need_bar(scene, need)]
+    wanted = [need for need in likely if not _is_notebooks(_turn_of(scene, need))]
     found = []
+    if not wanted and (question := _answered_question(scene, own)) is not None:
+        return (question,)
     for need in wanted:
         span = _along(scene, need, own)
         if span is None:
             return None
         found.append(span)
     return tuple(found)
+
+
+def _answered_question(scene: Scene, own: Span) -> Span | None:
+    """The question that a turn opens with an answer to, where the answer is a fragment."""
+    text = scene.turn.text
+    last = scene.turns[-2] if len(scene.turns) > 1 else None
+    if last is None or last.role == "user" or not last.text.rstrip().endswith("?"):
+        return None
+    opens = len(content_words(text[: own.start])) <= LEAD
+    return question_span(last) if opens and is_fragment(text[own.start : own.end]) else None
+
+
+def _is_notebooks(turn: ChatTurn | None) -> bool:
+    """Whether the notebook said it: it only asks about its own lines, which belongs in none of them."""
+    return turn is not None and turn.speaker == NOTEBOOK
 
 
 def _need_bar(scene: Scene, need: Need) -> float:
@@ -195,6 +234,8 @@ def _shown_before(scene: Scene) -> int:
 
 def question_span(turn: ChatTurn) -> Span | None:
     """The last question of a reply, where it is one sentence and short."""
+    if _is_notebooks(turn):
+        return None
     asked = [(start, end) for start, end in sentences(turn.text) if turn.text[start:end].rstrip().endswith("?")]
     if not asked:
         return None

@@ -124,7 +124,7 @@ def _with_lines(book: Book, tx: Tx, loaded: Loaded, query: str, text: str, now: 
         turns=tuple(_chat_turn(one) for one in loaded.messages if one.role in ("user", "assistant")),
         targets=(*lines, *map(_offered_target, offered), *_said_before(loaded.messages, deeds)),
         questions=_open_questions(waiting, loaded.messages, deeds),
-        asked=sum(deed.asked for some in deeds.values() for deed in some),
+        asked=_questions_put(loaded.preset, deeds, waiting),
         declined=frozenset(fold(line) for line in proposals.declined(tx)),
         never=loaded.chosen.never,
         sense=book.meaning,
@@ -215,6 +215,14 @@ def _open_questions(
     asked = [deed.proposal for deed in deeds.get(last.turn, ()) if deed.asked and deed.proposal] if last else []
     by_id = {one.id: one for one in waiting}
     return tuple(by_id[id] for id in asked if id in by_id)
+
+
+def _questions_put(preset: Preset, deeds: Mapping[int, Sequence[Deed]], waiting: Sequence[Proposal]) -> int:
+    """How many questions this chat has put; where everything is asked, only those that nobody has answered: whoever
+    answers wants to be asked."""
+    put = [deed for some in deeds.values() for deed in some if deed.asked]
+    open_ids = {one.id for one in waiting}
+    return sum(preset.consent != "ask" or deed.proposal in open_ids for deed in put)
 
 
 def _asked_off(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> bool:

@@ -180,6 +180,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         never=tuple(touched(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
         secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
         introduced=any(one.speaker == NOTEBOOK and SETTINGS in one.text for one in loaded.messages),
+        questions=len(loaded.scene.questions),
     )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ _ACTS: dict[str, Act] = {
     "off": "off",
 }
 _OF_MEMORY = frozenset(["withdraw_of_memory", "never", "off"])
+_ASKING = frozenset(["what", "which", "where", "that", "this", "it"])
 _NAMES = frozenset(["my", "our", "the", "his", "her", "their", "your"])
 _VERBS = frozenset([
     "is", "are", "was", "were", "am", "has", "have", "had", "lives", "live", "works", "work", "likes", "like",
@@ -89,6 +90,7 @@ class _Lists(NamedTuple):
     statement: _Listed
     no_order: _Listed
     of_memory: _Listed
+    standing: _Listed
 
 
 class _Place(NamedTuple):
@@ -111,8 +113,7 @@ def explicit_orders(text: str, spans: Sequence[tuple[int, int]]) -> list[Order]:
     """The orders of a text, sentence by sentence; a sentence has at most one."""
     found: list[Order] = []
     for number, (start, end) in enumerate(spans, 1):
-        tokens = [_Token(one[0].lower().replace("’", "'"), *one.span()) for one in _TOKEN.finditer(text, start, end)]
-        order = _order(tokens, followed=number < len(spans))
+        order = _order(_tokens(text, start, end), followed=number < len(spans))
         if order is not None:
             found.append(order)
     return found
@@ -128,6 +129,14 @@ def orders_of_turn(text: str) -> tuple[Order, ...]:
     return tuple(found)
 
 
+def is_standing(text: str) -> bool:
+    """Whether a clause begins as a wish that is to hold from now on: "from now on", "always"."""
+    tokens = _tokens(text, 0, len(text))
+    return any(
+        _longest(tokens, _past_politeness(tokens, lists, 0)[0], lists.standing) > 0 for lists in _languages().values()
+    )
+
+
 def _moved(order: Order, by: int) -> Order:
     places = {name: getattr(order, name) + by for name in ("start", "end", "rest_start", "rest_end")}
     return replace(order, **places)
@@ -137,6 +146,10 @@ def forms(language: str) -> list[str]:
     """The forms that a language has."""
     data = _data()[language]
     return [form for kind in _ACTS for form in data[kind]]
+
+
+def _tokens(text: str, start: int, end: int) -> list[_Token]:
+    return [_Token(one[0].lower().replace("’", "'"), *one.span()) for one in _TOKEN.finditer(text, start, end)]
 
 
 def _order(tokens: Sequence[_Token], followed: bool) -> Order | None:
@@ -177,7 +190,7 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
     act = _ACTS[place.kind]
     rest = place.rest
     if _is_pointing(rest, lists):
-        return _pointing_order(place, act, lists)
+        return _pointing_order(place, act, lists) if place.at_head or act != "undo" else None
     if _starts(rest, lists.no_order) or (place.kind in _OF_MEMORY and not _starts(rest, lists.of_memory)):
         return None
     if act == "undo":
@@ -205,7 +218,7 @@ def _keeping_order(place: _Place, lists: _Lists) -> Order | None:
     begin = _past_linking(place, lists)
     rest = place.tokens[begin:][:_MOST_REST]
     named = begin > place.at + place.size and place.kind == "keep" and _letters(rest) >= 1
-    valued = place.kind == "keep" and bool(rest) and rest[0].word in _NAMES and _has_value(rest)
+    valued = place.kind == "keep" and _has_value(rest) and (_letters(rest) > 2 or rest[0].word in _NAMES)
     if not (_states(rest, lists) or named or valued) or _letters(rest) < 2:
         return None
     return _made(place, "keep", begin)
@@ -225,7 +238,7 @@ def _states(rest: Sequence[_Token], lists: _Lists) -> bool:
     if _starts(rest, lists.statement):
         return True
     first = [token.word for token in rest[:_FIRST_WORDS]]
-    return bool(first) and first[0] in _NAMES and not _VERBS.isdisjoint(first[2:])
+    return bool(first) and first[0] not in _ASKING and not _VERBS.isdisjoint(first[1:])
 
 
 def _has_value(rest: Sequence[_Token]) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import tokens, word_set
 from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
+from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.models.notebook.reply import trading, trading_ahead
 from keepbook.models.notebook.reply.intents import Intent, traded
 from keepbook.models.notebook.reply.lookup import Answered, asks_everything, find
@@ -61,7 +62,7 @@ def _answered(talk: Talk) -> str:
     rest = _first(talk, _of_trading, _of_decisions, _asked) if not done or talk.view.asks else None
     found = [part for part in (done, barred, rest) if part]
     if not found:
-        found = [_small(talk) or _foreign(talk) or _beyond(talk)]
+        found = [_unclear_answer(talk) or _small(talk) or _foreign(talk) or _beyond(talk)]
     if talk.view.unread:
         found.append(talk.say("unread"))
     return "\n".join(found)
@@ -110,6 +111,11 @@ def _asked(talk: Talk) -> str | None:
         return describe_answer(Answered(view.latest, offered=view.offered, everything=True), talk.voice)
     found = find(talk.text, view.hits, view.turns, view.offered, meaning=view.meaning)
     return describe_answer(found, talk.voice)
+
+
+def _unclear_answer(talk: Talk) -> str | None:
+    """A yes or no to several questions at once answers none of them."""
+    return talk.say("several") if talk.view.questions > 1 and whole_answer(talk.text) is not None else None
 
 
 def _small(talk: Talk) -> str | None:

@@ -29,6 +29,12 @@ _FRAME = frozenset(map(stem, word_set("""
 """)))  # fmt: skip
 """Words of a question that asks for all there is."""
 
+_OF_THE_BOOK = frozenset(map(stem, word_set("""
+    know remember tell say show list have got keep kept note noted wrote written everything anything something all
+    learned learnt saved stored book notes memory wissen weißt merken gemerkt sabes recuerdas vet husker sais souviens
+""")))  # fmt: skip
+"""Of which one at least stands in it: "how old am I?" asks for something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -47,7 +53,9 @@ class Answered:
 
 def asks_everything(question: str) -> bool:
     """Whether a question names no matter: "what do you know about me?" """
-    return not [word for word in map(stem, tokens(question)) if word not in _FRAME and not _is_light(word)]
+    asked = [stem(word) for word in tokens(question)]
+    matter = [word for word in asked if word not in _FRAME and not _is_light(word)]
+    return not matter and not _OF_THE_BOOK.isdisjoint(asked)
 
 
 def _is_light(word: str) -> bool:

@@ -34,16 +34,18 @@ def in_marks(words: str) -> str:
 
 
 def describe(deeds: Sequence[Deed], voice: Voice) -> str:
-    """What a turn did, line by line."""
-    if voice.silent and not any(deed.failed or deed.asked or deed.act in ("never", "off", "erase") for deed in deeds):
-        return voice.say("understood") if deeds else ""
+    """What a turn did, line by line; then what it asks, numbered through, as an answer counts it."""
     kept = [deed.content for deed in deeds if deed.act == "keep" and not deed.failed]
     lines = [voice.say("kept", lines=_listed(kept))] if kept and not voice.silent else []
-    offers = [deed for deed in deeds if deed.act == "offer" and deed.asked]
-    others = [deed for deed in deeds if deed.act not in ("keep", "offer")]
+    others = [deed for deed in deeds if deed.act not in ("keep", "offer", "which")]
     lines += [line for deed in others if (line := _describe_one(deed, voice))]
-    lines += [deed.failed for deed in deeds if deed.act in ("keep", "offer") and deed.failed]
-    lines += _offers(offers, voice)
+    lines += [deed.failed for deed in deeds if deed.act in ("keep", "offer", "which") and deed.failed]
+    waiting = [deed.content for deed in deeds if deed.proposal and deed.act in ("offer", "which") and not deed.asked]
+    if waiting:
+        lines.append(voice.say("waits", lines=_listed(waiting)))
+    lines += _questions(deeds, voice)
+    if voice.silent and deeds and not lines:
+        lines = [voice.say("understood")]
     return "\n".join(dict.fromkeys(lines))
 
 
@@ -51,17 +53,41 @@ def _listed(lines: Sequence[str]) -> str:
     return ", ".join(in_marks(line) for line in lines)
 
 
-def _offers(offers: Sequence[Deed], voice: Voice) -> list[str]:
-    if len(offers) < 2:
-        return [voice.say("offer", lines=_listed([deed.content for deed in offers]))] if offers else []
-    numbered = "\n".join(f"{at}. {in_marks(deed.content)}" for at, deed in enumerate(offers, 1))
-    return [voice.say("offers", lines=numbered)]
+def _questions(deeds: Sequence[Deed], voice: Voice) -> list[str]:
+    """The questions about lines that are there, then the offers: `consent.numbered` counts them in this order."""
+    lines, number = [], 1
+    for deed in deeds:
+        if deed.act == "which" and deed.asked and not deed.failed:
+            lines.append(_question(deed, voice, number))
+            number += _choices(deed)
+    offers = [deed for deed in deeds if deed.act == "offer" and deed.asked and not deed.failed]
+    if len(offers) > 1:
+        numbered = "\n".join(f"{at}. {in_marks(deed.content)}" for at, deed in enumerate(offers, number))
+        lines.append(voice.say("offers", lines=numbered))
+    elif offers and number > 1:
+        lines.append(voice.say("offer_numbered", lines=_listed([offers[0].content]), one=number))
+    elif offers:
+        lines.append(voice.say("offer", lines=_listed([offers[0].content])))
+    return lines
+
+
+def _choices(deed: Deed) -> int:
+    """How many numbers a question takes."""
+    if deed.question == "which":
+        return len(deed.options) + 2 if len(deed.options) > 1 else 2
+    return 3 if deed.question == "change" or _may_change(deed) else 2
+
+
+def _may_change(deed: Deed) -> bool:
+    return bool(deed.content) and deed.content != deed.before
 
 
 def _describe_one(deed: Deed, voice: Voice) -> str:
     if deed.failed:
         return deed.failed
     match deed.act:
+        case "repeat" | "change" | "end" | "withdraw" | "undo" | "answer" if voice.silent:
+            return ""
         case "repeat":
             return voice.say("known", lines=_listed([deed.content]))
         case "change":
@@ -80,8 +106,6 @@ def _describe_one(deed: Deed, voice: Voice) -> str:
             return voice.say("erase")
         case "answer":
             return _answered(deed, voice)
-        case "which":
-            return _question(deed, voice) if deed.asked else ""
     return ""
 
 
@@ -109,25 +133,24 @@ def _answered(deed: Deed, voice: Voice) -> str:
     if deed.question == "off":
         return voice.say("off_done" if deed.choice == "yes" else "off_kept")
     if deed.event is not None:
-        key = {"keep": "kept", "change": "changed_plain", "over": "ended", "which": "forgotten"}
-        asked = deed.question or "keep"
-        if deed.choice == "both":
-            return voice.say("kept", lines=_listed([deed.content]))
-        return voice.say(key.get(asked, "kept"), lines=_listed([deed.content]))
+        did = {"change": "changed_plain", "over": "ended"}.get(deed.choice, "kept")
+        return voice.say("forgotten" if deed.question == "which" else did, lines=_listed([deed.content]))
     if deed.choice in ("both", "none") or deed.question != "keep":
         return voice.say("left_as_is")
     return voice.say("not_kept")
 
 
-def _question(deed: Deed, voice: Voice) -> str:
+def _question(deed: Deed, voice: Voice, first: int) -> str:
+    numbers = {"one": first, "two": first + 1, "three": first + 2}
+    if deed.question == "which" and len(deed.options) == 1:
+        return voice.say("forget_asked", lines=_listed(deed.options))
     if deed.question == "which":
-        numbered = "\n".join(f"{at}. {in_marks(line)}" for at, line in enumerate(deed.options, 1))
+        numbered = "\n".join(f"{at}. {in_marks(line)}" for at, line in enumerate(deed.options, first))
         return voice.say("which", lines=numbered)
     old, new = in_marks(deed.before), in_marks(deed.content)
     if deed.question == "over":
-        key = "over_or_change" if deed.content and deed.content != deed.before else "over"
-        return voice.say(key, before=old, lines=new)
-    return voice.say("change_asked", before=old, lines=new)
+        return voice.say("over_or_change" if _may_change(deed) else "over", before=old, lines=new, **numbers)
+    return voice.say("change_asked", before=old, lines=new, **numbers)
 
 
 def describe_answer(found: Answered, voice: Voice) -> str:
@@ -138,8 +161,10 @@ def describe_answer(found: Answered, voice: Voice) -> str:
     if found.lines:
         lines += [voice.say("book"), *(f"- {shown(one)}" for one in found.lines)]
     for one in found.ended:
-        until = day(voice.language, one.valid_until) if one.valid_until else ""
-        lines.append(voice.say("until", line=shown(one), day=until))
+        if one.valid_until:
+            lines.append(voice.say("until", line=shown(one), day=day(voice.language, one.valid_until)))
+        else:
+            lines.append(voice.say("from", line=shown(one), day=day(voice.language, one.valid_from)))
     if found.offered:
         lines += [voice.say("offered"), *(f"- {in_marks(one.content)}" for one in found.offered)]
     lines += [voice.say("earlier", day=day(voice.language, hit.at), line=quoted_turn(hit)) for hit in found.turns]

@@ -28,3 +28,5 @@ class View:
     remembers: bool = True
     introduced: bool = False
     """Whether an earlier reply has said what the notebook is."""
+    questions: int = 0
+    """How many questions of the last reply were open when the turn was said."""
