@@ -34,11 +34,12 @@ def _labels(choice: Choice) -> tuple[str, str]:
     return label, f"{'no' if choice.op is None else 'yes'} {label}"
 
 
-_SPELT = {"don't": "do not", "dont": "do not", "it's": "it is", "its": "it is", "that": "it", "this": "it"}
+_POINTING = {"that": "it", "this": "it"}
 
 
 def _spelt_out(text: str) -> str:
-    return " ".join(_SPELT.get(word, word) for word in tokens(text.replace("’", "'")))
+    """The words of a choice in one form: "that's over" as "it is over"."""
+    return " ".join(_POINTING.get(word, word) for word in tokens(text) if word != "is")
 
 
 def _step(scene: Scene, question: Proposal, choice: str) -> Step:

@@ -1,0 +1,203 @@
+"""What people met in long conversations: questions that can be answered, orders that take only what they name, and
+lines that can be read alone."""
+
+from typing import Any
+
+import pytest
+from tests.models.notebook.scripted import Scripted, Sentences
+from tests.models.notebook.talking import holding, moved_by, read_by, say
+
+from keepbook import Keepbook
+
+OVER = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen", "surely": 0.6}}
+
+
+@pytest.fixture
+def talk(kb: Keepbook) -> Any:
+    """Says turns in one chat; answers the book and the replies."""
+
+    def spoken(
+        script: dict[str, Any], *texts: str, book: Any = (), preset: str = "general", verdicts: Any = None
+    ) -> tuple[Any, list[str]]:
+        alice = kb.book("alice")
+        for line in book:
+            alice.remember(line, force=True)
+        chat = alice.threads.start(preset=preset)
+        with moved_by(Scripted(script)), read_by(Sentences(verdicts or {})):
+            return alice, [say(kb, chat, text) for text in texts]
+
+    return spoken
+
+
+# --- questions
+
+
+def test_the_numbers_of_a_reply_go_through_all_its_questions(talk: Any) -> None:
+    texts = "I live in Bergen now. My shed is red. My boat is blue."
+    verdicts = {"shed": "propose", "boat": "propose"}
+    _, (reply,) = talk(OVER, texts, book=["I live in Oslo with Kari"], verdicts=verdicts)
+    assert "1. Keep both  2. It is over  3. Change it to" in reply
+    assert "4. “My shed is red”\n5. “My boat is blue”" in reply
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [("2", {"My boat is blue"}), ("1", {"My shed is red"}), ("yes to all", {"My shed is red", "My boat is blue"})],
+)
+def test_a_number_takes_what_stands_behind_it(talk: Any, answer: str, kept: set[str]) -> None:
+    verdicts = {"shed": "propose", "boat": "propose"}
+    alice, _ = talk({}, "My shed is red. My boat is blue.", answer, verdicts=verdicts)
+    assert set(holding(alice)) == kept
+
+
+def test_a_yes_to_several_questions_is_asked_back(talk: Any) -> None:
+    verdicts = {"shed": "propose", "boat": "propose"}
+    alice, replies = talk({}, "My shed is red. My boat is blue.", "yes", verdicts=verdicts)
+    assert holding(alice) == []
+    assert "“yes to all”" in replies[1]
+    assert len(alice.proposals.list()) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "holds"), [("it's over", False), ("It is over.", False), ("keep both", True), ("over to you", True)]
+)
+def test_the_words_of_a_choice_are_an_answer(talk: Any, answer: str, holds: bool) -> None:
+    script = OVER | {"over to you": "talk"}
+    alice, _ = talk(script, "I live in Bergen now", answer, book=["I live in Oslo with Kari"], verdicts={"over": "leave"})
+    assert ("I live in Oslo with Kari" in holding(alice)) == holds
+
+
+@pytest.mark.parametrize("answer", ["no, don't keep that", "no dont keep it", "do not keep it"])
+def test_a_no_with_its_words_is_a_no(talk: Any, answer: str) -> None:
+    alice, replies = talk({}, "My shed is red.", answer, verdicts={"shed": "propose"})
+    assert (holding(alice), alice.proposals.list()) == ([], [])
+    assert replies[1] == "All right, I do not keep it."
+
+
+def test_whoever_answers_is_asked_again_where_everything_is_asked(talk: Any) -> None:
+    texts = [one for at in range(5) for one in (f"My hive {at} stands in the garden.", "yes")]
+    alice, _ = talk({}, *texts, preset="assistant")
+    assert len(holding(alice)) == 5
+
+
+def test_past_the_third_question_the_reply_says_what_waits(talk: Any) -> None:
+    texts = [f"My hive {at} stands in the garden." for at in range(4)]
+    _, replies = talk({}, *texts, verdicts={"hive": "propose"})
+    assert replies[3].startswith("To look at in Review: “My hive 3 stands in the garden”.")
+
+
+def test_a_silent_preset_says_that_something_waits(talk: Any) -> None:
+    _, replies = talk({}, "My hive stands in the garden.", preset="coach", verdicts={"hive": "propose"})
+    assert replies[0].startswith("To look at in Review: “My hive stands in the garden”.")
+
+
+@pytest.mark.parametrize("text", ["From now on, call me Bo.", "always give me times in both zones"])
+def test_a_standing_wish_is_written_at_once_where_everything_is_asked(talk: Any, text: str) -> None:
+    alice, replies = talk({}, text, preset="assistant")
+    assert holding(alice) == [text.rstrip(".")]
+    assert replies[0].startswith("Kept: ")
+
+
+def test_a_standing_wish_that_the_reader_leaves_is_left(talk: Any) -> None:
+    alice, _ = talk({}, "Always a pleasure!", preset="assistant", verdicts={"pleasure": "leave"})
+    assert holding(alice) == []
+
+
+# --- quotations
+
+
+def test_a_question_of_the_notebook_is_no_part_of_a_line(talk: Any) -> None:
+    alice, _ = talk({}, "My shed is red.", "around 48k a year", verdicts={"shed": "propose"})
+    assert "around 48k a year" in holding(alice)
+
+
+def test_a_fragment_takes_along_the_question_that_it_answers(kb: Keepbook) -> None:
+    alice = kb.book("alice")
+    chat = alice.threads.start()
+    chat.add("user", "I want to stop working at 60.")
+    chat.add("assistant", "Got it. What would you spend a year?")
+    with moved_by(Scripted({})), read_by(Sentences()):
+        say(kb, chat, "Well, around 48k a year. We own the flat.")
+    assert set(holding(alice)) == {"(What would you spend a year?) around 48k a year", "We own the flat"}
+
+
+@pytest.mark.parametrize("shred", ["plan 2", "no stopping", "the other one"])
+def test_a_shred_is_not_offered(talk: Any, shred: str) -> None:
+    alice, _ = talk({}, shred, verdicts={shred: "propose"})
+    assert alice.proposals.list() == []
+
+
+def test_what_is_kept_is_not_offered_as_well(talk: Any) -> None:
+    verdicts = {"remember": "propose", "house": "propose"}
+    script = {"remember": "keep"}
+    alice, _ = talk(script, "remember that I won't sell the house", verdicts=verdicts)
+    assert (holding(alice), alice.proposals.list()) == (["I won't sell the house"], [])
+
+
+# --- orders
+
+
+def test_note_that_means_the_sentence_before(talk: Any) -> None:
+    script = {"note that": {"act": "keep", "points": "gf"}}
+    verdicts = {"house": "leave", "gf": "propose"}
+    alice, _ = talk(script, "My gf is pregnant.", "I won't sell the house. Please note that.", verdicts=verdicts)
+    assert holding(alice) == ["I won't sell the house"]
+
+
+def test_an_order_that_names_what_another_line_has_asks_which(talk: Any) -> None:
+    book = ["My dentist is Dr. Wu", "Her number is 416-555-0199"]
+    script = {"forget": {"act": "withdraw", "points": "Wu"}}
+    alice, replies = talk(script, "please forget Dr. Wu's phone number", book=book)
+    assert set(holding(alice)) == set(book)
+    assert all(f"“{line}”" in replies[0] for line in book)
+
+
+def test_an_order_does_not_take_a_line_that_has_none_of_its_words(talk: Any) -> None:
+    script = {"forget": {"act": "withdraw", "points": "mum"}}
+    alice, replies = talk(script, "My mum comes in December.", "ok forget about the HSR bit")
+    assert holding(alice) == ["My mum comes in December"]
+    assert replies[1] == "Shall I forget “My mum comes in December”?"
+
+
+def test_the_reason_behind_an_order_is_no_part_of_what_it_names(talk: Any) -> None:
+    book = ["My cat is called Pickle", "I take metformin"]
+    alice, _ = talk({"forget": "withdraw"}, "forget my cat please, it makes me sad to see it", book=book)
+    assert holding(alice) == ["I take metformin"]
+
+
+def test_an_undo_behind_something_else_is_not_taken_for_the_last_deed(talk: Any) -> None:
+    script = {"undo": {"act": "undo", "likely": 0.6}}
+    alice, _ = talk(script, "My salary is 610,000.", "that line about Geir looks odd, undo that",
+                    verdicts={"Geir": "leave"})  # fmt: skip
+    assert holding(alice) == ["My salary is 610,000"]
+
+
+def test_an_end_that_names_a_part_of_a_line_is_asked(talk: Any) -> None:
+    line = "I run 6k without stopping, usually on Tuesdays and Sundays"
+    script = {"no more": {"act": "end", "points": "6k"}}
+    alice, replies = talk(script, "no more Tuesdays", book=[line], verdicts={"no more": "leave"})
+    assert holding(alice) == [line]
+    assert "Is that over?" in replies[0]
+
+
+@pytest.mark.parametrize("text", ["Tom is 10 now", "Luis quit today"])
+def test_what_is_about_somebody_else_raises_no_question_about_the_persons_line(talk: Any, text: str) -> None:
+    script = {text: {"act": "change" if "10" in text else "end", "points": "mower", "old": "Tuesday", "new": text[:3],
+                     "likely": 0.6}}  # fmt: skip
+    alice, _ = talk(script, text, book=["My mower service is booked for Tuesday"], verdicts={text: "leave"})
+    assert alice.proposals.list() == []
+
+
+# --- answers
+
+
+def test_what_begins_later_is_told_with_its_day(talk: Any, clock: Any) -> None:
+    _, replies = talk({"who": "ask"}, "remember that Marta is my foreman from 1 March 2099", "who is my foreman?",
+                      verdicts={"who": "leave"})  # fmt: skip
+    assert "From 1 March 2099 on: “Marta is my foreman from 1 March 2099”" in replies[1]
+
+
+def test_a_question_about_oneself_does_not_ask_for_the_whole_book(talk: Any) -> None:
+    _, replies = talk({"how": "ask"}, "how old am i?", book=["I take metformin", "My dog is called Rex"],
+                      verdicts={"how": "leave"})  # fmt: skip
+    assert "metformin" not in replies[0]
