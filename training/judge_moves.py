@@ -147,8 +147,8 @@ def _grade(case: Case, clause: Clause, act: str, lines: frozenset[str]) -> str:
         if act == "answer":
             choice = {one for one in lines if "/" in one}
             return "right" if choice <= gold and choice else "wrong"
-        if act == "keep" and not lines:
-            return "right"
+        if act == "keep" and not (lines and gold):
+            return "right"  # what is being said, whatever it points at
         if lines == gold:
             return "right"
         return "part" if lines and lines < gold else "wrong"

@@ -26,7 +26,7 @@ class Plan:
     """What a training run is made of."""
 
     rank: int | None = 16
-    epochs: int = 14
+    epochs: int = 12
     warm: bool = True
     """Begin with what the reader of pieces has learned."""
     chat_share: float = 0.2

@@ -40,9 +40,9 @@ than a whole chat of a stranger."""
 APART = "g-languages"
 """Judged, but not chosen by: without this writer no chat in another language is left to learn from."""
 GROUPS = (
-    ("a-home", "e-life", "moves/h", "moves/k", "moves/r", "moves/w"),
+    ("a-home", "e-life", "k-every-day", "moves/h", "moves/k", "moves/r", "moves/w"),
     ("b-money", "f-hard", "moves/i", "moves/m", "moves/s", "moves/x"),
-    ("c-trading", "h-orders", "moves/j", "moves/n", "moves/t", "moves/y"),
+    ("c-trading", "h-orders", "j-money-talk", "moves/j", "moves/n", "moves/t", "moves/y"),
     ("d-work", "i-rambles", "g-languages", "moves/l", "moves/o", "moves/u", "moves/v", "moves/z"),
 )
 """Writers that are left out together."""

@@ -1,9 +1,9 @@
 """The checksums of the reader's files, written by training."""
 
 SHA256 = {
-    "bars.json": "645e6e3bab5bc5578857eaa8b6526072ffb4e13f41d5edaf81a0754b2b3028e4",
-    "encoder.npz": "be187ad66d5dc0d36aad06f69a445be1614ce7025bba7d71ba8bd73c58a1ced8",
-    "linear.bin": "e35e2a758b6462dab5b6350a15f9b5055c63a0a39b29a9b996741f448662d38f",
-    "moves.bin": "de92703554646f8c8087b3882aa4eca32006245446d07e28833865e444263791",
-    "moves.npz": "25ec951b7c75b79235e49a8bba14f7b4dd36bca4c23457e3d1625ee2912bdd1c",
+    "bars.json": "23b9a8797322d2eca01f6946b17f798edc2ea67d0ee13244fe5ef879df89d899",
+    "encoder.npz": "01ecd66ad7ab4681e286c7bfbf55e8f1edf1e301c844c0e6dd5d8740e9ac9547",
+    "linear.bin": "d34fb04074ab83ff70dcd671bf48e4a2f9b8d5e0836ba7ea08467901eff1082a",
+    "moves.bin": "d9004a98fdeb413e7659f5efb121cc9e14adcab30cdbd57bbac8a54c6f27cdf3",
+    "moves.npz": "34e6289b1c9138df8b40a933d48acf5552dd6cff632b60b677e90dbbca3b840c",
 }
