@@ -42,7 +42,7 @@ APART = "g-languages"
 GROUPS = (
     ("a-home", "e-life", "k-every-day", "moves/h", "moves/k", "moves/r", "moves/w"),
     ("b-money", "f-hard", "moves/i", "moves/m", "moves/s", "moves/x"),
-    ("c-trading", "h-orders", "j-money-talk", "moves/j", "moves/n", "moves/t", "moves/y"),
+    ("c-trading", "h-orders", "j-money-talk", "l-settled", "moves/j", "moves/n", "moves/t", "moves/y"),
     ("d-work", "i-rambles", "g-languages", "moves/l", "moves/o", "moves/u", "moves/v", "moves/z"),
 )
 """Writers that are left out together."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.periods import period
 from keepbook.book.text.quotation import Span, content_of, exchange_in_content, exchange_in_spans
-from keepbook.book.text.words import content_words, fold, numbers, stem, word_set
+from keepbook.book.text.words import content_words, fold, numbers, stem, tokens, word_set
 from keepbook.errors import Invalid
 from keepbook.models.notebook.quote import category_of, day_in, is_fragment, quotation, speaks_of_self, trim
 from keepbook.models.notebook.read import OWN, Clause
@@ -45,7 +45,7 @@ def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> N
         return exchange
     if _is_covered(old, clause):
         return NextVersion(line, certain=line.standing)
-    if exchange is not None and _adds_only_a_value(clause, old):
+    if exchange is not None and is_fragment(clause.text):
         return exchange
     other = exchange or NextVersion()
     return NextVersion(line, other.exchange, other.content, beside=True)
@@ -86,13 +86,6 @@ _PARTS = regex(r"[,;:–—]|\b(?:and|but)\b")
 def has_frame(clause: Clause) -> bool:
     """Whether a clause says more than a value: it has a statement's words around it."""
     return clause.move.new is None or not _MENDING.issuperset(_around_value(clause))
-
-
-def _adds_only_a_value(clause: Clause, old: Target) -> bool:
-    """Whether a fragment says nothing beside the value that the old line does not: "not Rome: Milan"."""
-    if not is_fragment(clause.text):
-        return False
-    return set(_around_value(clause)) <= _MENDING | set(content_words(old.content))
 
 
 def _around_value(clause: Clause) -> tuple[str, ...]:
@@ -140,6 +133,15 @@ def exchanged(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> Next
     span = Span(scene.turn.number, start, end, "exchanged")
     content = exchange_in_content(old.content, place[0], place[1], " ".join(value.split()))
     return NextVersion(None, (place[:2], span), content, certain=sure)
+
+
+def is_same_value(scene: Scene, clause: Clause, old: Target) -> bool:
+    """Whether the value that would take a place is the one that stands there: the line is only said again."""
+    place, new = clause.move.old.get(old.id), clause.move.new
+    if place is None or new is None:
+        return False
+    value, there = scene.turn.text[new[0] : new[1]], old.content[place[0] : place[1]]
+    return bool(tokens(value)) and tokens(value) == tokens(there)
 
 
 def _may_exchange(clause: Clause, old: Target, gone: str, value: str) -> bool:

@@ -423,7 +423,9 @@ class _Turn:
         step = Step("change", clause.start, clause.end, target=old, mistake=self._is_mistake(clause))
         if found is None or not self._may_say(found):
             return self._statement(at)
-        if found.quotation is not None and same_saying(old.content, found.quotation.content):
+        repeats = found.quotation is not None and same_saying(old.content, found.quotation.content)
+        meant = clause.move.points.get(old.id, 0.0) >= self.bars.point_sure
+        if repeats or (meant and change.is_same_value(self.scene, clause, old)):
             return [Step("repeat", clause.start, clause.end, target=old)]
         if not done and not change.is_related(clause, old, self.bars):
             return self._statement(at)

@@ -33,7 +33,7 @@ FLOOR = 0.75
 """What is kept scores at least this: it is in every block until it fades."""
 ORDERED = 0.95
 _FILLERS = word_set("""
-    and but so also plus oh ooh well ok okay um umm uh er hmm hm btw anyway anyways yeah lol haha hey hi hello
+    and but so also plus actually oh ooh well ok okay um umm uh er hmm hm btw anyway anyways yeah lol haha hey hi hello
 """)
 _TRAILING = word_set("lol haha btw ok okay thanks thx please pls anyway though")
 _EDGE = " \t\n\r.,;:!?…-–—*•_/\\|\"'“”‘’«»()[]{}<>~="
