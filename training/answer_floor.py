@@ -2,8 +2,8 @@
 
     python -m training.answer_floor FIT [JUDGE]
 
-A file has a book a line: its lines, and questions with the numbers of the lines that answer, or none. The floor is found
-on the first file, with and without the embedder, and held against the second.
+A file has a book a line: its lines, and questions with the numbers of the lines that answer, or none. The floor is
+found on the first file, with and without the embedder, and held against the second.
 """
 
 import json

@@ -83,8 +83,8 @@ def _ties(scores: np.ndarray, right: np.ndarray) -> dict[str, Any]:
 INTRODUCTION = """# Figures
 
 Written by `training/train_reader.py`. Each row: trained on other writers (four groups are left out in turn), read on
-this one's chats with the reader's own cuts. A piece counts as what the part it lies in was labelled; a part is found where half of it is taken.
-Harmed: chats of a hundred in which something `old`, `hush`, `if` or `other` was kept.
+this one's chats with the reader's own cuts. A piece counts as what the part it lies in was labelled; a part is found
+where half of it is taken. Harmed: chats of a hundred in which something `old`, `hush`, `if` or `other` was kept.
 """
 COLUMNS = "| writer | chats | label right | kept: precision | recall | harmed | and proposed: precision | recall | F1 |"
 

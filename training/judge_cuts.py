@@ -2,9 +2,9 @@
 
     python -m training.judge_cuts FILE [--show]
 
-Each line has a text, and in it: pairs of a governor and what it governs (a stretch with the second must have the first),
-names and numbers inside which nothing may begin or end, and fillers that a stretch should be without. Counted are the
-texts of which a kept, or a kept or offered, stretch breaks one of these.
+Each line has a text, and in it: pairs of a governor and what it governs (a stretch with the second must have the
+first), names and numbers inside which nothing may begin or end, and fillers that a stretch should be without. Counted
+are the texts of which a kept, or a kept or offered, stretch breaks one of these.
 """
 
 import argparse

@@ -322,8 +322,15 @@ def test_a_line_has_a_category_of_its_preset(talk: Any, preset: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "category"), [("I take metformin every morning", "profile"), ("I live in Bergen", "profile")]
+    ("said", "category"),
+    [
+        ("I live in Bergen", "profile"),
+        ("My risk tolerance is moderate", "profile"),
+        ("My time horizon is 10–15 years", "profile"),
+        ("I'm a Thai tax resident", "finance_context"),
+        ("My wife's name is Sarah", "fact"),
+    ],
 )
 def test_a_statement_has_the_category_of_its_matter(talk: Any, said: str, category: str) -> None:
-    owner, _, _ = talk(said)
+    owner, _, _ = talk(said, preset="advisor")
     assert [(one.content, one.category) for one in owner.list()] == [(said, category)]

@@ -21,19 +21,19 @@ def read(script: dict[str, Any], *texts: str, known: tuple[Known, ...] = ()) -> 
 
 
 def test_a_sure_slip_is_mended_in_the_line_that_this_chat_gives() -> None:
-    (line,) = read({"make": LATER}, SIXTY, "make that 58, not 60")
+    (line,) = read({"58": LATER}, SIXTY, "no, 58 rather than 60")
     assert (line.op, line.content, line.sure) == ("add", SIXTY.replace("60", "[58]"), True)
     assert [span.kind for span in line.spans] == ["said", "exchanged"]
 
 
 def test_a_likely_one_is_offered_in_its_later_words() -> None:
-    (line,) = read({"make": LATER | {"likely": 0.6}}, SIXTY, "make that 58, not 60")
+    (line,) = read({"58": LATER | {"likely": 0.6}}, SIXTY, "no, 58 rather than 60")
     assert (line.op, line.content, line.sure) == ("add", SIXTY.replace("60", "[58]"), False)
 
 
 def test_of_a_line_of_the_book_it_is_asked() -> None:
     known = (Known("m1", "fact", None, SIXTY, "extracted", 0.9, False),)
-    (line,) = read({"make": LATER | {"likely": 0.6}}, "make that 58, not 60", known=known)
+    (line,) = read({"58": LATER | {"likely": 0.6}}, "no, 58 rather than 60", known=known)
     assert (line.op, line.target, line.sure, line.question) == ("update", "m1", False, "change")
 
 

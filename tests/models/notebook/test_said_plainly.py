@@ -63,7 +63,9 @@ def test_a_yes_to_several_questions_is_asked_back(talk: Any) -> None:
 )
 def test_the_words_of_a_choice_are_an_answer(talk: Any, answer: str, holds: bool) -> None:
     script = OVER | {"over to you": "talk"}
-    alice, _ = talk(script, "I live in Bergen now", answer, book=["I live in Oslo with Kari"], verdicts={"over": "leave"})
+    alice, _ = talk(
+        script, "I live in Bergen now", answer, book=["I live in Oslo with Kari"], verdicts={"over": "leave"}
+    )
     assert ("I live in Oslo with Kari" in holding(alice)) == holds
 
 
@@ -186,6 +188,30 @@ def test_what_is_about_somebody_else_raises_no_question_about_the_persons_line(t
                      "likely": 0.6}}  # fmt: skip
     alice, _ = talk(script, text, book=["My mower service is booked for Tuesday"], verdicts={text: "leave"})
     assert alice.proposals.list() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("Actually, change that to age 55.", "I'm targeting retirement at [55]"),
+     ("make that 55", "I'm targeting retirement at [55]")],
+)  # fmt: skip
+def test_an_order_to_change_the_only_number_is_carried_out(talk: Any, text: str, line: str) -> None:
+    script = {text: {"act": "change", "points": "50", "old": "50", "new": "55", "likely": 0.6, "surely": 0.6}}
+    alice, replies = talk(script, "Remember I'm targeting retirement at 50.", text)
+    assert holding(alice) == [line]
+    assert replies[1].startswith(f"Changed: “{line}”.")
+
+
+def test_where_it_could_be_another_number_it_is_asked(talk: Any) -> None:
+    script = {"make": {"act": "change", "points": "50", "old": "50", "new": "55", "likely": 0.6, "surely": 0.6}}
+    alice, replies = talk(script, "Remember I retire at 50 with 2 million.", "make that 55")
+    assert holding(alice) == ["I retire at 50 with 2 million"]
+    assert "Shall I change" in replies[1]
+
+
+def test_a_filler_at_the_end_is_no_part_of_a_line(talk: Any) -> None:
+    alice, _ = talk({}, "Alec is my boss by the way.")
+    assert holding(alice) == ["Alec is my boss"]
 
 
 # --- answers

@@ -18,7 +18,7 @@ from keepbook.book.text.opposites import same_saying
 from keepbook.book.text.quotation import plain
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topics import touched
-from keepbook.book.text.words import content_words, fold, sharing, tokens
+from keepbook.book.text.words import content_words, fold, polarity, sharing, stem, tokens, word_set
 from keepbook.models.closing.grounded import is_grounded
 from keepbook.models.closing.rules import asks_to_forget, overlap
 from keepbook.models.model import Candidate, Extraction, Known, Reading, Turn
@@ -168,7 +168,19 @@ def known_line(candidate: Candidate, reading: Reading) -> Known | None:
 def _says_so(line: Known, candidate: Candidate) -> bool:
     """Whether a line says what a candidate does; in another person only where both are about the person."""
     own = line.subject is None and candidate.subject is None
-    return alike(line.content, candidate.content) or (own and same_saying(line.content, candidate.content))
+    if alike(line.content, candidate.content):
+        return True
+    return own and (same_saying(line.content, candidate.content) or _says_again(line.content, candidate.content))
+
+
+_AGAIN = frozenset(map(stem, word_set("like told tell said say before already again know mentioned remember earlier")))
+
+
+def _says_again(line: str, words: str) -> bool:
+    """ "Like I told you before, I keep bees": beside the line only that it was said."""
+    told = set(content_words(words))
+    rest = told - _AGAIN
+    return bool(rest) and rest != told and rest <= set(content_words(line)) and polarity(line) == polarity(words)
 
 
 def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:

@@ -45,7 +45,7 @@ def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> N
         return exchange
     if _is_covered(old, clause):
         return NextVersion(line, certain=line.standing)
-    if exchange is not None and is_fragment(clause.text):
+    if exchange is not None and _adds_only_a_value(clause, old):
         return exchange
     other = exchange or NextVersion()
     return NextVersion(line, other.exchange, other.content, beside=True)
@@ -88,6 +88,11 @@ def has_frame(clause: Clause) -> bool:
     return clause.move.new is None or not _MENDING.issuperset(_around_value(clause))
 
 
+def _adds_only_a_value(clause: Clause, old: Target) -> bool:
+    """Whether a fragment says nothing beside the value that the old line does not: "not Rome: Milan"."""
+    return is_fragment(clause.text) and set(_around_value(clause)) <= _MENDING | set(content_words(old.content))
+
+
 def _around_value(clause: Clause) -> tuple[str, ...]:
     """The words of a clause without the value that it brings."""
     start, end, _ = clause.move.new or (clause.start, clause.start, 0.0)
@@ -126,13 +131,25 @@ def exchanged(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> Next
     if place is None or new is None:
         return None
     start, end = trim(scene.turn.text, new[0], new[1])
-    value, gone = scene.turn.text[start:end], old.content[place[0] : place[1]]
+    gone = old.content[place[0] : place[1]]
+    start = _with_article(scene.turn.text, start, gone)
+    value = scene.turn.text[start:end]
     if not value or not gone.strip():
         return None
     sure = min(place[2], new[2]) >= bars.stretch_sure and _may_exchange(clause, old, gone, value)
     span = Span(scene.turn.number, start, end, "exchanged")
     content = exchange_in_content(old.content, place[0], place[1], " ".join(value.split()))
     return NextVersion(None, (place[:2], span), content, certain=sure)
+
+
+def _with_article(text: str, start: int, gone: str) -> int:
+    """Where a value begins, its "the" or "a" taken along where the one that goes has one."""
+    articles = ("the", "a", "an")
+    before = text[:start].rstrip()
+    word = before.rpartition(" ")[2]
+    if gone.partition(" ")[0].lower() in articles and word.lower() in articles:
+        return len(before) - len(word)
+    return start
 
 
 def is_same_value(scene: Scene, clause: Clause, old: Target) -> bool:

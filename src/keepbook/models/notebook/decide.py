@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 
 from keepbook.book.text.opposites import opposite, same_saying
 from keepbook.book.text.topics import touched
-from keepbook.book.text.words import content_words, fold, polarity
+from keepbook.book.text.words import fold, polarity
 from keepbook.models.notebook import change
 from keepbook.models.notebook.consent import answers
 from keepbook.models.notebook.lists.answers import whole_answer
+from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, same_lines
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
 from keepbook.models.notebook.lists.topics import groups_of, topics_of
 from keepbook.models.notebook.quote import is_fragment, is_hushed, is_shred, may_stand, quotation
 from keepbook.models.notebook.read import OWN, Clause, Understood
+from keepbook.models.notebook.reply.intents import traded
 from keepbook.models.notebook.reply.phrases import asks
 from keepbook.models.notebook.values import NEW, NOTEBOOK, Quotation, Scene, Step, Target
 from keepbook.models.reader.moves import MoveBars
@@ -25,7 +27,7 @@ from keepbook.models.reader.moves import MoveBars
 MOST_QUESTIONS = 3
 """So many questions a chat puts; the rest wait in Review."""
 MOST_OPTIONS = 5
-EXPLICIT = ("withdraw", "never", "undo")
+EXPLICIT = ("withdraw", "never", "change", "undo")
 """Orders that the closed lists know for sure: each is undone in one step."""
 BEYOND_DOUBT = 0.95
 FEW_WORDS = 8
@@ -100,10 +102,6 @@ def _may_stand_beside(step: Step, steps: Sequence[Step], scene: Scene) -> bool:
     number = scene.turn.number
     taken = [span for other in steps if other is not step for span in other.withdrawn if span[0] == number]
     return not any(step.start < end and start < step.end for _, start, end in taken)
-
-
-def _same_lines(some: Sequence[Target], others: Sequence[Target]) -> bool:
-    return {one.id for one in some} == {one.id for one in others}
 
 
 def _contradicts(line: str, words: str) -> bool:
@@ -217,16 +215,16 @@ class _Turn:
             return [Step("erase", clause.start, clause.end)]
         if (ahead := self._ahead(at)) is not None:
             return [ahead]
-        named = self._named(order, matter)
-        if self.scene.topic_lines and groups_of(matter) and not _same_lines(named, self.scene.topic_lines):
+        named = lines_named(order, matter, self.scene.targets)
+        if self.scene.topic_lines and groups_of(matter) and not same_lines(named, self.scene.topic_lines):
             lines = self.scene.topic_lines[:MOST_OPTIONS]
             return [Step("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
         meant = named or self.pointed(clause, self.bars.point_sure)
         here = self.pointed_clauses(clause, self.bars.point_sure)
-        if meant and (others := self._named_elsewhere(matter, meant)):
+        if meant and (others := named_elsewhere(matter, meant, self.scene.targets)):
             lines = tuple([*meant, *others][:MOST_OPTIONS])
             return [Step("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
-        if judged.sure and (meant or here) and self._names(matter, meant):
+        if judged.sure and (meant or here) and has_words_of(matter, meant):
             return [self._gone(clause, meant, here, matter)]
         maybe = self.pointed(clause, self.bars.point_likely, "memory", "offered")[:MOST_OPTIONS]
         if maybe:
@@ -234,24 +232,6 @@ class _Turn:
         if judged.sure:
             return [Step("withdraw", clause.start, clause.end, matter=matter)]
         return []
-
-    def _named(self, order: Order | None, matter: str) -> list[Target]:
-        """The lines that have every word of what an explicit order names."""
-        words = set(content_words(matter))
-        if order is None or order.act != "withdraw" or not words:
-            return []
-        return [one for one in self.scene.targets if words <= set(content_words(one.content))]
-
-    def _names(self, matter: str, meant: Sequence[Target]) -> bool:
-        """Whether an order that names something has a word of each line that it points at."""
-        words = set(content_words(matter))
-        return not words or all(words & set(content_words(one.content)) for one in meant)
-
-    def _named_elsewhere(self, matter: str, meant: Sequence[Target]) -> list[Target]:
-        """Other lines that have words of what an order names, which the lines it points at lack: "Dr. Wu's number"."""
-        rest = set(content_words(matter)).difference(*(content_words(one.content) for one in meant))
-        others = [one for one in self.scene.targets if one.kind == "memory" and one not in meant]
-        return [one for one in others if rest & set(content_words(one.content))]
 
     def _order_in(self, clause: Clause) -> Order | None:
         return next((one for one in self.orders if clause.start <= one.start < clause.end), None)
@@ -317,8 +297,7 @@ class _Turn:
         return self._new(before[-1], ordered=True) if before else []
 
     def _said(self, clause: Clause, one: Target) -> list[Step]:
-        content = one.content
-        made = Quotation(one.spans, content, self.scene.preset.default_category, ordered=True, score=1.0)
+        made = Quotation(one.spans, one.content, self.scene.preset.default_category, ordered=True, score=1.0)
         return [Step("keep", clause.start, clause.end, quotation=made)]
 
     def _next_statement(self, at: int) -> int | None:
@@ -337,6 +316,8 @@ class _Turn:
         ordered = self._is_ordered(at) or (clause.verdict != "leave" and is_standing(clause.text))
         if not ordered and (clause.verdict == "leave" or clause.move.acts["talk"] >= IDLE):
             return []
+        if self.scene.preset.trading and traded(clause.text, "en"):
+            return []  # asks for something about trading, which the reply answers
         lines = self.pointed(clause, self.bars.point_sure, "memory")
         known = [one for one in lines if not _contradicts(one.content, clause.text)]
         if known and self.judged[at].act == "say" and self.judged[at].sure:
@@ -389,8 +370,8 @@ class _Turn:
             return self._statement(at)
         if maybe[0].kind == "offered":
             return self._offered_anew(at, maybe[0])
-        if maybe[0].id.startswith(NEW):
-            sure = maybe[:1]  # nobody has written it yet: nothing can be lost
+        if maybe[0].id.startswith(NEW) or self._is_told_to_change(clause):
+            sure = maybe[:1]  # nobody has written it yet, or it is the person's order: nothing is lost
         done = judged.sure and len(sure) == 1
         if judged.act == "end":
             return self._ended(at, sure if done else maybe, done)
@@ -404,8 +385,7 @@ class _Turn:
         line = change.offered_anew(self.scene, clause, old, self.bars)
         if line is None or not self._may_keep(line):
             return self._statement(at)
-        step = Step("offer", clause.start, clause.end, target=old, quotation=line, question="keep")
-        return [step]
+        return [Step("offer", clause.start, clause.end, target=old, quotation=line, question="keep")]
 
     def _ended(self, at: int, meant: Sequence[Target], done: bool) -> list[Step]:
         clause = self.clauses[at]
@@ -419,7 +399,10 @@ class _Turn:
 
     def _replaced(self, at: int, old: Target, done: bool) -> list[Step]:
         clause = self.clauses[at]
-        found = change.next_version(self.scene, clause, old, self.bars)
+        if self._is_told_to_change(clause):
+            found = change.exchanged(self.scene, clause, old, self.bars)
+        else:
+            found = change.next_version(self.scene, clause, old, self.bars)
         step = Step("change", clause.start, clause.end, target=old, mistake=self._is_mistake(clause))
         if found is None or not self._may_say(found):
             return self._statement(at)
@@ -435,6 +418,9 @@ class _Turn:
         step = replace(step, quotation=found.quotation)
         return [step] if done and found.certain else [replace(step, act="which", question="change")]
 
+    def _is_told_to_change(self, clause: Clause) -> bool:
+        return any(one.act == "change" and clause.start <= one.start < clause.end for one in self.orders)
+
     def _may_say(self, found: change.NextVersion) -> bool:
         return found.quotation is None or self._may_keep(found.quotation)
 
@@ -448,9 +434,7 @@ class _Turn:
             return self._statement(at)
         taken = ((self.scene.turn.number, self.clauses[other].start, self.clauses[other].end),)
         sure = self.judged[at].sure
-        return [
-            replace(self._kept(self.clauses[at], line, sure=sure), withdrawn=taken),
-        ]
+        return [replace(self._kept(self.clauses[at], line, sure=sure), withdrawn=taken)]
 
     def _answered(self, at: int) -> list[Step]:
         """A learned answer: it names the choice of one open question for sure, or the question stays open."""

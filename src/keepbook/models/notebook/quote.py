@@ -36,6 +36,7 @@ _FILLERS = word_set("""
     and but so also plus actually oh ooh well ok okay um umm uh er hmm hm btw anyway anyways yeah lol haha hey hi hello
 """)
 _TRAILING = word_set("lol haha btw ok okay thanks thx please pls anyway though")
+_TAILS = ("by the way", "just so you know")
 _EDGE = " \t\n\r.,;:!?…-–—*•_/\\|\"'“”‘’«»()[]{}<>~="
 _CLOSERS = {")": "(", "]": "["}
 _OF_SELF = word_set("i i'm i'd i've i'll im ive we we're we've my our mine me us am")
@@ -50,9 +51,18 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
     start, end = _strip(text, start, end)
     while (after := _word_end(text, start, end)) < end and fold(text[start:after]) in _FILLERS:
         start, end = _strip(text, after, end)
-    while (before := _word_start(text, start, end)) > start and fold(text[before:end]) in _TRAILING:
+    while (before := _tail_start(text, start, end)) > start:
         start, end = _strip(text, start, before)
     return start, end
+
+
+def _tail_start(text: str, start: int, end: int) -> int:
+    """Where a filler at the end begins; `start` where there is none."""
+    tail = next((one for one in _TAILS if fold(text[max(start, end - len(one)) : end]) == one), "")
+    if tail and end - len(tail) > start and not text[end - len(tail) - 1].isalnum():
+        return end - len(tail)
+    before = _word_start(text, start, end)
+    return before if fold(text[before:end]) in _TRAILING else start
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
@@ -100,7 +110,7 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> Quotati
     if start >= end:
         return None
     own = Span(turn.number, start, end, "said")
-    needed = _needed(scene, clause, own)
+    needed = _needed(scene, clause, own, ordered=ordered)
     spans = _ordered((*needed, own)) if needed else (own,)
     content = content_of(spans, scene.texts)
     standing = needed is not None
@@ -173,12 +183,13 @@ def speaks_of_self(text: str) -> bool:
     return bool(_OF_SELF & set(tokens(text)))
 
 
-def _needed(scene: Scene, clause: Clause, own: Span) -> tuple[Span, ...] | None:
+def _needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> tuple[Span, ...] | None:
     """The stretches taken along; None where one is needed and cannot be had."""
     likely = [need for need in clause.move.needs if need.likely >= _need_bar(scene, need)]
     wanted = [need for need in likely if not _is_notebooks(_turn_of(scene, need))]
     found = []
-    if not wanted and (question := _answered_question(scene, own)) is not None:
+    complete = ordered or scene.editing is not None  # the words of the line itself, as the person wants them
+    if not wanted and not complete and (question := _answered_question(scene, own)) is not None:
         return (question,)
     for need in wanted:
         span = _along(scene, need, own)

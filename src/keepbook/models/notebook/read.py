@@ -11,6 +11,7 @@ from functools import lru_cache
 from keepbook.book.text.language import language
 from keepbook.book.text.own_words import read_own_words
 from keepbook.book.text.sentences import sentences
+from keepbook.book.text.words import word_set
 from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Scene
 from keepbook.models.reader.moves import Line, Move, MoveReader, Need
 from keepbook.models.reader.values import Piece, Reader, Turn, Verdict
@@ -98,18 +99,30 @@ def understand(
 
 
 def _whole_sentences(text: str, pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces, joined where one was cut behind a dot that ends no sentence: in a name, a number, an address."""
+    """The pieces, joined where one was cut behind a dot that ends no sentence (in a name, a number, an address), or
+    before a word that goes on about what was just named."""
     begins = {start for start, _ in sentences(text)}
     joined: list[Piece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
-        if before is not None and before.text.rstrip().endswith(".") and piece.start not in begins:
+        if before is not None and piece.start not in begins and _goes_on(before.text.rstrip(), piece.text):
             better = max(before, piece, key=lambda one: one.keep)
             whole = text[before.start : piece.end]
             joined[-1] = replace(better, start=before.start, end=piece.end, text=whole)
         else:
             joined.append(piece)
     return joined
+
+
+_RELATIVE = word_set("who whose which whom")
+
+
+def _goes_on(before: str, piece: str) -> bool:
+    """Whether a piece belongs to the one before: "Dr." and "Wu", "a daughter named Mia" and "who is six"."""
+    if before.endswith("."):
+        return True
+    first = piece.split(maxsplit=1)[:1]
+    return before[-1:].isalnum() and not _RELATIVE.isdisjoint(first)
 
 
 def turn_language(text: str) -> str:

@@ -18,7 +18,7 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.sentences import sentences
 
-Act = Literal["keep", "withdraw", "never", "undo", "off", "talk"]
+Act = Literal["keep", "withdraw", "never", "change", "undo", "off", "talk"]
 Words = tuple[str, ...]
 _TOKEN = regex(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")
 _LONGEST_FORM = 6
@@ -37,6 +37,7 @@ _ACTS: dict[str, Act] = {
     "withdraw_of_memory": "withdraw",
     "hush": "withdraw",
     "never": "never",
+    "change": "change",
     "undo": "undo",
     "off": "off",
 }
@@ -195,6 +196,8 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
         return None
     if act == "undo":
         return None
+    if act == "change":
+        return _made(place, act, place.at + place.size) if _has_value(rest) else None
     if act == "keep":
         return _keeping_order(place, lists)
     if _is_idiom(rest, lists) and act == "withdraw":
@@ -206,7 +209,7 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
 
 def _pointing_order(place: _Place, act: Act, lists: _Lists) -> Order | None:
     """An order that names nothing: it means what was said last."""
-    if place.kind == "keep_stated":
+    if place.kind in ("keep_stated", "change"):
         return None
     if _is_idiom(place.rest, lists) and act == "withdraw" and place.followed:
         return _made(place, "talk", len(place.tokens))

@@ -1,0 +1,32 @@
+"""Which lines an order in so many words names: by the words that they share with it."""
+
+from collections.abc import Sequence
+
+from keepbook.book.text.words import content_words
+from keepbook.models.notebook.lists.orders import Order
+from keepbook.models.notebook.values import Target
+
+
+def lines_named(order: Order | None, matter: str, targets: Sequence[Target]) -> list[Target]:
+    """The lines that have every word of what an explicit order to take something back names."""
+    words = set(content_words(matter))
+    if order is None or order.act != "withdraw" or not words:
+        return []
+    return [one for one in targets if words <= set(content_words(one.content))]
+
+
+def has_words_of(matter: str, meant: Sequence[Target]) -> bool:
+    """Whether an order that names something has a word of each line that it points at."""
+    words = set(content_words(matter))
+    return not words or all(words & set(content_words(one.content)) for one in meant)
+
+
+def named_elsewhere(matter: str, meant: Sequence[Target], targets: Sequence[Target]) -> list[Target]:
+    """Other lines that have words of what an order names, which the lines it points at lack: "Dr. Wu's number"."""
+    rest = set(content_words(matter)).difference(*(content_words(one.content) for one in meant))
+    others = [one for one in targets if one.kind == "memory" and one not in meant]
+    return [one for one in others if rest & set(content_words(one.content))]
+
+
+def same_lines(some: Sequence[Target], others: Sequence[Target]) -> bool:
+    return {one.id for one in some} == {one.id for one in others}
